@@ -43,7 +43,7 @@ func (c *Client) callWithin(ctx context.Context, more time.Duration, to any, met
 
 func (c *Client) callResult(ctx context.Context, more time.Duration, to any, method string, params []any) error {
 	bound := c.boundOf(method)
-	ctx, cancel := c.limit(ctx, bound.time+more)
+	ctx, cancel := c.limit(ctx, c.patience(bound.time)+more)
 	defer cancel()
 	body, err := json.Marshal(newCall(0, method, params))
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Client) batch(ctx context.Context, method string, params [][]any) ([]js
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := c.limit(ctx, c.timeout)
+	ctx, cancel := c.limit(ctx, c.patience(c.timeout))
 	defer cancel()
 	reply, err := c.sendOwn(ctx, c.own, "/", body, c.maxReply)
 	if err != nil {

@@ -323,3 +323,12 @@ var errTimeout = errors.New("no reply in time")
 func (c *Client) limit(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, atMost, errTimeout)
 }
+
+// patience returns how long a call may take that has a time, which is little while Core does not
+// answer others.
+func (c *Client) patience(usual time.Duration) time.Duration {
+	if _, silent := c.Silent(); silent {
+		return min(usual, pingTime)
+	}
+	return usual
+}

@@ -263,7 +263,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("silent %t since %v, lost %d times", is, since, c.Lost())
 		}
 		_, err := c.BestBlock(t.Context())
-		if !errors.Is(err, ErrAway) || time.Since(began) != pingTime+quickTime {
+		if !errors.Is(err, ErrAway) || time.Since(began) != 2*pingTime {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		hangs = false

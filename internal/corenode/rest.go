@@ -31,7 +31,7 @@ func (c *Client) getWithin(ctx context.Context, path string, limit int64) ([]byt
 }
 
 func (c *Client) get(ctx context.Context, path string, limit int64) ([]byte, error) {
-	ctx, cancel := c.limit(ctx, c.timeout)
+	ctx, cancel := c.limit(ctx, c.patience(c.timeout))
 	defer cancel()
 	reply, err := c.send(ctx, c.own, http.MethodGet, path, "", nil, limit)
 	if err != nil {

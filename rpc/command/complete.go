@@ -14,8 +14,8 @@ var categories = []string{
 }
 
 // Check reports every command that is not documented in full: one whose facts (About, Effect, At)
-// are missing or contradict each other, one without category, summary, result or example, a parameter without type or help, an
-// example that the command would refuse. It is meant for a test.
+// are missing or contradict each other, one without category, summary, result or example, a
+// parameter without type or help, an example that the command would refuse. It is meant for a test.
 func (t *Table) Check() error {
 	var errs []error
 	for _, c := range t.sorted {

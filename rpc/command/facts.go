@@ -16,7 +16,8 @@ const (
 )
 
 var subjects = map[Subject]string{
-	Blocks: "blocks", Filters: "filters", State: "state", Funds: "wallet", Registry: "wallets", Program: "program", Pure: "pure",
+	Blocks: "blocks", Filters: "filters", State: "state", Funds: "wallet", Registry: "wallets",
+	Program: "program", Pure: "pure",
 }
 
 // String returns the name of a subject.

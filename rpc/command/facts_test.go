@@ -32,7 +32,7 @@ func TestFacts(t *testing.T) {
 		c := scanBlocks
 		test.change(&c)
 		err := tableOf(t, c).Check()
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}

@@ -38,7 +38,10 @@ func (c *Command) openRPC() jsontree.Members {
 	for i := range c.Params {
 		params[i] = c.Params[i].openRPC()
 	}
-	m = append(m, jsontree.Member{Key: "x-about", Value: c.About.String()}, jsontree.Member{Key: "x-effect", Value: c.Effect.names()})
+	m = append(m,
+		jsontree.Member{Key: "x-about", Value: c.About.String()},
+		jsontree.Member{Key: "x-effect", Value: c.Effect.names()},
+	)
 	if at := c.At.names(); len(at) > 0 {
 		m = append(m, jsontree.Member{Key: "x-at", Value: at})
 	}

@@ -92,6 +92,7 @@ func (c *coreSim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	switch want, known := c.users[user]; {
 	case !known || sent != want:
+		time.Sleep(patience) // as Core does
 		w.WriteHeader(http.StatusUnauthorized)
 	case c.lists.Of(user).Limited():
 		w.WriteHeader(http.StatusForbidden)

@@ -23,6 +23,9 @@ const (
 	maxRemembered = 1024
 	// askTime is how long Core may take to judge a login.
 	askTime = 10 * time.Second
+	// judgePatience is how long a login waits for that which may do what it could last. Core
+	// answers a wrong one after a quarter of a second.
+	judgePatience = 2 * time.Second
 )
 
 // A coreLogin is a caller whom Core knows.
@@ -182,21 +185,34 @@ func (l *logins) current(ctx context.Context, id loginID, header string) (rights
 	if known && l.now().Before(last.at.Add(remembered)) && last.of == l.era() {
 		return last.rights, true
 	}
-	q := l.question(id, header)
-	wait := patience
-	if _, silent := l.core.Silent(); !known && !silent {
+	wait := judgePatience
+	switch _, silent := l.core.Silent(); {
+	case silent:
+		wait = patience
+	case !known:
 		wait = askTime
 	}
-	timer := time.NewTimer(wait - l.now().Sub(q.began))
-	defer timer.Stop()
-	select {
-	case <-q.done:
-	case <-timer.C:
-		go l.core.Ping(context.WithoutCancel(ctx)) // which ends by itself
-	case <-ctx.Done():
-	}
+	l.question(id, header).wait(ctx, l, wait)
 	last, known = l.recall(id)
 	return last.rights, known
+}
+
+// wait waits for the answer, for so long since the question was asked. Where that is more than a
+// moment it is found out whether Core is there at all.
+func (q *question) wait(ctx context.Context, l *logins, atMost time.Duration) {
+	for _, until := range []time.Duration{patience, atMost} {
+		timer := time.NewTimer(until - l.now().Sub(q.began))
+		select {
+		case <-q.done:
+			timer.Stop()
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			go l.core.Ping(context.WithoutCancel(ctx)) // which ends by itself
+		}
+	}
 }
 
 // question returns that which is under way about a login, and begins one where there is none.

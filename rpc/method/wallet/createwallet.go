@@ -34,7 +34,10 @@ func (m *methods) createWallet() command.Command {
 		About:    command.Registry,
 		Summary:  "Makes a new wallet and loads it.",
 		Params: []command.Param{
-			{Name: "wallet_name", Type: command.String, Kind: command.WalletName, Help: "name of the wallet, or the path where it is to be"},
+			{
+				Name: "wallet_name", Type: command.String, Kind: command.WalletName,
+				Help: "name of the wallet, or the path where it is to be",
+			},
 			{
 				Name: "disable_private_keys", Type: command.Bool, Default: "false",
 				Help: "whether the wallet is never to hold private keys, only to watch",

@@ -17,7 +17,10 @@ func (m *methods) restoreWallet() command.Command {
 			"With the block filter index this is much faster. Meanwhile getwalletinfo and abortrescan,\n" +
 			"called with the wallet's name in the path, tell how far it is and end it.",
 		Params: []command.Param{
-			{Name: "wallet_name", Type: command.String, Kind: command.WalletName, Help: "name that the wallet is to have"},
+			{
+				Name: "wallet_name", Type: command.String, Kind: command.WalletName,
+				Help: "name that the wallet is to have",
+			},
 			{Name: "backup_file", Type: command.String, Help: "path of the backup"},
 			onStartupParam,
 		},
