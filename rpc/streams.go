@@ -24,9 +24,9 @@ const (
 
 // Events makes the streams of GET /events.
 type Events interface {
-	// Open begins a stream. query is that of the request, last its Last-Event-ID. The words
-	// of the error are for the client, whose request it cannot answer.
-	Open(ctx context.Context, query, last string) (EventStream, error)
+	// Open begins a stream. query is that of the request, last its Last-Event-ID; may reports whether the client
+	// may call a method. The words of the error are for the client, whose request it cannot answer.
+	Open(ctx context.Context, query, last string, may func(method string) bool) (EventStream, error)
 }
 
 // An EventStream is read by one goroutine.
@@ -41,8 +41,13 @@ type StreamEvent struct {
 	ID, Name string
 	Data     []byte // JSON, one line
 	Method   string // that tells the same: who may not call it gets no such event; empty: everybody may
+	IDMethod string // that tells what the ID does: who may not call it gets HiddenID; empty: everybody may
 	Waits    bool   // it is read from the disk: it waits for a reader that is behind, who is not cut off
 }
+
+// HiddenID is the ID of all events to who may not know the real ones. No stream goes on from there: who comes back with
+// it hears that something may have been missed.
+const HiddenID = "-"
 
 // Streams are those of GET /events of a server: none before Serve was called.
 type Streams struct {
@@ -134,7 +139,7 @@ func (s *Streams) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(server.ctx, cancel)() //nolint:contextcheck // the stream ends with the server too
-	from, err := (*s.events.Load()).Open(ctx, caller.query, r.Header.Get("Last-Event-ID"))
+	from, err := (*s.events.Load()).Open(ctx, caller.query, r.Header.Get("Last-Event-ID"), caller.rights().Allows)
 	if err != nil {
 		server.reply(w, response{status: http.StatusBadRequest, body: text(err.Error())})
 		return
@@ -188,6 +193,9 @@ func (s *Streams) gather(ctx context.Context, caller subscriber, from EventStrea
 		}
 		if e.Method != "" && !now.Allows(e.Method) {
 			continue
+		}
+		if e.IDMethod != "" && !now.Allows(e.IDMethod) {
+			e.ID = HiddenID
 		}
 		if e.Waits && !out.wait(ctx) || !out.add(e.append(nil)) {
 			return

@@ -25,7 +25,7 @@ func newSource() *source {
 	return &source{events: make(chan StreamEvent), closed: make(chan struct{}, 10)}
 }
 
-func (s *source) Open(_ context.Context, query, last string) (EventStream, error) {
+func (s *source) Open(_ context.Context, query, last string, _ func(string) bool) (EventStream, error) {
 	if query == "bad" {
 		return nil, errors.New("no such topic")
 	}
@@ -86,7 +86,10 @@ func TestStream(t *testing.T) {
 	from.events <- StreamEvent{ID: "1", Name: "a", Data: []byte("{}"), Method: "status"}
 	from.events <- StreamEvent{ID: "2", Name: "b", Data: []byte(`{"x":1}`), Method: "quick"}
 	in := bufio.NewReader(resp.Body)
-	for _, want := range []string{": trawl", "", "id: 2", "event: b", `data: {"x":1}`, ""} {
+	from.events <- StreamEvent{ID: "a hash", Name: "c", Data: []byte("{}"), IDMethod: "status"}
+	for _, want := range []string{
+		": trawl", "", "id: 2", "event: b", `data: {"x":1}`, "", "id: " + HiddenID, "event: c", "data: {}", "",
+	} {
 		if line, err := in.ReadString('\n'); err != nil || line != want+"\n" {
 			t.Fatalf("%q, %v, want %q", line, err, want)
 		}

@@ -58,12 +58,21 @@ type query struct {
 
 //nolint:staticcheck // for the client
 var (
-	errTopics  = errors.New("Which topics? topics=tip,mempool,peer,scan,wallet,search")
-	errQuery   = errors.New("The query cannot be read")
-	errAlone   = errors.New("search=ID goes with topics=search alone")
-	errNoID    = errors.New("cursor and minconf go with search=ID")
-	errMinConf = fmt.Errorf("minconf must be 1 to %d", maxMinConf)
+	errTopics    = errors.New("Which topics? topics=tip,mempool,peer,scan,wallet,search")
+	errQuery     = errors.New("The query cannot be read")
+	errAlone     = errors.New("search=ID goes with topics=search alone")
+	errNoID      = errors.New("cursor and minconf go with search=ID")
+	errNotForYou = errors.New("This login may call neither getsearch nor getsearchentries")
+	errMinConf   = fmt.Errorf("minconf must be 1 to %d", maxMinConf)
 )
+
+// idMethod returns the method that tells what the ids of a stream do: the tip, or a cursor.
+func (q *query) idMethod() string {
+	if q.search != "" {
+		return "getsearchentries"
+	}
+	return "getbestblockhash"
+}
 
 // maxMinConf bounds the confirmations that an entry may wait for.
 const maxMinConf = 100_000
@@ -125,12 +134,18 @@ func kindsOf(lists []string) (kinds []messages.EventKind, err error) {
 }
 
 // Open implements rpc.Events.
-func (s *Source) Open(ctx context.Context, query, last string) (rpc.EventStream, error) {
+func (s *Source) Open(ctx context.Context, query, last string, may func(string) bool) (rpc.EventStream, error) {
 	q, err := parse(query)
 	if err != nil {
 		return nil, err
 	}
+	if last != "" && !may(q.idMethod()) { // which blocks and cursors there are is not for this client either
+		last = rpc.HiddenID
+	}
 	if q.search != "" {
+		if !may("getsearch") && !may("getsearchentries") {
+			return nil, errNotForYou
+		}
 		return s.openSearch(ctx, &q, last)
 	}
 	kinds := q.kinds
@@ -181,7 +196,7 @@ func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
 			s.moveTo(active)
 		}
 	}
-	s.queued = append(s.queued, rpc.StreamEvent{ID: s.at.Hash.String()})
+	s.queued = append(s.queued, rpc.StreamEvent{ID: s.at.Hash.String(), IDMethod: "getbestblockhash"})
 }
 
 // Close implements rpc.EventStream.
@@ -203,15 +218,17 @@ func (s *stream) Next(ctx context.Context) (rpc.StreamEvent, error) {
 
 // add queues an event.
 func (s *stream) add(name string, data any, method string) {
-	s.queued = append(s.queued, eventOf(s.at.Hash.String(), name, data, method))
+	e := eventOf(name, data, method)
+	e.ID, e.IDMethod = s.at.Hash.String(), "getbestblockhash"
+	s.queued = append(s.queued, e)
 }
 
-func eventOf(id, name string, data any, method string) rpc.StreamEvent {
+func eventOf(name string, data any, method string) rpc.StreamEvent {
 	line, err := jsontree.Append(nil, data)
 	if err != nil {
 		panic(err) // all that is told can be written
 	}
-	return rpc.StreamEvent{ID: id, Name: name, Data: line, Method: method}
+	return rpc.StreamEvent{Name: name, Data: line, Method: method}
 }
 
 type tipEvent struct {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
@@ -54,7 +56,7 @@ func newRig(t *testing.T) *rig {
 // told opens a stream and returns all that it tells, a line an event.
 func (r *rig) told(query, last string) []string {
 	r.t.Helper()
-	s, err := r.src.Open(r.t.Context(), query, last)
+	s, err := r.src.Open(r.t.Context(), query, last, anything)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -121,7 +123,7 @@ func TestReplayIsBounded(t *testing.T) {
 // News are told as JSON; those of tips may have been put together.
 func TestNews(t *testing.T) {
 	r := newRig(t)
-	s, err := r.src.Open(t.Context(), "topics=tip,mempool&topics=peer,scan,wallet", "")
+	s, err := r.src.Open(t.Context(), "topics=tip,mempool&topics=peer,scan,wallet", "", anything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,4 +174,33 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// anything may be called.
+func anything(string) bool { return true }
+
+// A client that may not know the tip learns from no id which blocks there are: it always begins anew.
+func TestHiddenTip(t *testing.T) {
+	r := newRig(t)
+	known := r.chain.MineN(1)
+	r.chain.MineN(1)
+	for _, last := range []string{known.Hash.String(), rpc.HiddenID, strings.Repeat("ab", 32)} {
+		s, err := r.src.Open(t.Context(), "topics=tip", last, func(method string) bool { return method == "uptime" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := s.Next(t.Context())
+		if err != nil || e.Name != "reset" || e.IDMethod != "getbestblockhash" {
+			t.Errorf("after %s: %+v, %v", last, e, err)
+		}
+		e, err = s.Next(t.Context())
+		if err != nil || e.Name != "" || e.IDMethod != "getbestblockhash" {
+			t.Errorf("after %s: %+v, %v", last, e, err)
+		}
+		s.Close()
+	}
+	_, err := r.src.Open(t.Context(), "topics=search&search=1", "", func(method string) bool { return method == "uptime" })
+	if !errors.Is(err, errNotForYou) {
+		t.Error(err)
+	}
 }

@@ -256,5 +256,7 @@ func confirmationsOf(reader chainview.Reader, e *messages.SearchEntry) int32 {
 
 // add queues an event.
 func (s *searchStream) add(name string, data any, method string) {
-	s.queued = append(s.queued, eventOf(s.cursor, name, data, method))
+	e := eventOf(name, data, method)
+	e.ID, e.IDMethod = s.cursor, "getsearchentries"
+	s.queued = append(s.queued, e)
 }

@@ -82,7 +82,7 @@ func (r *listRig) move(on *chainview.Block, blocks int) {
 // told reads a stream to its end and returns its last id.
 func (r *listRig) told(query, last string, at most, each func(name string, data []byte)) string {
 	r.t.Helper()
-	s, err := r.src.Open(r.t.Context(), query, last)
+	s, err := r.src.Open(r.t.Context(), query, last, anything)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestSearchStreamRefused(t *testing.T) {
 		"topics=search&search=":                           "Search not found",
 		"topics=search&search=00":                         "Search not found",
 	} {
-		if _, err := r.src.Open(t.Context(), query, ""); err == nil || err.Error() != want {
+		if _, err := r.src.Open(t.Context(), query, "", anything); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", query, err, want)
 		}
 	}
@@ -192,7 +192,8 @@ func TestSearchStreamRefused(t *testing.T) {
 		t.Error(got)
 	}
 	r.src.Search = nil
-	if _, err := r.src.Open(t.Context(), "topics=search&search="+searchID, ""); !errors.Is(err, errNoSearches) {
+	_, err := r.src.Open(t.Context(), "topics=search&search="+searchID, "", anything)
+	if !errors.Is(err, errNoSearches) {
 		t.Error(err)
 	}
 }
@@ -349,7 +350,7 @@ func TestSearchStreamComesBack(t *testing.T) {
 	for range 5 {
 		other = r.chain.MineOn(other, chaintest.Template{Version: 0x20000001})
 	}
-	stream, err := r.src.Open(t.Context(), "topics=search&minconf=2&search="+searchID, "")
+	stream, err := r.src.Open(t.Context(), "topics=search&minconf=2&search="+searchID, "", anything)
 	if err != nil {
 		t.Fatal(err)
 	}
