@@ -66,7 +66,7 @@ func Reload(s *Server, c *Config) error {
 	if s.page != nil {
 		s.page.Reloaded()
 	}
-	if len(next.credentials) == 0 && s.elsewhere.logins == nil {
+	if len(next.credentials) == 0 && s.elsewhere == nil {
 		s.warnf("Nobody can log in to the RPC server any more: there is neither a password nor a cookie")
 	}
 	return nil

@@ -7,14 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/seed61375155/trawl/rpc/command"
@@ -271,57 +268,9 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 	if half := took[calls/2]; half >= loginDelay { // calls behind wrong logins would wait as long
 		t.Errorf("half of the calls took %v or more", half)
 	}
-	if most := int64(time.Since(began)/guessEvery) + 1; told.Load() > most {
+	if most := int64(time.Since(began)/guessGap) + 1; told.Load() > most {
 		t.Errorf("%d guesses were answered, want %d at most", told.Load(), most)
 	}
-}
-
-// A guesser gets 20 answers a second and no more, one of an address that has
-// guessed too much no answer that tells anything; whoever was let in before is let
-// in, and other addresses wait for nobody.
-func TestGuessesQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g guesses
-		one, other := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
-		g.remember("u", one)
-		last := time.Duration(0)
-		for n := 0; ; n++ {
-			wait, full := g.enter(one)
-			if full {
-				if n < 90 || n > 110 {
-					t.Errorf("%d guesses at a time", n)
-				}
-				break
-			}
-			if want := loginDelay + time.Duration(n)*guessEvery; wait != want {
-				t.Fatalf("guess %d waits %v, want %v", n, wait, want)
-			}
-			last = wait
-		}
-		if !g.full(one) || g.full(other) || !g.trusts("u", one) || g.trusts("u", other) || g.trusts("v", one) {
-			t.Error("the wrong address is full, or the wrong user known")
-		}
-		if wait, full := g.enter(other); wait != loginDelay || full {
-			t.Errorf("another address waits %v", wait)
-		}
-		time.Sleep(last)
-		if wait, full := g.enter(one); wait != loginDelay || full || g.full(one) {
-			t.Errorf("afterwards a guess waits %v, %v", wait, full)
-		}
-		for n := range 100_000 { // each from a network of its own
-			time.Sleep(time.Millisecond)
-			g.enter(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32))
-		}
-		if len(g.last) > 2000 {
-			t.Errorf("%d addresses are remembered", len(g.last))
-		}
-		for n := range 3 * knownLogins {
-			g.remember(strconv.Itoa(n), one)
-		}
-		if len(g.known) > knownLogins {
-			t.Errorf("%d logins are remembered", len(g.known))
-		}
-	})
 }
 
 // Statuses that net/http has and Core has not become what Core answers.

@@ -30,6 +30,23 @@ type conn struct {
 	peer  netip.Prefix
 	quiet *list.Element // nil: a request of it is being answered
 	gone  bool
+
+	// The handler's, which has one request at a time.
+	user   *string // who has logged in on it last; nil: nobody, or the last login was wrong
+	failed bool    // the last login was wrong
+}
+
+// isOf reports whether a user has logged in on the connection, and nobody else since.
+func (c *conn) isOf(user string) bool { return c != nil && c.user != nil && *c.user == user }
+
+// hasFailed reports whether the last login on the connection was wrong.
+func (c *conn) hasFailed() bool { return c != nil && c.failed }
+
+// belongTo says who has logged in; nil: somebody has failed to.
+func (c *conn) belongTo(user *string) {
+	if c != nil {
+		c.user, c.failed = user, user == nil
+	}
 }
 
 func newConns(limit int) *conns {

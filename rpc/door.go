@@ -64,13 +64,18 @@ type Visitor struct {
 	header     string            // where one does
 }
 
-// Login judges a name and a password, as slowly as all wrong ones are answered. The status is that
-// of the refusal, 0 where there is none.
-func (d *Door) Login(r *http.Request, user, password string) (v *Visitor, status int) {
+// Login judges a name and a password, which it overwrites, as slowly as all wrong ones are answered. The status
+// is that of the refusal, 0 where there is none.
+func (d *Door) Login(r *http.Request, user string, password []byte) (v *Visitor, status int) {
 	if strings.Contains(user, ":") { // the end of a name, in a header
-		password, user = user+":"+password, ""
+		whole := append([]byte(user+":"), password...)
+		clear(password)
+		password, user = whole, ""
 	}
-	return d.judge(r, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	defer connOf(r).forget()
+	return d.judge(r, &claim{user, password, func() string {
+		return "Basic " + base64.StdEncoding.EncodeToString(append([]byte(user+":"), password...))
+	}})
 }
 
 // Authorize judges the login that a request has by itself; without one the status is 401.
@@ -79,22 +84,22 @@ func (d *Door) Authorize(r *http.Request) (v *Visitor, status int) {
 	if len(headers) == 0 {
 		return nil, http.StatusUnauthorized
 	}
-	return d.judge(r, headers[0])
+	return d.judge(r, claimIn(headers[0]))
 }
 
-func (d *Door) judge(r *http.Request, header string) (*Visitor, int) {
-	who, refused := d.server.judge(r, header)
+func (d *Door) judge(r *http.Request, c *claim) (*Visitor, int) {
+	defer clear(c.password)
+	who, refused := d.server.judge(r, c)
 	if refused != nil {
 		return nil, refused.status
 	}
 	v := &Visitor{server: d.server, who: command.Caller{User: who.User, Login: who.Login}}
 	if who.Login != nil {
-		v.header = header
-		v.who.User, _, _ = access.Decode(header)
+		v.header = c.header()
+		v.who.User = c.user
 		return v, 0
 	}
-	user, password, _ := access.Decode(header)
-	found, ok := access.Find(d.server.accounts.Load().credentials, user, password)
+	found, ok := access.Find(d.server.accounts.Load().credentials, c.user, c.password)
 	if !ok { // the logins were read again meanwhile
 		return nil, http.StatusUnauthorized
 	}
@@ -118,7 +123,7 @@ func (v *Visitor) now(ctx context.Context) (who command.Caller, ok bool) {
 		return v.who, slices.Contains(v.server.accounts.Load().credentials, v.credential)
 	}
 	who = v.who
-	who.Login = v.server.elsewhere.logins.Known(ctx, v.header)
+	who.Login = v.server.elsewhere.Known(ctx, v.header)
 	return who, who.Login != nil
 }
 
@@ -233,6 +238,11 @@ func (d *Door) Body(w http.ResponseWriter, r *http.Request, limit int64) io.Read
 		ReadCloser: r.Body, control: http.NewResponseController(w), timeout: d.server.timeout, began: time.Now(),
 		held: &share{of: &budget{limit: limit + smallMessage}},
 	}, limit)
+}
+
+// ReadAll returns what Body reads to its end. It leaves no other copy.
+func (d *Door) ReadAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	return readAll(d.Body(w, r, limit), r.ContentLength)
 }
 
 // Hold says that the body of a request was read and that it will be answered, however long that

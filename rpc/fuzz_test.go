@@ -125,7 +125,7 @@ func FuzzSettings(f *testing.F) {
 		if wallet, ok := walletPath("/wallet/" + text); !ok || len(*wallet) > len(text) {
 			t.Errorf("wallet %q", text)
 		}
-		if hosts(nil).own(text) && text != "" && !strings.Contains(strings.ToLower(text), "localhost") {
+		if Hosts(nil).own(text) && text != "" && !strings.Contains(strings.ToLower(text), "localhost") {
 			host := strings.Trim(text, "[]")
 			if i := strings.LastIndexByte(text, ':'); i >= 0 && !isAddr(host) {
 				host = strings.Trim(text[:i], "[]")

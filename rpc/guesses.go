@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	"maps"
+	"context"
 	"net/netip"
 	"sync"
 	"time"
@@ -11,29 +11,35 @@ const (
 	// loginDelay is how long a wrong login waits for its answer at least.
 	loginDelay = 250 * time.Millisecond
 
-	// guessEvery is the pace at which wrong logins of one address are answered.
-	guessEvery = 50 * time.Millisecond
+	// guessGap lies between two comparisons that may fail, and guessLoans is how many more proven connections may
+	// cause at a time: 20 in any second, together.
+	guessGap   = 60 * time.Millisecond
+	guessLoans = 3
 
-	// guessQueue is how long a wrong login may have to wait for that. Beyond it
-	// an address gets no answer from which anything could be learned.
-	guessQueue = 5 * time.Second
+	// guessPatience is how long a login waits for its turn. Then it is refused unseen.
+	guessPatience = 5 * time.Second
 
 	// knownLogins bounds how many pairs of user and address are remembered.
 	knownLogins = 4096
 )
 
-// guesses slows the guessing of passwords: the wrong logins of an address, or of
-// an IPv6 network that one machine may have for itself, are answered one after
-// the other, however many connections they come on. What a guesser can tell from
-// the time that an answer takes counts as an answer too, so that a wrong login
-// takes its turn although nobody waits for it any more, and nothing is compared
-// for an address whose queue is full. Users who have logged in from there before
-// are let in all the same, and so is whoever has the cookie, which cannot be
-// guessed.
+// guesses slows the guessing of passwords. A login is compared when it has a turn, and turns are the server's: so many
+// a second, from whatever addresses, connections and users the logins come. A right login gives its turn back at once,
+// so that only wrong ones make others wait.
+//
+// Where logins wait, turns go around by lanes. Users who have logged in from an address before share half of them, all
+// others the other half; in either half each address has the same share, and of that each user. Of a user's share at an
+// address one half is for connections on which a login was wrong before, the other for all else. Beyond that nothing
+// tells a user from a guesser but the password.
+//
+// Two logins need no turn. The cookie cannot be guessed. And a connection on which a user has logged in is that
+// user's: a wrong login there ends that, and costs the next turns of all.
 type guesses struct {
 	mu    sync.Mutex
-	last  map[netip.Prefix]time.Time // when the last one in the queue is answered
-	prune int                        // size of last at which the past is forgotten
+	next  time.Time // no turn begins before
+	lanes [2]lane   // of users known at their address, and of all others
+	half  int       // whose turn it is
+	timer *time.Timer
 	known map[knownLogin]bool
 }
 
@@ -42,44 +48,109 @@ type knownLogin struct {
 	from netip.Prefix
 }
 
-// enter queues a wrong login. It returns how long its answer has to wait; full
-// says that the queue is as long as it may be.
-func (g *guesses) enter(from netip.Prefix) (wait time.Duration, full bool) {
+// A turn is a place in time for one comparison that may fail.
+type turn time.Time
+
+// enter waits for a turn; failed says that a login was wrong before on the same connection. It is false where none came
+// in time, or ctx or stopped has ended.
+func (g *guesses) enter(
+	ctx, stopped context.Context, user string, from netip.Prefix, failed bool,
+) (t turn, ok bool) {
+	w := g.queue(user, from, failed)
+	select {
+	case t := <-w.turn:
+		return t, true
+	default:
+	}
+	patience := time.NewTimer(guessPatience)
+	defer patience.Stop()
+	select {
+	case t := <-w.turn:
+		return t, true
+	case <-patience.C:
+	case <-ctx.Done():
+	case <-stopped.Done():
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
-	if g.fullAt(from, now) {
-		return 0, true
+	if w.in == nil { // its turn has just come: the next one's, then
+		g.giveBack(<-w.turn)
+		return t, false
 	}
-	turn := now.Add(loginDelay)
-	if next := g.last[from].Add(guessEvery); next.After(turn) {
-		turn = next
-	}
-	if g.last == nil || len(g.last) >= g.prune {
-		kept := map[netip.Prefix]time.Time{}
-		maps.Copy(kept, g.last)
-		maps.DeleteFunc(kept, func(_ netip.Prefix, last time.Time) bool { return last.Before(now) })
-		g.last, g.prune = kept, 2*len(kept)+64
-	}
-	g.last[from] = turn
-	return turn.Sub(now), false
+	w.leave()
+	return t, false
 }
 
-// full reports whether a login from there may not be looked at now.
-func (g *guesses) full(from netip.Prefix) bool {
+// queue has a login wait for its turn.
+func (g *guesses) queue(user string, from netip.Prefix, failed bool) *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.fullAt(from, time.Now())
+	half := &g.lanes[1]
+	if g.known[knownLogin{user, from}] {
+		half = &g.lanes[0]
+	}
+	w := &waiter{turn: make(chan turn, 1)}
+	tried := "fresh"
+	if failed {
+		tried = "failed"
+	}
+	half.lane(from.String()).lane(user).lane(tried).add(w)
+	g.dispatch()
+	return w
 }
 
-func (g *guesses) fullAt(from netip.Prefix, now time.Time) bool {
-	return g.last[from].Sub(now) >= guessQueue
+// dispatch gives the next turn away if it is time for it. The lock is held.
+func (g *guesses) dispatch() {
+	wait := time.Until(g.next)
+	if wait <= 0 {
+		w := g.pick()
+		if w == nil {
+			return
+		}
+		g.next = time.Now().Add(guessGap)
+		wait = guessGap
+		w.turn <- turn(g.next)
+	}
+	if !g.lanes[0].empty() || !g.lanes[1].empty() {
+		g.wakeIn(wait)
+	}
 }
 
-// remember notes that a user has logged in.
-func (g *guesses) remember(user string, from netip.Prefix) {
+func (g *guesses) pick() *waiter {
+	for range g.lanes {
+		g.half = 1 - g.half
+		if w := g.lanes[g.half].pick(); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+func (g *guesses) wakeIn(wait time.Duration) {
+	if g.timer != nil {
+		g.timer.Reset(wait)
+		return
+	}
+	g.timer = time.AfterFunc(wait, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.dispatch()
+	})
+}
+
+// giveBack has the next login take a turn in which nothing failed. The lock is held.
+func (g *guesses) giveBack(t turn) {
+	if g.next.Equal(time.Time(t)) {
+		g.next = g.next.Add(-guessGap)
+	}
+	g.dispatch()
+}
+
+// right gives a turn back in which a login was right, and remembers who has logged in from where.
+func (g *guesses) right(t turn, user string, from netip.Prefix) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.giveBack(t)
 	login := knownLogin{user, from}
 	if g.known[login] {
 		return
@@ -90,9 +161,20 @@ func (g *guesses) remember(user string, from netip.Prefix) {
 	g.known[login] = true
 }
 
-// trusts reports whether the user has logged in from there before.
-func (g *guesses) trusts(user string, from netip.Prefix) bool {
+// lend reports whether a proven connection may have a login compared without a turn.
+func (g *guesses) lend() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.known[knownLogin{user, from}]
+	return time.Until(g.next) <= guessLoans*guessGap
+}
+
+// pay takes a turn afterwards, for a comparison that failed without one.
+func (g *guesses) pay() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if g.next.Before(now) {
+		g.next = now
+	}
+	g.next = g.next.Add(guessGap)
 }

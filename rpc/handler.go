@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/rest"
 )
@@ -23,6 +22,13 @@ var otherSite = response{
 	status: http.StatusForbidden,
 	body: text("Refused: this request comes from another web site, or names a host that is neither an address " +
 		"nor localhost nor one of -rpcallowhost. Enter the address of the node in the browser by hand.\n"),
+}
+
+// noteSite has the log say that a request is refused for where it comes from.
+func noteSite(s *Server, r *http.Request) {
+	if missed, due := s.foreign.due(); due {
+		s.log.Warn("request of a web page from elsewhere refused", "peer", r.RemoteAddr, "before", missed, "says", cameFrom(r))
+	}
 }
 
 // refuseSite sends otherSite, which nobody may show in a page of their own.
@@ -47,9 +53,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
 	wallet, found := walletPath(r.RequestURI)
 	switch {
-	case !s.isAllowed(r), s.checkOrigin && fromElsewhere(r, s.hosts):
+	case !s.isAllowed(r):
 		s.reply(w, response{status: http.StatusForbidden})
-	case s.page != nil && isBrowser(r) && (r.Host == "" || fromElsewhere(r, s.hosts)):
+	case s.checkOrigin && fromElsewhere(r, s.hosts):
+		noteSite(s, r)
+		s.reply(w, response{status: http.StatusForbidden})
+	case s.page != nil && s.hosts.Refuses(r):
+		noteSite(s, r)
 		refuseSite(s, w)
 	case r.Method == http.MethodDelete:
 		s.reply(w, response{status: http.StatusMethodNotAllowed})
@@ -100,7 +110,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 // refuseLogin answers a request without a right login. No browser is told of Basic where there is a
 // page, since it would send that with the requests of all other pages too.
 func refuseLogin(s *Server, w http.ResponseWriter, r *http.Request, refused *response) {
-	if refused.status == http.StatusUnauthorized && (s.page == nil || !isBrowser(r)) {
+	if refused.status == http.StatusUnauthorized && (s.page == nil || !fromBrowser(r)) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
 	}
 	s.reply(w, *refused)
@@ -121,59 +131,6 @@ func call(s *Server, w http.ResponseWriter, r *http.Request, who command.Caller)
 	defer connOf(r).forget()
 	defer clear(body)
 	s.reply(w, s.answer(r.Context(), who, s.accounts.Load().rights(who), body))
-}
-
-// authorize returns who logged in, or what to refuse the request with.
-func authorize(s *Server, r *http.Request) (who command.Caller, refused *response) {
-	headers := r.Header.Values("Authorization")
-	if len(headers) == 0 {
-		return who, &response{status: http.StatusUnauthorized}
-	}
-	return s.judge(r, headers[0])
-}
-
-// judge returns whose login the value of an Authorization header is. A wrong
-// login is logged and waits for its turn, without a worker, so that guessing is
-// slow and hurts nobody else. Where another node judges logins, it is asked after that
-// turn, so that no guess reaches it faster.
-func (s *Server) judge(r *http.Request, header string) (who command.Caller, refused *response) {
-	unauthorized := &response{status: http.StatusUnauthorized}
-	from := clientOf(r)
-	full := s.guesses.full(from)
-	user, ok := access.Login(s.accounts.Load().credentials, header)
-	who = command.Caller{User: user, Addr: r.RemoteAddr}
-	if ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)) {
-		s.guesses.remember(user, from)
-		return who, nil
-	}
-	if !ok {
-		if who.Login = s.elsewhere.known(r.Context(), header, from, full); who.Login != nil {
-			return who, nil
-		}
-	}
-	wait := time.Duration(0)
-	if !full {
-		wait, full = s.guesses.enter(from)
-	}
-	if full {
-		return who, &tooManyGuesses
-	}
-	if s.elsewhere.logins == nil || s.ctx.Err() != nil {
-		s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
-		pause(s.ctx, wait) //nolint:contextcheck // a guess takes its turn although nobody waits for it
-		return who, unauthorized
-	}
-	pause(s.ctx, wait) //nolint:contextcheck // the same
-	login, err := s.elsewhere.ask(r.Context(), header, from)
-	switch {
-	case err != nil:
-		return who, &cannotJudge
-	case login == nil:
-		s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
-		return who, unauthorized
-	}
-	who.Login = login
-	return who, nil
 }
 
 // walletPath reads the request's target: "/" or "/wallet/<name>". Nothing

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// hosts are the names, in lower case, that lead to a server by the operator's word. Its addresses
+// Hosts are the names, in lower case, that lead to a server by the operator's word. Its addresses
 // and localhost do without that.
-type hosts []string
+type Hosts []string
 
-// parseHosts reads the -rpcallowhost options.
-func parseHosts(entries []string) (hosts, error) {
-	var all hosts
+// ParseHosts reads the -rpcallowhost options. The error is a [StartError].
+func ParseHosts(entries []string) (Hosts, error) {
+	var all Hosts
 	for _, entry := range entries {
 		name := strings.ToLower(strings.TrimSpace(entry))
 		if name == "" || strings.ContainsAny(name, " \t,/:@?#*[]%") {
@@ -30,7 +30,7 @@ func parseHosts(entries []string) (hosts, error) {
 // own accepts what a client that was told where this server is has in its Host header: an
 // address, localhost or a name of the operator's, with or without a port. Clients that send none
 // are no browsers.
-func (h hosts) own(host string) bool {
+func (h Hosts) own(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -45,7 +45,7 @@ func (h hosts) own(host string) bool {
 // loaded from this server. Two things give it away: the page's Origin, and
 // for a page whose name was made to lead here (DNS rebinding) that name in
 // Host. No such name is an address or localhost.
-func fromElsewhere(r *http.Request, known hosts) bool {
+func fromElsewhere(r *http.Request, known Hosts) bool {
 	if !known.own(r.Host) {
 		return true
 	}
@@ -72,14 +72,52 @@ func isOrigin(origins []string, host string) bool {
 	return false
 }
 
-// isBrowser reports whether a browser makes the request, which may do so for a page of anybody.
-func isBrowser(r *http.Request) bool {
-	for name := range r.Header {
-		if strings.HasPrefix(name, "Sec-Fetch-") {
+// fromBrowser reports whether a browser may have made the request, for a page of anybody. What the rule is made of, and
+// the attack that each part of it stops, is in docs/rpc-server.md.
+func fromBrowser(r *http.Request) bool {
+	h := r.Header
+	switch {
+	case len(h["Origin"]) > 0 || len(h["Sec-Fetch-Site"]) > 0:
+		return true
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return false // browsers have an Origin with these
+	case len(h["Sec-Fetch-Mode"]) > 0:
+		return false // which browsers send together with the site
+	case r.TLS == nil && offersBrotli(h["Accept-Encoding"]):
+		return false // which browsers do to no name without TLS
+	}
+	return len(h["Accept-Language"]) > 0 || slices.ContainsFunc(h["User-Agent"], func(agent string) bool {
+		return strings.HasPrefix(agent, "Mozilla/5.0") && !strings.Contains(agent, "PowerShell/")
+	})
+}
+
+// offersBrotli reads the values of Accept-Encoding headers.
+func offersBrotli(accepted []string) bool {
+	for coding := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		name, _, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "br") {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.Header.Values("User-Agent"), func(agent string) bool {
-		return strings.HasPrefix(agent, "Mozilla/")
-	})
+	return false
 }
+
+// Refuses reports whether a browser may have made the request for a page that was not loaded from this server, or under
+// a name that anybody may have led here.
+func (h Hosts) Refuses(r *http.Request) bool {
+	return fromBrowser(r) && (r.Host == "" || fromElsewhere(r, h))
+}
+
+// cameFrom is what a request says of where it comes from, for the log.
+func cameFrom(r *http.Request) string {
+	text := "Host " + shown(withoutUser(r.Host))
+	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
+		if values := r.Header[name]; len(values) > 0 {
+			text += ", " + name + " " + shown(withoutUser(strings.Join(values, ", ")))
+		}
+	}
+	return text
+}
+
+// withoutUser returns a host, or an origin, without the name and password that do not belong there.
+func withoutUser(host string) string { return host[strings.LastIndexByte(host, '@')+1:] }

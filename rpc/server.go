@@ -60,13 +60,13 @@ type Server struct {
 	accounts    atomic.Pointer[accounts]
 	cookie      *cookie     // nil when there is none
 	certificate certificate // without one, no TLS
-	elsewhere   otherNode
+	elsewhere   Logins      // nil: there are no others
 	rest        *publicDoor // nil: there is none
 	health      *healthDoor
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
-	hosts       hosts
+	hosts       Hosts
 	page        Page // nil: there is none
 	logIPs      bool
 	observer    Observer
@@ -75,6 +75,8 @@ type Server struct {
 	listeners []net.Listener
 	conns     *conns
 	guesses   guesses
+	unseen    notice // of logins that found no turn
+	foreign   notice // of requests of other sites' pages
 	bodies    budget
 	replies   budget
 	batch     int           // what the replies to a batch may take
@@ -103,14 +105,14 @@ func NewServer(c Config) (*Server, error) {
 		timeout: c.Timeout,
 
 		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs, observer: c.Observer,
-		page:    c.Page,
-		conns:   newConns(c.MaxConns),
-		parsing: make(chan struct{}, max(cores.Count()/2, 1)),
-		bodies:  budget{limit: maxBodies},
-		replies: budget{limit: maxReplies},
-		batch:   maxBatchReply,
+		page:      c.Page,
+		elsewhere: c.Logins,
+		conns:     newConns(c.MaxConns),
+		parsing:   make(chan struct{}, max(cores.Count()/2, 1)),
+		bodies:    budget{limit: maxBodies},
+		replies:   budget{limit: maxReplies},
+		batch:     maxBatchReply,
 	}
-	s.elsewhere = otherNode{c.Logins, &s.guesses}
 	if c.REST {
 		s.rest = newPublicDoor(s, c.Threads, c.WorkQueue)
 	}
@@ -145,7 +147,7 @@ func (s *Server) open(c *Config) error {
 	if s.allowed, err = parseAllowed(c.AllowIP, c.CJDNS); err != nil {
 		return errors.Join(err, ErrStart) // as Core has it, twice
 	}
-	if s.hosts, err = parseHosts(c.AllowHosts); err != nil {
+	if s.hosts, err = ParseHosts(c.AllowHosts); err != nil {
 		return err
 	}
 	endpoints, err := s.endpoints(c)
@@ -186,7 +188,7 @@ func (s *Server) setLogins(c *Config) error {
 // changed stays the credential that it was.
 func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
 	credential := func(user, password string) access.Credential {
-		if same, ok := access.Find(before.credentials, user, password); ok {
+		if same, ok := access.Find(before.credentials, user, []byte(password)); ok {
 			return same
 		}
 		return access.New(user, password)

@@ -81,7 +81,7 @@ func TestConfigWhoMayCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Credentials) != 1 || !c.Credentials[0].Matches("alice", "p:ü") {
+	if len(c.Credentials) != 1 || !c.Credentials[0].Matches("alice", []byte("p:ü")) {
 		t.Error("alice may not log in")
 	}
 	alice, others := c.Whitelists.Of("alice"), c.Whitelists.Of("bob")

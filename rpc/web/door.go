@@ -44,6 +44,9 @@ func cookieName(r *http.Request) string {
 	return name
 }
 
+// hostPrefix begins the name of a cookie that browsers take from nobody but the host itself, by TLS.
+const hostPrefix = "__Host-"
+
 func isNumber(text string) bool {
 	return text != "" && len(text) <= 5 && strings.Trim(text, "0123456789") == ""
 }
@@ -51,24 +54,36 @@ func isNumber(text string) bool {
 // sessionCookie is the cookie of a session, for as long as the browser runs. A page may have come by TLS
 // through a proxy that speaks none to this server.
 func sessionCookie(r *http.Request, value string) *http.Cookie {
-	return &http.Cookie{
+	c := &http.Cookie{
 		Name: cookieName(r), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://"),
 	}
+	if c.Secure {
+		c.Name = hostPrefix + c.Name
+	}
+	return c
 }
 
-// sessionOf returns the session that a request has a cookie of, nil where there is none. One whose login is
+// sessionOf returns the session whose cookie and place a request has, nil where there is none. One whose login is
 // gone ends.
 func (h *Handler) sessionOf(r *http.Request) *session {
-	for _, cookie := range r.CookiesNamed(cookieName(r)) {
-		found := h.sessions.find(cookie.Value, r.Header.Get(idleHeader) != "")
-		if found == nil {
-			continue
-		}
-		if found.visitor.LoggedIn(r.Context()) {
+	found := h.sessionByCookie(r, placeOf(r))
+	if found == nil || found.visitor.LoggedIn(r.Context()) {
+		return found
+	}
+	h.sessions.finish(found)
+	return nil
+}
+
+// sessionByCookie returns the session that a request has the cookie of. Servers on other ports of the host may have
+// that: alone it proves nothing. A place that is not empty has to be the session's, which is used then.
+func (h *Handler) sessionByCookie(r *http.Request, place string) *session {
+	name := cookieName(r)
+	for _, cookie := range append(r.CookiesNamed(hostPrefix+name), r.CookiesNamed(name)...) {
+		idle := place == "" || r.Header.Get(idleHeader) != ""
+		if found := h.sessions.find(cookie.Value, place, idle); found != nil {
 			return found
 		}
-		h.sessions.finish(found)
 	}
 	return nil
 }
@@ -86,7 +101,10 @@ func (h *Handler) admit(d *rpc.Door, r *http.Request) (who guest, status int) {
 		who.Visitor, status = d.Authorize(r)
 		return who, status
 	}
-	if who.session = h.sessionOf(r); who.session == nil {
+	if placeOf(r) != "" {
+		who.session = h.sessionOf(r)
+	}
+	if who.session == nil {
 		return who, http.StatusUnauthorized
 	}
 	if !d.KnownHost(r) {

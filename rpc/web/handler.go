@@ -58,6 +58,7 @@ const (
 // Serve implements [rpc.Page].
 func (h *Handler) Serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
+	r = splitPlace(r)
 	target, _, _ := strings.Cut(r.RequestURI, "?")
 	name, below := strings.CutPrefix(target, "/ui/")
 	wallet, ofWallet := strings.CutPrefix(name, "call/wallet/")
@@ -211,12 +212,6 @@ func (h *Handler) sendLogin(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 		return
 	}
 	d.Reply(w, status, htmlKind, page)
-}
-
-// base leads from the page that a request is for to /, as a relative URL.
-func base(r *http.Request) string {
-	target, _, _ := strings.Cut(r.RequestURI, "?")
-	return "./" + strings.Repeat("../", strings.Count(target, "/")-1)
 }
 
 // serveSession tells scripts what pages are made with.

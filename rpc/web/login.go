@@ -22,10 +22,23 @@ const (
 )
 
 // readForm reads the fields of a form of so many bytes at most, or returns the status with which it is
-// refused. A client that leaves in the middle of it, or falls silent, gets none.
+// refused.
 func readForm(d *rpc.Door, w http.ResponseWriter, r *http.Request, limit int64) (form url.Values, status int) {
-	body, err := io.ReadAll(d.Body(w, r, limit))
-	defer clear(body)
+	body, status := readBody(d, w, r, limit)
+	if status != 0 {
+		return nil, status
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	return form, 0
+}
+
+// readBody reads a body of so many bytes at most, or returns the status with which it is refused. A client that leaves
+// in the middle of it, or falls silent, gets none.
+func readBody(d *rpc.Door, w http.ResponseWriter, r *http.Request, limit int64) (body []byte, status int) {
+	body, err := d.ReadAll(w, r, limit)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case tooLarge:
@@ -35,10 +48,7 @@ func readForm(d *rpc.Door, w http.ResponseWriter, r *http.Request, limit int64) 
 	case err != nil:
 		return nil, http.StatusBadRequest
 	}
-	if form, err = url.ParseQuery(string(body)); err != nil {
-		return nil, http.StatusBadRequest
-	}
-	return form, 0
+	return body, 0
 }
 
 // noBody reads a body that has to be empty.
@@ -57,7 +67,12 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		h.sendLogin(d, w, r, http.StatusForbidden, foreignLogin)
 		return
 	}
-	form, bad := readForm(d, w, r, maxForm)
+	body, bad := readBody(d, w, r, maxForm)
+	user, password, ok := readLogin(body)
+	clear(body)
+	if bad == 0 && !ok {
+		bad = http.StatusBadRequest
+	}
 	if bad != 0 {
 		refuse(d, w, bad)
 		return
@@ -65,7 +80,7 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	if !d.Hold(w, r) {
 		panic(http.ErrAbortHandler)
 	}
-	visitor, status := d.Login(r, form.Get("user"), form.Get("password"))
+	visitor, status := d.Login(r, user, password)
 	switch status {
 	case 0:
 	case http.StatusUnauthorized:
@@ -75,7 +90,7 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		h.sendLogin(d, w, r, status, busyLogin)
 		return
 	}
-	if old := h.sessionOf(r); old != nil {
+	if old := h.sessionByCookie(r, ""); old != nil {
 		h.sessions.finish(old)
 	}
 	begun, cookie := h.sessions.begin(visitor)
@@ -84,7 +99,7 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, sessionCookie(r, cookie))
-	w.Header().Set("Location", "../")
+	w.Header().Set("Location", root(r)+"ui/"+begun.place+"/")
 	d.Reply(w, http.StatusSeeOther, htmlKind, nil)
 }
 
@@ -110,7 +125,7 @@ func (h *Handler) logout(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	gone := sessionCookie(r, "")
 	gone.MaxAge = -1
 	http.SetCookie(w, gone)
-	w.Header().Set("Location", "../")
+	w.Header().Set("Location", root(r))
 	d.Reply(w, http.StatusSeeOther, htmlKind, nil)
 }
 

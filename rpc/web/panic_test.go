@@ -232,7 +232,7 @@ func TestBusy(t *testing.T) {
 type queries chan string
 
 // Open implements rpc.Events.
-func (q queries) Open(_ context.Context, query, _ string) (rpc.EventStream, error) {
+func (q queries) Open(_ context.Context, query, _ string, _ func(string) bool) (rpc.EventStream, error) {
 	q <- query
 	return nil, errors.New("none")
 }

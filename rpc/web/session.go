@@ -25,6 +25,7 @@ const (
 type session struct {
 	visitor *rpc.Visitor
 	key     sessionKey
+	place   string          // below /ui/, where its pages are: only who has been there knows it
 	token   string          // that its pages know, and no other site
 	ended   context.Context //nolint:containedctx // it is what ends with the session
 	end     context.CancelFunc
@@ -37,6 +38,11 @@ type session struct {
 // isToken compares in a time that tells nothing.
 func (s *session) isToken(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1
+}
+
+// isPlace compares in a time that tells nothing.
+func (s *session) isPlace(place string) bool {
+	return subtle.ConstantTimeCompare([]byte(place), []byte(s.place)) == 1
 }
 
 // A sessionKey is the hash of a session's secret, which the table does not have: so the time that a look-up
@@ -58,11 +64,16 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
+// newPlace returns a place for a session's pages: 128 random bits as text.
+func newPlace() string { return placeMark + secret()[:22] }
+
 // begin begins a session and returns it with its secret. Where there are too many, that which was not
 // used for longest ends, if possible one of the same login. It is nil after close.
 func (s *sessions) begin(v *rpc.Visitor) (begun *session, cookie string) {
 	cookie = secret()
-	begun = &session{visitor: v, key: sha256.Sum256([]byte(cookie)), token: secret(), used: time.Now()}
+	begun = &session{
+		visitor: v, key: sha256.Sum256([]byte(cookie)), place: newPlace(), token: secret(), used: time.Now(),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -83,14 +94,14 @@ func (s *sessions) begin(v *rpc.Visitor) (begun *session, cookie string) {
 	return begun, cookie
 }
 
-// find returns the session of a cookie's value, nil where there is none. It is used by that, unless the
-// request is idle.
-func (s *sessions) find(cookie string, idle bool) *session {
+// find returns the session of a cookie's value, nil where there is none, or where a place is named that is not its
+// own. It is used by that, unless the request is idle.
+func (s *sessions) find(cookie, place string, idle bool) *session {
 	key := sessionKey(sha256.Sum256([]byte(cookie)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.byKey[key]
-	if found == nil {
+	if found == nil || place != "" && !found.isPlace(place) {
 		return nil
 	}
 	if time.Since(found.used) >= idleTime { // its timer is late

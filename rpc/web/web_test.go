@@ -108,6 +108,7 @@ type browser struct {
 	http.Client
 
 	node  *node
+	place string // of its session, for all paths of the page; empty: none
 	token string
 }
 
@@ -139,6 +140,9 @@ func (b *browser) ask(t *testing.T, method, path, body string, more ...string) a
 	var from io.Reader
 	if body != "" {
 		from = strings.NewReader(body)
+	}
+	if b.place != "" && (path == "/" || strings.HasPrefix(path, "/ui/")) {
+		path = "/ui/" + b.place + path
 	}
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.node.addr+path, from)
 	if err != nil {
@@ -179,9 +183,11 @@ func (b *browser) login(t *testing.T, user, password string) {
 	t.Helper()
 	form := url.Values{"user": {user}, "password": {password}}.Encode()
 	got := b.ask(t, http.MethodPost, "/ui/login", form)
-	if got.status != http.StatusSeeOther || got.header.Get("Location") != "../" {
+	_, place, found := strings.Cut(got.header.Get("Location"), "/ui/")
+	if got.status != http.StatusSeeOther || !found || !strings.HasSuffix(place, "/") {
 		t.Fatal(got)
 	}
+	b.place = strings.TrimSuffix(place, "/")
 	var session struct{ User, Token string }
 	got = b.ask(t, http.MethodGet, "/ui/session", "")
 	if err := json.Unmarshal([]byte(got.text), &session); err != nil || session.User != user || session.Token == "" {
@@ -217,5 +223,85 @@ func TestSession(t *testing.T) {
 	}
 	if got := b.ask(t, http.MethodPost, "/ui/call", callOne); got.status != http.StatusUnauthorized {
 		t.Error("after the logout:", got)
+	}
+}
+
+// The cookie of a session goes to servers on other ports of the host too: whoever has it alone has nothing, and learns
+// neither the place of the session nor its token.
+func TestCookieIsNotEnough(t *testing.T) {
+	n := start(t, rpc.Config{})
+	b := n.browser(t)
+	b.login(t, "u", "p")
+	place, token := b.place, b.token
+	wrong := newPlace()
+	for _, thief := range []struct{ what, place, cookie string }{
+		{"the cookie", "", "the browser's"},
+		{"the cookie at another place", wrong, "the browser's"},
+		{"the cookie at a part of the place", place[:len(place)-1], "the browser's"},
+		{"the place alone", place, ""},
+	} {
+		b.place, b.token = thief.place, token
+		jar := b.Jar
+		if thief.cookie == "" {
+			b.Jar = nil
+		}
+		for _, path := range []string{
+			"/", "/ui/session", "/ui/new", "/ui/part/index", "/ui/export?id=1&format=csv", "/ui/events?topics=tip",
+		} {
+			got := b.ask(t, http.MethodGet, path, "")
+			if got.status != http.StatusUnauthorized || strings.Contains(got.text, token) {
+				t.Errorf("%s, %s: %v", thief.what, path, got)
+			}
+			if thief.place == "" && strings.Contains(got.text+got.header.Get("Location"), placeMark) {
+				t.Errorf("%s, %s tells a place", thief.what, path)
+			}
+		}
+		for _, path := range []string{
+			"/ui/call", "/ui/call/wallet/w", "/ui/upload?name=x", "/ui/upload/drop", "/ui/check",
+		} {
+			if got := b.ask(t, http.MethodPost, path, callOne); got.status != http.StatusUnauthorized {
+				t.Errorf("%s, %s: %v", thief.what, path, got)
+			}
+		}
+		b.Jar = jar
+	}
+	b.place = place
+	if got := b.ask(t, http.MethodPost, "/ui/call", callOne); got.status != http.StatusOK {
+		t.Error("the session itself:", got)
+	}
+	got := b.ask(t, http.MethodGet, "/", "")
+	if strings.Contains(got.text, `href="/`) || strings.Contains(got.text, `action="/`) {
+		t.Error("the page leads out of its place")
+	}
+}
+
+// A form for logging in is read as url.ParseQuery reads forms, into memory that can be overwritten.
+func TestReadLogin(t *testing.T) {
+	for _, form := range []string{
+		"", "user=u&password=p", "password=p&user=u", "user=u", "user=a&user=b&password=c&password=d", "user=%zz",
+		"user=%4", "user=%", "user=a%20b+c&password=%25%2B%C3%BC", "us%65r=x&password=", "user=a;b&password=c",
+		"a;user=b", "=x", "user", "&&user=u&", "password=%00", "x=%zz&user=u", "user=u=v", "+user=1",
+	} {
+		user, password, ok := readLogin([]byte(form))
+		want, err := url.ParseQuery(form)
+		if ok != (err == nil) || ok && (user != want.Get("user") || string(password) != want.Get("password")) {
+			t.Errorf("%q: got %q, %q, %v, want %v, %v", form, user, password, ok, want, err)
+		}
+	}
+}
+
+// By TLS the cookie has a name that browsers take from the host itself alone.
+func TestHostCookie(t *testing.T) {
+	n := start(t, rpc.Config{})
+	b := n.browser(t)
+	got := b.ask(t, http.MethodPost, "/ui/login", "user=u&password=p", "Origin", "https://"+n.addr)
+	cookie, _, _ := strings.Cut(got.header.Get("Set-Cookie"), ";")
+	if !strings.HasPrefix(cookie, "__Host-trawl-session-") {
+		t.Fatal(got)
+	}
+	_, place, _ := strings.Cut(got.header.Get("Location"), "/ui/")
+	b.place = strings.TrimSuffix(place, "/")
+	if got := b.ask(t, http.MethodGet, "/ui/session", "", "Cookie", cookie); got.status != http.StatusOK {
+		t.Error(got)
 	}
 }

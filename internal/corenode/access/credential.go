@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
 	"strings"
 )
 
@@ -36,14 +37,29 @@ func Parse(entry string) (Credential, bool) {
 }
 
 // Hash returns the hash of a password in hexadecimal digits: HMAC-SHA256 with the salt as key.
-func Hash(salt, password string) string {
+func Hash[P string | []byte](salt string, password P) string {
 	mac := hmac.New(sha256.New, []byte(salt))
-	mac.Write([]byte(password))
-	return hex.EncodeToString(mac.Sum(nil))
+	secret := []byte(password)
+	mac.Write(secret)
+	hash := hex.EncodeToString(mac.Sum(nil))
+	if _, isText := any(password).(string); isText {
+		clear(secret)
+	}
+	wipe(mac)
+	return hash
 }
 
-// Matches compares user and password in a time that does not depend on how much is right.
-func (c Credential) Matches(user, password string) bool {
+// wipe overwrites what a hash still has in its block of what was written into it last.
+func wipe(mac hash.Hash) {
+	var zeros [sha256.BlockSize - 1]byte // a whole block would not pass through there
+	mac.Reset()
+	mac.Write(zeros[:])
+	mac.Write(zeros[:1])
+}
+
+// Matches compares user and password in a time that does not depend on how much is right. It leaves no copy of the
+// password.
+func (c Credential) Matches(user string, password []byte) bool {
 	sameUser := subtle.ConstantTimeCompare([]byte(c.user), []byte(user))
 	sameHash := subtle.ConstantTimeCompare([]byte(c.hash), []byte(Hash(c.salt, password)))
 	return sameUser&sameHash == 1
@@ -71,13 +87,13 @@ func Login(credentials []Credential, authorization string) (user string, ok bool
 	if !decoded {
 		return "", false
 	}
-	_, ok = Find(credentials, user, password)
+	_, ok = Find(credentials, user, []byte(password))
 	return user, ok
 }
 
 // Find returns the credential that a user and a password match. The time that it takes does not
 // depend on which of them does.
-func Find(credentials []Credential, user, password string) (found Credential, ok bool) {
+func Find(credentials []Credential, user string, password []byte) (found Credential, ok bool) {
 	for _, c := range credentials {
 		if c.Matches(user, password) {
 			found, ok = c, true

@@ -3,6 +3,7 @@
 import { call, fetchPart, say, complain } from './calls.js';
 import { listen } from './hub.js';
 import { morph } from './morph.js';
+import { keep } from './place.js';
 
 const root = document.documentElement.dataset.base;
 const live = document.getElementById('live');
@@ -192,6 +193,7 @@ function agreed(question) {
   });
 }
 
+keep();
 plan();
 pace();
 if (document.querySelector('[data-entries]')) import('./search.js');
