@@ -27,7 +27,8 @@ var otherSite = response{
 // noteSite has the log say that a request is refused for where it comes from.
 func noteSite(s *Server, r *http.Request) {
 	if missed, due := s.foreign.due(); due {
-		s.log.Warn("request of a web page from elsewhere refused", "peer", r.RemoteAddr, "before", missed, "says", cameFrom(r))
+		s.log.Warn("request of a web page from elsewhere refused",
+			"peer", r.RemoteAddr, "before", missed, "says", cameFrom(r))
 	}
 }
 

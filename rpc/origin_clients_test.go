@@ -61,7 +61,8 @@ func TestRefusedSitesAreLogged(t *testing.T) {
 		}
 		text := g.log.String()
 		if n := strings.Count(text, "\n"); n != 2 || !strings.Contains(text, "before=8") ||
-			!strings.Contains(text, "evil.example") || strings.Contains(text, "secret") || strings.Contains(text, "dTpzZW") {
+			!strings.Contains(text, "evil.example") || strings.Contains(text, "secret") ||
+			strings.Contains(text, "dTpzZW") {
 			t.Errorf("%d lines:\n%s", n, text)
 		}
 	})

@@ -199,7 +199,11 @@ func TestHiddenTip(t *testing.T) {
 		}
 		s.Close()
 	}
-	_, err := r.src.Open(t.Context(), "topics=search&search=1", "", func(method string) bool { return method == "uptime" })
+	r.src.Search = func(context.Context, messages.GetSearch) (messages.SearchStatus, error) {
+		panic("not for this client")
+	}
+	nothing := func(string) bool { return false }
+	_, err := r.src.Open(t.Context(), "topics=search&search=1", "", nothing)
 	if !errors.Is(err, errNotForYou) {
 		t.Error(err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestChainOpenedAgain(t *testing.T) {
 	r := newRig(t)
 	r.chain.MineN(3)
-	s, err := r.src.Open(t.Context(), "topics=tip", "")
+	s, err := r.src.Open(t.Context(), "topics=tip", "", anything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestChainOpenedAgain(t *testing.T) {
 // of the whole of both.
 func TestChainWithoutCommonBlock(t *testing.T) {
 	r := newRig(t)
-	s, err := r.src.Open(t.Context(), "topics=tip", "")
+	s, err := r.src.Open(t.Context(), "topics=tip", "", anything)
 	if err != nil {
 		t.Fatal(err)
 	}

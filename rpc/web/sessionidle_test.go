@@ -17,12 +17,12 @@ func TestSessionTimersMayBeWrong(t *testing.T) {
 		late.timer.Stop()
 		time.Sleep(idleTime - time.Second)
 		all.expire(late) // too early
-		if all.find(cookie, false) == nil {
+		if all.find(cookie, "", false) == nil {
 			t.Fatal("a session in use has ended")
 		}
 		late.timer.Stop()
 		time.Sleep(idleTime)
-		if all.find(cookie, true) != nil {
+		if all.find(cookie, "", true) != nil {
 			t.Error("a session that was not used for too long goes on")
 		}
 	})
