@@ -3,6 +3,7 @@ package searches
 import (
 	"maps"
 	"math"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
@@ -109,13 +110,14 @@ func (j *job) descriptors() []messages.SearchDescriptor {
 	places := map[string]int{}
 	for _, r := range j.Ranges {
 		text := string(j.Objects[r.Object])
-		at, seen := places[text]
+		body, _, _ := strings.Cut(text, "#") // the checksum may have been left away
+		at, seen := places[body]
 		if !seen {
 			if len(all) > maxDescriptors {
 				break
 			}
 			at = len(all)
-			places[text] = at
+			places[body] = at
 			all = append(all, messages.SearchDescriptor{
 				Desc: text, First: r.First, Last: r.Last, HighestUsed: -1, Known: j.shownUsed != nil,
 			})

@@ -92,7 +92,7 @@ func TestUsed(t *testing.T) {
 			t.Errorf("told again, of %+v", <-told)
 		}
 		// The same descriptor with more is one, and has enough.
-		do(t, r.ref, messages.ExtendSearch{ID: short.ID, Objects: ranged("short", 20, 40), Start: -1})
+		do(t, r.ref, messages.ExtendSearch{ID: short.ID, Objects: ranged("short#checksum", 20, 40), Start: -1})
 		used.Last, used.Exhausted = 40, false
 		r.waitUsed(short.ID, used)
 		if err := r.ref.Stop(t.Context()); err != nil {
