@@ -265,7 +265,7 @@ func (c *Client) send(
 	if err != nil {
 		return Reply{}, c.failed(ctx, began, err)
 	}
-	c.answered()
+	c.heard(resp.StatusCode)
 	large := false
 	defer func() {
 		if !large {

@@ -2,6 +2,7 @@ package corenode
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -15,6 +16,24 @@ type health struct {
 	lost    atomic.Int64
 	silent  atomic.Int64 // Unix time in ns of the call that had no answer in time; 0: Core answers
 	pinging atomic.Bool
+	full    atomic.Int64 // Unix time in ns when Core had more calls than it takes; 0: never
+}
+
+// fullTime is how long a Core is spared a call that occupies one of its threads, after it has had
+// more calls than it takes.
+const fullTime = time.Minute
+
+// heard notes the status of a reply.
+func (h *health) heard(status int) {
+	h.answered()
+	if status == http.StatusServiceUnavailable {
+		h.full.Store(time.Now().UnixNano())
+	}
+}
+
+func (h *health) isFull() bool {
+	at := h.full.Load()
+	return at != 0 && time.Since(time.Unix(0, at)) < fullTime
 }
 
 // Lost returns how often the connection to Core was lost, or its login was another: a number that

@@ -47,7 +47,8 @@ func (c *Client) BestBlock(ctx context.Context) (chainhash.Hash, error) {
 
 // WaitNewBlock returns the hash of Core's tip once it is not have, or have after a time of
 // silence, at most one minute: ask again then. It is one long poll where Core is of
-// version 30 or later and allows it, and else one question a second.
+// version 30 or later, allows it, and has not had too many calls lately; and else one question a
+// second.
 func (c *Client) WaitNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
 	tip, err := c.waitNewBlock(ctx, have, min(atMost, maxWait))
 	if errors.Is(err, ErrAway) {
@@ -66,7 +67,7 @@ func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost 
 			return chainhash.Hash{}, err
 		}
 	}
-	if c.news.Load() == newsPoll {
+	if c.news.Load() == newsPoll || c.isFull() { // it may have few threads, and one would be ours
 		return c.pollNewBlock(ctx, have, atMost)
 	}
 	var tip struct{ Hash Hash }

@@ -177,6 +177,7 @@ func newGate(t *testing.T, core *coreSim, remote bool) *gate {
 		config.Configured = &configured
 	}
 	g := &gate{logins: newLogins(config, served(t).factsOf, func(string) bool { return false }), core: core}
+	g.busyTime = 0
 	g.now = func() time.Time { return time.Now().Add(g.ago) }
 	return g
 }

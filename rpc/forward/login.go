@@ -23,6 +23,8 @@ const (
 	maxRemembered = 1024
 	// askTime is how long Core may take to judge a login.
 	askTime = 10 * time.Second
+	// busyTime is how long a Core is asked again whose queue of calls is full.
+	busyTime = 5 * time.Second
 	// judgePatience is how long a login waits for that which may do what it could last. Core
 	// answers a wrong one after a quarter of a second.
 	judgePatience = 2 * time.Second
@@ -58,6 +60,7 @@ type logins struct {
 	unlisted rights                              // of a login whose list is not known
 	key      []byte                              // of the hashes below
 	now      func() time.Time
+	busyTime time.Duration // how long a Core is asked again that has more calls than it takes
 
 	mu         sync.Mutex
 	configured *corenode.Configured // nil: not known, as that of another machine
@@ -92,7 +95,7 @@ func newLogins(c *Config, facts func(string) *command.Command, passedOn func(str
 	_, _ = rand.Read(key) // never fails
 	l := &logins{
 		core: c.Core, configured: c.Configured, reread: c.Reread, unlisted: rights{nil, facts, passedOn},
-		key: key, now: time.Now, known: map[loginID]accepted{}, asking: map[loginID]*question{},
+		key: key, now: time.Now, busyTime: busyTime, known: map[loginID]accepted{}, asking: map[loginID]*question{},
 	}
 	if c.Core != nil {
 		l.of = l.era()

@@ -95,3 +95,17 @@ func TestLoginIsRemembered(t *testing.T) {
 		t.Error("the oldest one is still known")
 	}
 }
+
+// A Core whose queue is full for a moment is asked again within one call.
+func TestBusyCoreIsAskedAgain(t *testing.T) {
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, false)
+	g.busyTime = busyTime
+	core.set(busy)
+	free := time.AfterFunc(2*patience, func() { core.set(up) })
+	defer free.Stop()
+	if got := rightsOf(g.login(t.Context(), "low", password("low"))); got != "c" {
+		t.Errorf("may %q", got)
+	}
+}

@@ -3,7 +3,10 @@ package forward
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/access"
@@ -37,7 +40,28 @@ func (l *logins) ask(ctx context.Context, id loginID, header string) (accepted b
 	return true, nil
 }
 
+// judge has Core judge a login. A Core whose queue is full may have room in a moment.
 func (l *logins) judge(ctx context.Context, header string) (verdict, error) {
+	const first, most = 50 * time.Millisecond, 500 * time.Millisecond
+	for wait, began := first, time.Now(); ; wait = min(2*wait, most) {
+		found, err := l.judgeOnce(ctx, header)
+		if !errors.Is(err, errBusy) || time.Since(began)+wait > l.busyTime {
+			return found, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return wrong, err
+		}
+	}
+}
+
+// errBusy reports a Core that has more calls than it takes.
+var errBusy = fmt.Errorf("%w: it is busy", corenode.ErrAway)
+
+func (l *logins) judgeOnce(ctx context.Context, header string) (verdict, error) {
 	reply, err := l.core.Forward(ctx, "/", header, bytes.Clone(probe))
 	if err != nil {
 		return wrong, err
@@ -56,6 +80,8 @@ func (l *logins) judge(ctx context.Context, header string) (verdict, error) {
 			return wrong, corenode.ErrReply
 		}
 		return unlimited, nil
+	case http.StatusServiceUnavailable:
+		return wrong, errBusy
 	default:
 		return wrong, corenode.ErrAway
 	}
