@@ -175,7 +175,7 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	defer readers.Wait()
 	defer cancel()
 	for _, topic := range []string{"tip", "mempool", "peer", "scan", "wallet", "search"} {
-		s, err := n.Events().Open(ctx, "topics="+topic, "")
+		s, err := n.Events().Open(ctx, "topics="+topic, "", func(string) bool { return true })
 		if err != nil {
 			t.Fatal(topic, err)
 		}
