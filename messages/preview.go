@@ -7,7 +7,8 @@ import (
 )
 
 // PreviewRestore asks what is in a backup file and what [RestoreWallet] would do with it. The file
-// is only read, and neither it nor anything else is written or copied. It takes some seconds for a
+// is only read. Nothing is written or copied, unless it is a copy of a wallet in use with its journal
+// beside it: then a copy is made whole below the wallets directory, and removed. It takes some seconds for a
 // large one, 30 at most, and ends when the caller leaves.
 //
 // What is wrong with a file is part of the answer. Errors: [*WalletError] for a file that is not
@@ -26,7 +27,11 @@ type RestorePreview struct {
 	Problem string // why the wallet cannot be loaded, in the words of RestoreWallet; empty: it can
 
 	// The rest is empty where there is a problem with the file.
-	Version      *int32 // of the client that wrote it last, if that is there
+	Partial      bool     // some of what was in the wallet cannot be read, or not be trusted
+	RolledBack   bool     // a journal beside the file is a part of it: an interrupted change was rolled back
+	FromLog      bool     // a write-ahead log beside the file is a part of it: its changes were taken over
+	Warnings     []string // what RestoreWallet would warn of
+	Version      *int32   // of the client that wrote it last, if that is there
 	Flags        []string
 	PrivateKeys  bool                // the file has private keys
 	Encrypted    bool                // and they have a passphrase

@@ -145,5 +145,12 @@ func (c *Config) params(name string) wallet.Params {
 func (c *Config) now() int64 { return c.Now().Unix() }
 
 func (c *Config) fileOptions() walletdb.Options {
-	return walletdb.Options{Magic: c.Network.Magic, Client: c.Client, UnsafeSync: c.Unsafe}
+	return walletdb.Options{
+		Magic: c.Network.Magic, Client: c.Client, UnsafeSync: c.Unsafe, SetAside: c.setAside,
+	}
+}
+
+// setAside tells the log of a file that lay where a wallet's journal is.
+func (c *Config) setAside(from, to string) {
+	c.Log.Warn("a file that another wallet left beside the place of a new one was renamed", "from", from, "to", to)
 }

@@ -37,6 +37,9 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is "+
 			"only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
 	}
+	if err := n.checkName(); err != nil {
+		return nil, err
+	}
 	if err := n.checkPath(); err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, made.remove())
 	}
-	n.onFailure(func() error { return errors.Join(os.Remove(n.file), made.remove()) })
+	n.onFailure(func() error { return errors.Join(removeFile(n.file), made.remove()) })
 	return o, nil
 }
 
@@ -182,8 +185,11 @@ type madeDir string
 
 // makeDir makes a directory with its parents, unless it exists.
 func makeDir(dir string) (madeDir, error) {
-	if _, err := os.Stat(dir); err == nil {
+	switch _, err := os.Stat(dir); {
+	case err == nil:
 		return "", nil
+	case !missing(err): // as it is, it cannot be made: not even its parents are
+		return "", err
 	}
 	dir = filepath.Clean(dir)
 	there := filepath.Dir(dir)

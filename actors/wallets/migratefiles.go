@@ -166,7 +166,7 @@ func (m *migratedFiles) copyOld() error {
 		prefix = filepath.Base(whole)
 	}
 	m.backup = wholePath(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
-	err := walletdb.Copy(m.source, m.backup, false)
+	err := walletdb.Copy(m.source, m.backup, false, m.cfg.setAside)
 	if errors.Is(err, fs.ErrExist) {
 		there, err := sumOf(m.backup)
 		if err != nil {
@@ -311,7 +311,7 @@ func (m *migratedFiles) undo() error {
 		return failed // it never lost its place
 	}
 	if m.isFile && m.main.records != nil {
-		return errors.Join(failed, walletdb.RestoreFile(m.backup, m.source))
+		return errors.Join(failed, walletdb.RestoreFile(m.backup, m.source, m.cfg.setAside))
 	}
-	return errors.Join(failed, walletdb.Copy(m.backup, m.source, true))
+	return errors.Join(failed, walletdb.Copy(m.backup, m.source, true, m.cfg.setAside))
 }

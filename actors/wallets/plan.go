@@ -81,7 +81,7 @@ func birthOf(content *walletfile.Wallet) *int64 {
 
 // nameProblem is why a wallet cannot have the name, empty where it can.
 func (p *preview) nameProblem() string {
-	r := &restoration{p.home, p.source}
+	r := &restoration{home: p.home, source: p.source}
 	free, err := r.isFree()
 	var refused *messages.WalletError
 	switch {
@@ -91,6 +91,9 @@ func (p *preview) nameProblem() string {
 		return err.Error()
 	case !free: // a restore that was cut short goes on
 		return ""
+	}
+	if wrong := wrongName(p.home.name); wrong != "" {
+		return "Wallet file verification failed. " + wrong
 	}
 	if info, err := os.Stat(p.home.dir); err == nil && !info.IsDir() {
 		return "The path of the wallet is that of a file"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -34,6 +36,13 @@ const (
 
 // previewLimits bound what a preview reads.
 var previewLimits = walletdb.Limits{Records: 1_000_000, Bytes: 512 << 20}
+
+// previewCopy is how large a copy a preview makes at most, in bytes, and previewRoom how much
+// of the disk it leaves free.
+const (
+	previewCopy = 1 << 30
+	previewRoom = 256 << 20
+)
 
 var (
 	errPreviewTime = codes.Errorf(codes.Wallet, "The backup could not be looked through within %d seconds.",
@@ -87,7 +96,8 @@ func (w *Wallets) previewNow(ctx context.Context, req messages.PreviewRestore) (
 	return got, err
 }
 
-// A preview looks at one backup. It writes nothing.
+// A preview looks at one backup. It writes nothing, unless the backup is a copy of a wallet in
+// use: then SQLite makes a copy of it whole, which is removed again.
 type preview struct {
 	*shared
 
@@ -103,12 +113,10 @@ func newPreview(s *shared, req messages.PreviewRestore) *preview {
 	if req.Name != nil {
 		name = *req.Name
 	} else {
-		for _, ending := range []string{"", "-restored", "-2", "-3", "-4"} { // of those that are free the first
-			if _, err := os.Stat(newHome(&s.cfg, name+ending).dir); missing(err) {
-				name += ending
-				break
-			}
-		}
+		name = freeName(name, func(name string) bool {
+			_, err := os.Lstat(newHome(&s.cfg, name).dir)
+			return missing(err)
+		})
 	}
 	p := &preview{shared: s, home: newHome(&s.cfg, name), source: req.Backup}
 	p.got.Plan.Name = name
@@ -124,6 +132,24 @@ func suggestedName(path string) string {
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if name == "" || name == "." || name == string(filepath.Separator) {
 		return "restored"
+	}
+	return name
+}
+
+// freeName returns the first name like the given one that is free.
+func freeName(name string, free func(string) bool) string {
+	if free(name) {
+		return name
+	}
+	const tries = 1000
+	for n := 1; n <= tries; n++ {
+		ending := "-restored"
+		if n > 1 {
+			ending = "-" + strconv.Itoa(n)
+		}
+		if free(name + ending) {
+			return name + ending
+		}
 	}
 	return name
 }
@@ -167,7 +193,15 @@ func formatName(path string, magic [4]byte) string {
 // read reads the file. Without an error the content is nil where there is a problem with it.
 func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 	params := p.cfg.params(p.home.name)
-	content, severity, err := walletdb.Verify(ctx, p.source, p.cfg.fileOptions(), params.LoadOptions(), previewLimits)
+	var content *walletfile.Wallet
+	var severity walletfile.Severity
+	looked := false
+	opts := p.cfg.fileOptions()
+	recovery, err := walletdb.Inspect(ctx, p.source, p.cfg.Dir, p.copyLimit(), opts, func(path string) (err error) {
+		looked = true
+		content, severity, err = walletdb.Verify(ctx, path, opts, params.LoadOptions(), previewLimits)
+		return err
+	})
 	var refused *walletdb.Error
 	switch {
 	case err == nil:
@@ -176,14 +210,27 @@ func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 	case errors.Is(err, walletdb.ErrTooLarge):
 		return nil, errPreviewSize
 	case errors.As(err, &refused):
-		p.got.Problem = refusedFile(err).Text
+		p.got.Problem = refusedFile(err).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
+	case !looked:
+		return nil, unexpected(err)
 	default:
-		p.got.Problem = p.home.refusedRecords(severity).Text
+		p.got.Problem = p.home.refusedRecords(severity).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
 	}
 	p.everything = severity == walletfile.NeedRescan
+	p.got.Partial, p.got.RolledBack, p.got.FromLog = severity != walletfile.OK, recovery.Journal, recovery.Log
+	p.got.Warnings = append(p.home.warnings(content, severity), recoveryWarnings(recovery)...)
 	return content, nil
+}
+
+// copyLimit is how large a copy may be for which the disk has room.
+func (p *preview) copyLimit() int64 {
+	free, _, err := vfs.DiskRoom(p.cfg.Dir)()
+	if err != nil {
+		return previewCopy // the copying will tell
+	}
+	return min(previewCopy, max(int64(free/2)-previewRoom, 0)) //nolint:gosec // a disk has fewer bytes
 }
 
 // describe tells what the file has in it.

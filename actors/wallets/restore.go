@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -25,11 +26,12 @@ import (
 type restoration struct {
 	*home
 
-	source string
+	source   string
+	recovery walletdb.Recovery // of the backup
 }
 
 // markName is the name of the mark in the wallet's directory. It holds the
-// SHA-256 of the backup in hex.
+// fingerprint of the backup.
 const markName = "." + walletdb.FileName + ".restoring"
 
 // run runs in the first worker of the wallet's actor. The order of its checks
@@ -54,7 +56,28 @@ func (r *restoration) run(ctx context.Context) (*opened, error) {
 			return nil, err
 		}
 	}
-	return r.open(ctx)
+	o, err := r.open(ctx)
+	if err == nil {
+		o.warnings = append(o.warnings, recoveryWarnings(r.recovery)...)
+	}
+	return o, err
+}
+
+// recoveryWarnings tell how the copy of a backup was made whole.
+func recoveryWarnings(r walletdb.Recovery) (texts []string) {
+	if r.Others {
+		texts = append(texts, "A journal or write-ahead log beside the backup belongs to another file and was left "+
+			"out.")
+	}
+	if r.Journal {
+		texts = append(texts, "The backup is a copy of a wallet in use: an interrupted change was rolled back by the "+
+			"journal beside the file.")
+	}
+	if r.Log {
+		texts = append(texts, "The backup is a copy of a wallet in use: changes were taken over from the write-ahead "+
+			"log beside the file.")
+	}
+	return texts
 }
 
 // isFree reports whether the place is free. It is not, without an error, when
@@ -77,7 +100,7 @@ func (r *restoration) isFree() (bool, error) {
 	}
 	mark, err := os.ReadFile(r.mark())
 	if err == nil {
-		sum, err := sumOf(r.source)
+		sum, err := walletdb.Fingerprint(r.source)
 		if err == nil && sum == strings.TrimSpace(string(mark)) {
 			r.cfg.Log.Info("restoring goes on where it was cut short", "wallet", r.name)
 			return false, nil
@@ -88,12 +111,17 @@ func (r *restoration) isFree() (bool, error) {
 
 // copy makes the wallet's file.
 func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
+	if err := r.checkName(); err != nil {
+		return err
+	}
 	made, err := makeDir(r.dir)
 	if err != nil {
 		return fileSystem("cannot create directories", err, r.dir)
 	}
 	if source.Mode().IsRegular() {
-		err = walletdb.Restore(r.source, r.file, func(staged string) error { return r.check(ctx, staged) })
+		err = walletdb.Restore(ctx, r.source, r.file, r.cfg.fileOptions(), func(staged *walletdb.Staged) error {
+			return r.check(ctx, staged)
+		})
 	} else {
 		err = codes.Errorf(
 			codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]",
@@ -126,23 +154,30 @@ func (r *restoration) notCopied(err error) error {
 }
 
 // check accepts the copy, which has a temporary name yet, and marks it.
-func (r *restoration) check(ctx context.Context, staged string) error {
+func (r *restoration) check(ctx context.Context, staged *walletdb.Staged) error {
+	r.recovery = staged.Recovery
 	net := r.cfg.params(r.name)
-	content, severity, err := walletdb.Verify(ctx, staged, r.cfg.fileOptions(), net.LoadOptions(), walletdb.Limits{})
+	opts := r.cfg.fileOptions()
+	content, severity, err := walletdb.Verify(ctx, staged.Path, opts, net.LoadOptions(), walletdb.Limits{})
 	var refused *walletdb.Error
 	switch {
 	case errors.As(err, &refused):
-		return refusedFile(err)
+		return r.refused(refusedFile(err))
 	case err != nil:
 		r.cfg.Log.Warn("backup refused", "wallet", r.name, "err", err)
-		return r.refusedRecords(severity)
+		return r.refused(r.refusedRecords(severity))
 	}
 	content.Zero()
-	sum, err := sumOf(staged)
-	if err != nil {
-		return err
+	if r.recovery.Any() {
+		r.cfg.Log.Warn("backup is a copy of a wallet in use", "wallet", r.name,
+			"journal rolled back", r.recovery.Journal, "log taken over", r.recovery.Log)
 	}
-	return atomicfile.Write(vfs.OS, r.mark(), []byte(sum+"\n"), 0o600)
+	return atomicfile.Write(vfs.OS, r.mark(), []byte(staged.Sum+"\n"), 0o600)
+}
+
+// refused is a refusal that names the files beside the backup where they were a part of it.
+func (r *restoration) refused(e *messages.WalletError) *messages.WalletError {
+	return codes.Errorf(e.Code, "%s%s", e.Text, r.recovery.Hint(r.source))
 }
 
 func (h *home) mark() string { return filepath.Join(h.dir, markName) }
@@ -168,11 +203,12 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// removeFile deletes a wallet's file, and the journal that may be beside it.
+// removeFile deletes a wallet's file that is not to be, and the journal that may be beside
+// it. The file goes first: without its journal it might be half of a change.
 func removeFile(path string) error {
-	err := os.Remove(path + "-journal")
-	if missing(err) {
-		err = nil
+	err := os.Remove(path)
+	if journal := os.Remove(path + "-journal"); !missing(journal) {
+		err = errors.Join(err, journal)
 	}
-	return errors.Join(os.Remove(path), err)
+	return err
 }

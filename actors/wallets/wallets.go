@@ -115,7 +115,7 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		w.enqueue(c, &load{home: newHome(&w.cfg, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *restoreWallet:
 		h := newHome(&w.cfg, m.Req.Name)
-		h.first = (&restoration{h, m.Req.Backup}).run
+		h.first = (&restoration{home: h, source: m.Req.Backup}).run
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *migrateWallet:
 		w.migrate(c, m)

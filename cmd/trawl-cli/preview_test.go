@@ -7,7 +7,33 @@ import (
 
 // The page about a backup has what the reply has.
 func TestPreviewRestore(t *testing.T) {
+	const (
+		sound = `{"size":9,"format":"sqlite","intact":true,"recovered":["rolled back by its journal"],"warnings":["w1"],"flags":[],` +
+			`"descriptors":[],"restore":{"name":"w","possible":true}}`
+		partial = `{"size":9,"format":"sqlite","intact":false,"warnings":["a part is lost"],"flags":[],"descriptors":[],` +
+			`"restore":{"name":"w","possible":true}}`
+		body = `Keys          no private keys
+Flags         
+Contents      0 transactions, 0 labels, 0 descriptors
+Last block    none
+
+A restore now
+Wallet        "w"
+Rescan        none: the wallet is up to date
+`
+	)
 	for reply, want := range map[string]string{
+		sound: `Backup        /b, 9 bytes
+Format        wallet of Bitcoin Core (SQLite)
+State         intact
+Changes       rolled back by its journal
+Warning       w1
+` + body,
+		partial: `Backup        /b, 9 bytes
+Format        wallet of Bitcoin Core (SQLite)
+State         can be restored in part only
+Warning       a part is lost
+` + body,
 		`{"size":5,"format":"unknown","intact":false,"problem":"no wallet\n"}`: `Backup        /b, 5 bytes
 Format        no wallet of this network
 State         cannot be restored: no wallet
@@ -47,8 +73,12 @@ b
 and 1 more descriptors
 `,
 	} {
+		status := 1
+		if reply == sound {
+			status = 0
+		}
 		s := newServer(t, 200, `{"result":`+reply+`,"error":null,"id":1}`)
-		cli(t, "", s.port(), "-rpcpassword=p", "-previewrestore", "/b").want(t, 0, want, "")
+		cli(t, "", s.port(), "-rpcpassword=p", "-previewrestore", "/b").want(t, status, want, "")
 		if body := strings.Join(s.askedBody, ""); !strings.Contains(body, `"method":"previewrestore","params":["/b"]`) {
 			t.Error(body)
 		}

@@ -17,6 +17,8 @@ type backupPreview struct {
 	Intact  bool
 	Problem string
 
+	Recovered, Warnings []string
+
 	Flags           []string
 	PrivateKeys     bool `json:"private_keys"`
 	Encrypted       bool
@@ -54,7 +56,8 @@ type restorePlan struct {
 	Seconds  int64 `json:"estimated_seconds"`
 }
 
-// previewRestore shows what is in a backup, and what a restore would do, for people.
+// previewRestore shows what is in a backup, and what a restore would do, for people. It
+// fails unless all of the backup can be restored now.
 func (c *client) previewRestore(words []string) (*jsontree.Value, error) {
 	if len(words) != 1 && len(words) != 2 {
 		return nil, errors.New("-previewrestore takes the path of a backup and perhaps a name for the wallet")
@@ -79,8 +82,17 @@ func (c *client) previewRestore(words []string) (*jsontree.Value, error) {
 	if err := json.Unmarshal(text, &preview); err != nil {
 		return nil, fmt.Errorf("the reply to previewrestore: %w", err)
 	}
+	if !preview.Intact || !preview.Restore.Possible {
+		return nil, unsound(preview.text(words[0]))
+	}
 	return jsontree.NewString(preview.text(words[0])), nil
 }
+
+// unsound is the page about a backup that cannot be restored as a whole. It is shown like any
+// other, and tells a script by the exit status.
+type unsound string
+
+func (unsound) Error() string { return "the backup cannot be restored as a whole" }
 
 // page is text in two columns.
 type page struct{ strings.Builder }
@@ -99,11 +111,21 @@ func (b *backupPreview) text(path string) string {
 	p := new(page)
 	p.line("Backup", "%s, %d bytes", path, b.Size)
 	p.line("Format", "%s", backupFormats[b.Format])
-	if !b.Intact {
+	switch {
+	case b.Problem != "":
 		p.line("State", "cannot be restored: %s", strings.TrimSpace(b.Problem))
 		return strings.TrimSuffix(p.String(), "\n")
+	case b.Intact:
+		p.line("State", "intact")
+	default:
+		p.line("State", "can be restored in part only")
 	}
-	p.line("State", "intact")
+	for _, how := range b.Recovered {
+		p.line("Changes", "%s", how)
+	}
+	for _, text := range b.Warnings {
+		p.line("Warning", "%s", text)
+	}
 	p.line("Keys", "%s", b.keys())
 	p.line("Flags", "%s", strings.Join(b.Flags, ", "))
 	p.line("Contents", "%d transactions, %d labels, %d descriptors", b.TxCount, b.Labels, b.DescriptorCount)

@@ -50,6 +50,10 @@ func run(args []string, w *world) int {
 	}
 	result, err := call(settings, w)
 	if err != nil {
+		if page, ok := errors.AsType[unsound](err); ok {
+			fmt.Fprintln(w.stdout, string(page))
+			return exitFailure
+		}
 		var refused *refusal
 		if errors.As(err, &refused) {
 			fmt.Fprintln(w.stderr, refused.text)

@@ -229,12 +229,18 @@ func (h *Handler) upload(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status, reply := d.Do(r.Context(), who.Visitor, r.RemoteAddr, nil, "previewrestore", list)
-	var got struct{ Result struct{ Intact bool } }
+	var got struct {
+		Result struct {
+			Intact  bool
+			Restore json.RawMessage // there if it can be restored, perhaps in part
+		}
+	}
 	if status != http.StatusOK {
 		refuse(d, w, status)
 		return
 	}
-	if json.Unmarshal(reply, &got) == nil && got.Result.Intact && r.Context().Err() == nil {
+	known := json.Unmarshal(reply, &got) == nil && (got.Result.Intact || got.Result.Restore != nil)
+	if known && r.Context().Err() == nil {
 		kept = true
 		f.keep(who.ended()) //nolint:contextcheck // it outlives the request
 		w.Header().Set(uploadHeader, f.id)

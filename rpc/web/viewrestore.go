@@ -13,6 +13,8 @@ type preview struct {
 	Format      string
 	Intact      bool
 	Problem     string
+	Recovered   []string
+	Warnings    []string
 	Flags       []string
 	PrivateKeys bool `json:"private_keys"`
 	Encrypted   bool

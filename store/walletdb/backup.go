@@ -33,7 +33,7 @@ func (db *DB) backup(path string) error {
 	there, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return install(path, db.copyInto)
+		return install(path, db.told, db.copyInto)
 	case err != nil:
 		return err
 	}
@@ -45,6 +45,12 @@ func (db *DB) backup(path string) error {
 		return errors.New("the destination is the wallet itself")
 	case !there.Mode().IsRegular():
 		return errors.New("the destination is not a file")
+	}
+	if err := checkBeside(path); err != nil {
+		return err
+	}
+	if err := setOthersAside(path, db.told); err != nil {
+		return err
 	}
 	return db.copyInto(path)
 }

@@ -92,16 +92,16 @@ func TestRestore(t *testing.T) {
 		return err
 	}
 	target := filepath.Join(t.TempDir(), walletdb.FileName)
-	if err := walletdb.Restore(place(t, "damaged", "key-hash"), target, check); !errors.Is(err, walletfile.ErrCorrupt) {
+	if err := restore(place(t, "damaged", "key-hash"), target, check); !errors.Is(err, walletfile.ErrCorrupt) {
 		t.Errorf("damaged file: %v", err)
 	}
-	if err := walletdb.Restore(filepath.Dir(source), target, check); err == nil {
+	if err := restore(filepath.Dir(source), target, check); err == nil {
 		t.Error("a directory was restored")
 	}
 	if got := files(t, target); len(got) != 0 {
 		t.Errorf("files left: %q", got)
 	}
-	if err := walletdb.Restore(source, target, check); err != nil {
+	if err := restore(source, target, check); err != nil {
 		t.Fatal(err)
 	}
 	if got := files(t, target); !slices.Equal(got, []string{walletdb.FileName}) {
@@ -112,7 +112,7 @@ func TestRestore(t *testing.T) {
 	if !slices.Equal(before, after) {
 		t.Error("the copy differs")
 	}
-	if err := walletdb.Restore(source, target, check); !errors.Is(err, walletdb.ErrExists) {
+	if err := restore(source, target, check); !errors.Is(err, walletdb.ErrExists) {
 		t.Errorf("again: %v", err)
 	}
 }

@@ -22,9 +22,15 @@ func address(path, parameters string) (string, error) {
 // connect opens a file and locks it, unless for reading only. No page is
 // checked yet.
 func connect(ctx context.Context, path string, opts Options) (*DB, error) {
-	parameters := "?mode=rw"
-	if opts.ReadOnly {
-		parameters = "?mode=ro&immutable=1"
+	parameters := "?mode=ro&immutable=1"
+	if !opts.ReadOnly {
+		parameters = "?mode=rw"
+		if err := checkBeside(path); err != nil {
+			return nil, err
+		}
+		if err := setOthersAside(path, opts.SetAside); err != nil {
+			return nil, openError(err)
+		}
 	}
 	uri, err := address(path, parameters)
 	if err != nil {
@@ -38,7 +44,7 @@ func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(openError(err), pool.Close())
 	}
-	db := &DB{path: path, pool: pool, conn: conn, ctx: ctx}
+	db := &DB{path: path, told: opts.SetAside, pool: pool, conn: conn, ctx: ctx}
 	if err := db.lock(opts); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

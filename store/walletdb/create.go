@@ -20,7 +20,7 @@ func Create(path string, opts Options, fill func(*Batch) error) (*DB, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, existsError(path, err)
 	}
-	err := install(path, func(temporary string) error {
+	err := install(path, opts.SetAside, func(temporary string) error {
 		return createAt(temporary, opts, fill)
 	})
 	switch {

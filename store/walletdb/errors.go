@@ -35,6 +35,10 @@ var (
 	// ErrSchema reports a table of another form, or more than the one table.
 	ErrSchema = errors.New("unexpected wallet schema")
 
+	// ErrJournal reports files beside a wallet file that cannot be its own, or that
+	// are being written.
+	ErrJournal = errors.New("wrong files beside a wallet file")
+
 	// ErrIO reports a failure of the disk or of SQLite.
 	ErrIO = errors.New("wallet database failed")
 )

@@ -1,6 +1,10 @@
 package walletdb
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+)
 
 // Setting returns the value of a setting of the connection.
 func (db *DB) Setting(name string) (value string, err error) {
@@ -35,3 +39,8 @@ func (db *DB) Lock() error { return db.lock(Options{}) }
 func (db *DB) Exec(statements ...string) error { return db.exec(statements...) }
 
 var SwapByNames = swapByNames
+
+// Place gives a complete file its name.
+func Place(disk vfs.FS, temporary, path string, told func(from, to string)) error {
+	return place(disk, temporary, path, disk.Rename, told)
+}

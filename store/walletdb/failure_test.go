@@ -117,13 +117,13 @@ func TestNoFile(t *testing.T) {
 	if err := db.Backup(loop); !errors.Is(err, walletdb.ErrBackup) || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("copied over a loop: %v", err)
 	}
-	if err := walletdb.Restore(loop, filepath.Join(dir, "a.dat"), accept); err == nil {
+	if err := restore(loop, filepath.Join(dir, "a.dat"), accept); err == nil {
 		t.Error("a loop was restored")
 	}
-	if err := walletdb.Restore(missing, filepath.Join(dir, "a.dat"), accept); !errors.Is(err, fs.ErrNotExist) {
+	if err := restore(missing, filepath.Join(dir, "a.dat"), accept); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing was restored: %v", err)
 	}
-	if err := walletdb.Restore(db.Path(), loop, accept); !errors.Is(err, walletdb.ErrExists) {
+	if err := restore(db.Path(), loop, accept); !errors.Is(err, walletdb.ErrExists) {
 		t.Errorf("restored over a loop: %v", err)
 	}
 	if _, err := walletdb.Create(inside, options, nil); !errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +157,7 @@ func TestNameTakenMeanwhile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	restored := walletdb.Restore(source, path, func(string) error { return take() })
+	restored := restore(source, path, func(string) error { return take() })
 	for _, err := range []error{created, restored} {
 		want := "Failed to create database path '" + dir + "'. Database already exists."
 		if !errors.Is(err, walletdb.ErrExists) || err.Error() != want {
@@ -202,13 +202,13 @@ func TestNotStaleWhileMade(t *testing.T) {
 	if err := os.WriteFile(stale, []byte("keys"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := walletdb.Restore(source, filepath.Join(dir, walletdb.FileName), check); err != nil {
+	if err := restore(source, filepath.Join(dir, walletdb.FileName), check); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(stale); err != nil {
 		t.Errorf("that of another name: %v", err)
 	}
-	if err := walletdb.Restore(source, filepath.Join(dir, "restored.dat"), check); err != nil {
+	if err := restore(source, filepath.Join(dir, "restored.dat"), check); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(stale); err == nil {

@@ -163,3 +163,13 @@ func verify(
 ) (*walletfile.Wallet, walletfile.Severity, error) {
 	return walletdb.Verify(context.Background(), path, opts, load, walletdb.Limits{})
 }
+
+// descriptorsFlag makes the records of a wallet without keys.
+func descriptorsFlag(b *walletdb.Batch) error { return b.PutEntry(walletfile.Descriptors) }
+
+// restore restores a backup.
+func restore(source, path string, check func(staged string) error) error {
+	return walletdb.Restore(context.Background(), source, path, options, func(s *walletdb.Staged) error {
+		return check(s.Path)
+	})
+}

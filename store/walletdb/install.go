@@ -15,45 +15,99 @@ var beside = []string{"", "-journal", "-wal", "-shm"}
 
 const temporarySuffix = ".tmp"
 
+// An installation makes a file that gets its name when it is complete.
+type installation struct {
+	path string
+	name func(temporary, path string) error // gives the file its name
+	told func(from, to string)              // is called for each file that is set aside; may be nil
+}
+
 // install lets build fill a temporary file beside path, which then gets the
 // name path, unless another file has it. If it fails, the temporary file and
 // what SQLite leaves beside it are removed.
-func install(path string, build func(temporary string) error) error {
-	return installBy(path, giveName, build)
+func install(path string, told func(from, to string), build func(temporary string) error) error {
+	return installation{path, giveName, told}.run(build)
 }
 
-// installBy is install with another way of giving the file its name.
-func installBy(path string, name func(temporary, path string) error, build func(temporary string) error) error {
-	dir := filepath.Dir(path)
-	removeStale(dir, filepath.Base(path))
-	defer share(dir)()
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*"+temporarySuffix)
-	if err != nil {
+// run is install. An error does not name the temporary file.
+func (i installation) run(build func(temporary string) error) error {
+	return withTemporary(filepath.Dir(i.path), filepath.Base(i.path), func(temporary string) error {
+		err := build(temporary)
+		if err == nil {
+			err = place(vfs.OS, temporary, i.path, i.name, i.told)
+		}
 		return err
+	})
+}
+
+// withTemporary lets use fill an empty file in a directory, of a name made of base. If
+// use fails, the file and what SQLite leaves beside it are removed, and the error has
+// base in place of the file's name.
+func withTemporary(dir, base string, use func(temporary string) error) error {
+	removeStale(dir, base)
+	defer share(dir)()
+	file, err := os.CreateTemp(dir, temporaryPrefix(base)+"*"+temporarySuffix)
+	if err != nil {
+		return renamed(err, "", filepath.Join(dir, base))
 	}
 	temporary := file.Name()
 	err = file.Close()
 	if err == nil {
-		err = build(temporary)
-	}
-	if err == nil {
-		err = name(temporary, path)
+		err = use(temporary)
 	}
 	if err != nil {
-		return errors.Join(err, removeOwn(temporary))
+		err = errors.Join(err, removeOwn(temporary))
 	}
-	return vfs.OS.SyncDir(dir)
+	return renamed(err, temporary, filepath.Join(dir, base))
 }
 
-// removeOwn deletes a database that this package made, with its journal.
+// temporaryPrefix is how names of temporary files for files of a name begin.
+func temporaryPrefix(base string) string { return "." + shortened(base) + "." }
+
+// renamed is an error in whose text a file has another name. Without a name, it is the
+// one that a file of the error has.
+func renamed(err error, from, to string) error {
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	if from == "" && errors.As(err, &path) {
+		from = path.Path
+	}
+	if from == "" || !strings.Contains(err.Error(), from) {
+		return err
+	}
+	return &renamedError{strings.ReplaceAll(err.Error(), from, to), err}
+}
+
+type renamedError struct {
+	text string
+	err  error
+}
+
+func (e *renamedError) Error() string { return e.text }
+func (e *renamedError) Unwrap() error { return e.err }
+
+// removeOwn deletes a database that this package made, with its journal. The file goes
+// first: without its journal it might be half of a change.
 func removeOwn(temporary string) error {
+	return errors.Join(removeIfThere(temporary), removeBeside(temporary))
+}
+
+// removeBeside deletes what SQLite left beside a database that this package made.
+func removeBeside(path string) error {
 	var failed error
-	for _, suffix := range beside {
-		if err := os.Remove(temporary + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
+	for _, suffix := range beside[1:] {
+		failed = errors.Join(failed, removeIfThere(path+suffix))
 	}
 	return failed
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // RemoveStale deletes the files that processes which were killed while they made
@@ -74,7 +128,7 @@ func RemoveStale(dir string) {
 // removeStale deletes what install made in a directory for files of a name, if
 // nobody is at it there. What stays, for whatever reason, does no harm.
 func removeStale(dir, name string) {
-	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), "."+escapeGlob(name)+".*"+temporarySuffix+"*"))
+	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), escapeGlob(temporaryPrefix(name))+"*"+temporarySuffix+"*"))
 	if err != nil || len(stale) == 0 {
 		return
 	}
@@ -101,7 +155,7 @@ func escapeGlob(path string) string {
 // temporaryOf returns the path of the temporary file that a file is or belongs
 // to.
 func temporaryOf(path, name string) (temporary string, ok bool) {
-	base, prefix := filepath.Base(path), "."+name+"."
+	base, prefix := filepath.Base(path), temporaryPrefix(name)
 	for _, suffix := range beside {
 		number, found := strings.CutSuffix(base, temporarySuffix+suffix)
 		if number, ours := strings.CutPrefix(number, prefix); found && ours && isNumber(number) {

@@ -2,6 +2,7 @@ package walletdb_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -23,7 +24,7 @@ const (
 
 // tasks are what children do until they are killed. They print a number after
 // each change that is acknowledged.
-var tasks = map[string]func(path string) error{"write": writeForever, "restore": restoreForever}
+var tasks = map[string]func(path string) error{"write": writeForever, "restore": restoreForever, "aside": asideForever}
 
 func TestMain(m *testing.M) {
 	if task := tasks[os.Getenv(childTask)]; task != nil {
@@ -155,12 +156,10 @@ func restoreForever(path string) error {
 			_, _, err := verify(staged, options, loadOptions)
 			return err
 		}
-		if err := walletdb.Restore(path, restored, check); err != nil {
+		if err := restore(path, restored, check); err != nil {
 			return err
 		}
-		db, err := walletdb.Create(created, options, func(b *walletdb.Batch) error {
-			return b.PutEntry(walletfile.Descriptors)
-		})
+		db, err := walletdb.Create(created, options, descriptorsFlag)
 		if err != nil {
 			return err
 		}
@@ -168,6 +167,61 @@ func restoreForever(path string) error {
 			return err
 		}
 		fmt.Println(n)
+	}
+}
+
+// asideForever makes one wallet after the other, from 1 on, each beside the journal of the
+// wallet at path, which is whole before it has its name.
+func asideForever(path string) error {
+	journal, err := os.ReadFile(path + "-journal")
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		_, created := wallets(filepath.Dir(path), n)
+		if err := os.WriteFile(created+".part", journal, 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(created+".part", created+"-journal"); err != nil {
+			return err
+		}
+		db, err := walletdb.Create(created, options, descriptorsFlag)
+		if err != nil {
+			return err
+		}
+		if err := db.Close(); err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+}
+
+// TestKillAside kills a process that makes wallets beside journals, and looks for wallets
+// that are spoilt or lost, and for journals that are not kept.
+func TestKillAside(t *testing.T) {
+	left := crash(t, wallet(t, "default"), "delete")
+	for round := range kills() {
+		source := left.put(t)
+		last := int(runUntilKilled(t, "aside", source, 1+round%5))
+		for n := 1; n <= last+1; n++ {
+			_, created := wallets(filepath.Dir(source), n)
+			journal := created + "-journal"
+			if _, err := os.Lstat(created); err == nil || n <= last {
+				journal += ".stale-1"
+				if _, _, err := verify(created, options, loadOptions); err != nil {
+					t.Errorf("wallet %d of %d: %v", n, last, err)
+				}
+				if got := bySQLite(t, created); len(got) != 1 {
+					t.Errorf("wallet %d of %d has %d records", n, last, len(got))
+				}
+			} else if _, err := os.Lstat(journal); err != nil {
+				journal += ".stale-1"
+			}
+			kept, err := os.ReadFile(journal)
+			if (err != nil || !bytes.Equal(kept, left["-journal"])) && n <= last {
+				t.Errorf("journal %d of %d: %d bytes, %v", n, last, len(kept), err)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package walletdb
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -50,19 +52,30 @@ func ReadLegacy(path string) ([]walletfile.Record, error) {
 // Errors: *Error, those of fill and of the file system.
 func Replace(path string, opts Options, fill func(*Batch) error) error {
 	opts.ReadOnly = false
-	return installBy(path, os.Rename, func(temporary string) error { return createAt(temporary, opts, fill) })
+	return installation{path, os.Rename, opts.SetAside}.run(func(temporary string) error {
+		return createAt(temporary, opts, fill)
+	})
 }
 
 // Copy puts a copy of a file at path that is complete on the disk, in the place of one
 // that is there if over is set.
 //
 // Errors: fs.ErrExist, those of the file system.
-func Copy(source, path string, over bool) error {
+func Copy(source, path string, over bool, setAside func(from, to string)) error {
 	name := giveName
 	if over {
 		name = os.Rename
 	}
-	return installBy(path, name, func(temporary string) error { return copyFile(source, temporary) })
+	return installation{path, name, setAside}.run(func(temporary string) error {
+		info, err := os.Stat(source) // before opening: a pipe would wait for a writer
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("copy %s: not a file", source)
+		}
+		return (&backup{path: source}).copy(context.Background(), "", temporary, sha256.New())
+	})
 }
 
 // SameRecords reports whether a wallet file has exactly these records, by ascending

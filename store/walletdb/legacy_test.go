@@ -106,7 +106,7 @@ func TestReplaceFile(t *testing.T) {
 		if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
 			t.Errorf("files %q", got)
 		}
-		if err := walletdb.RestoreFile(backup, path); err != nil {
+		if err := walletdb.RestoreFile(backup, path, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := os.ReadFile(path); !bytes.Equal(got, old) {
@@ -146,13 +146,13 @@ func TestSwapByNames(t *testing.T) {
 
 func TestCopyAndRemove(t *testing.T) {
 	source, path := legacyFile(t, []byte("one")), filepath.Join(t.TempDir(), "copy")
-	if err := walletdb.Copy(source, path, false); err != nil {
+	if err := walletdb.Copy(source, path, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := walletdb.Copy(source, path, false); !errors.Is(err, fs.ErrExist) {
+	if err := walletdb.Copy(source, path, false, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("again: %v", err)
 	}
-	if err := walletdb.Copy(legacyFile(t, []byte("two")), path, true); err != nil {
+	if err := walletdb.Copy(legacyFile(t, []byte("two")), path, true, nil); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "two" {

@@ -37,7 +37,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := walletdb.Restore(source, path, accept); err != nil {
+		if err := restore(source, path, accept); err != nil {
 			t.Fatal(err)
 		}
 		db, err := walletdb.Open(path, options)
@@ -56,7 +56,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 			if wallet, _, err := verify(path, options, loadOptions); err == nil {
 				wallet.Zero()
 			}
-			_ = walletdb.Restore(path, filepath.Join(dir, "c.dat"), func(string) error { return failure })
+			_ = restore(path, filepath.Join(dir, "c.dat"), func(string) error { return failure })
 		}
 		_, _ = walletdb.Create(filepath.Join(dir, "d.dat"), options, func(*walletdb.Batch) error { return failure })
 	}
@@ -74,11 +74,11 @@ func TestNoFileStaysOpen(t *testing.T) {
 func TestRestoreOfUnreadable(t *testing.T) {
 	const unreadable = "/proc/self/mem" // a regular file whose first bytes nobody may read
 	path := filepath.Join(t.TempDir(), walletdb.FileName)
-	err := walletdb.Restore(unreadable, path, func(string) error { t.Error("checked"); return nil })
+	err := restore(unreadable, path, func(string) error { t.Error("checked"); return nil })
 	if err == nil {
 		t.Error("restored")
 	}
-	if err := walletdb.Restore("/dev/null", path, func(string) error { return nil }); err == nil {
+	if err := restore("/dev/null", path, func(string) error { return nil }); err == nil {
 		t.Error("restored from a device")
 	}
 	if got := files(t, path); len(got) != 0 {

@@ -46,9 +46,9 @@ func ReplaceFile(path string, opts Options, fill func(*Batch) error) error {
 
 // RestoreFile puts a copy of a file in the place of a directory with nothing but a
 // wallet file in it: it undoes ReplaceFile.
-func RestoreFile(source, path string) error {
+func RestoreFile(source, path string, setAside func(from, to string)) error {
 	beside := besideOf(path)
-	if err := Copy(source, beside, false); err != nil {
+	if err := Copy(source, beside, false, setAside); err != nil {
 		return err
 	}
 	if err := swap(beside, path); err != nil {

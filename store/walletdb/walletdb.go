@@ -7,6 +7,10 @@
 // package knows bytes; what they mean is walletfile's. Only [Verify] joins the
 // two.
 //
+// A new file gets its name only when it is complete on the disk and nothing lies beside
+// it that SQLite would play into it: journals, logs and indexes of other databases are
+// renamed before. A file beside which SQLite would touch foreign files is not opened.
+//
 // It deletes no file that it did not make itself. SQLite's own files beside an
 // open wallet (wallet.dat-journal, and -wal if the file is in that mode) come
 // and go with it; a journal that a crash left is rolled back by opening.
@@ -52,6 +56,11 @@ type Options struct {
 
 	// UnsafeSync does not wait for the disk (-unsafesqlitesync).
 	UnsafeSync bool
+
+	// SetAside is called with the old and the new name of each file that was set
+	// aside, since it lay where SQLite would have taken it for a new file's journal
+	// or log. Nil: nothing.
+	SetAside func(from, to string)
 }
 
 func (o *Options) client() string {
@@ -66,6 +75,7 @@ func (o *Options) client() string {
 type DB struct {
 	path string
 	self os.FileInfo // of the file that is open; nil: not known
+	told func(from, to string)
 
 	mu   sync.Mutex
 	pool *sql.DB

@@ -69,5 +69,6 @@ var clientCommands = []options.Option{
 	{Name: "netinfo", Help: "Show the connections of the node; an argument from 0 to 4 asks for more or less " +
 		"(default: 0), \"help\" describes them"},
 	{Name: "previewrestore", Help: "Show what is in a backup of a wallet and what restorewallet would do with it; " +
-		"arguments are its path at the daemon and, if one is wanted, a name for the wallet"},
+		"arguments are its path at the daemon and, if one is wanted, a name for the wallet. The exit status is 0 " +
+		"only if all of the backup can be restored now"},
 }

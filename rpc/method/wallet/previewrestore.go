@@ -15,7 +15,9 @@ func (m *methods) previewRestore() command.Command {
 		Category: command.Wallet,
 		About:    command.Registry, Effect: command.Reads, At: command.Tip, Own: true,
 		Summary: "Tells what is in a backup file, whether it is intact, and what restorewallet would do with it.\n" +
-			"The file is only read: neither it nor anything else is written or copied. No private key is shown.\n" +
+			"The file is only read, and nothing is written or copied, unless it is a copy of a wallet in use with\n" +
+			"its journal or write-ahead log beside it: a copy below the wallets directory is made whole by them,\n" +
+			"looked at and removed. No private key is shown.\n" +
 			"A file with more than a million records is refused, and so is one that takes more than 30 seconds.\n" +
 			"Who leaves ends it.",
 		Params: []command.Param{
@@ -63,7 +65,15 @@ type preview struct {
 	*previewContent
 }
 
+// How a copy of a wallet in use was made whole.
+const (
+	rolledBack = "rolled back by its journal"
+	fromLog    = "taken over from its log"
+)
+
 type previewContent struct {
+	Recovered       []string            `json:"recovered,omitempty"`
+	Warnings        []string            `json:"warnings,omitempty"`
 	Version         *int32              `json:"version,omitempty"`
 	Flags           []string            `json:"flags"`
 	PrivateKeys     bool                `json:"private_keys"`
@@ -107,15 +117,22 @@ type previewPlan struct {
 }
 
 func previewOf(got *messages.RestorePreview) preview {
-	p := preview{Size: got.Size, Format: got.Format, Intact: got.Problem == ""}
-	if !p.Intact {
+	p := preview{Size: got.Size, Format: got.Format, Intact: got.Problem == "" && !got.Partial}
+	if got.Problem != "" {
 		p.Problem = &got.Problem
 		return p
 	}
 	c := &previewContent{
-		Version: got.Version, Flags: list(got.Flags), PrivateKeys: got.PrivateKeys, Encrypted: got.Encrypted,
+		Warnings: got.Warnings,
+		Version:  got.Version, Flags: list(got.Flags), PrivateKeys: got.PrivateKeys, Encrypted: got.Encrypted,
 		Transactions: got.Transactions, Labels: got.Labels, DescriptorCount: got.NDescriptors,
 		Descriptors: make([]previewDescriptor, len(got.Descriptors)), Plan: planOf(&got.Plan),
+	}
+	if got.RolledBack {
+		c.Recovered = append(c.Recovered, rolledBack)
+	}
+	if got.FromLog {
+		c.Recovered = append(c.Recovered, fromLog)
 	}
 	if !got.Birth.IsZero() {
 		c.Birth = new(got.Birth.Unix())
@@ -170,8 +187,21 @@ var previewResults = []command.Result{{Type: command.Object, Inner: []command.Re
 		Type: command.String, Key: "format",
 		Help: `"sqlite" for a wallet of this network, "bdb" for a legacy wallet, "unknown" for anything else`,
 	},
-	{Type: command.Bool, Key: "intact", Help: "whether the wallet can be loaded; what follows is there if so"},
-	{Type: command.String, Key: "problem", Optional: true, Help: "why not, as restorewallet says it"},
+	{Type: command.Bool, Key: "intact", Help: "whether all of the wallet is there"},
+	{
+		Type: command.String, Key: "problem", Optional: true,
+		Help: "why the wallet cannot be loaded, as restorewallet says it; what follows is there if it can be",
+	},
+	{
+		Type: command.Array, Key: "recovered", Optional: true,
+		Help: "what was done with the changes of a wallet that was copied while in use", Inner: []command.Result{
+			{Type: command.String, Help: `"` + rolledBack + `" for one that was interrupted, "` + fromLog + `"`},
+		},
+	},
+	{
+		Type: command.Array, Key: "warnings", Optional: true, Help: "what restorewallet would warn of",
+		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+	},
 	{Type: command.Number, Key: "version", Optional: true, Help: "of the client that wrote the file last"},
 	{Type: command.Array, Key: "flags", Optional: true, Help: "flags of the wallet", Inner: []command.Result{
 		{Type: command.String, Help: "name of a flag"},

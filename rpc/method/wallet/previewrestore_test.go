@@ -28,6 +28,16 @@ func TestPreviewText(t *testing.T) {
 		},
 		{
 			messages.RestorePreview{
+				Format: "sqlite", Partial: true, RolledBack: true, FromLog: true, Warnings: []string{"w1"},
+				Plan: messages.RestorePlan{Name: "w"},
+			},
+			`{"size":0,"format":"sqlite","intact":false,"recovered":["rolled back by its journal","taken over from its log"],` +
+				`"warnings":["w1"],"flags":[],"private_keys":false,"encrypted":false,"txcount":0,` +
+				`"labels":0,"descriptorcount":0,"descriptors":[],"restore":{"name":"w","possible":true,"rescan_blocks":0,` +
+				`"filters":false,"blocks_to_fetch":0,"estimated_seconds":0}}`,
+		},
+		{
+			messages.RestorePreview{
 				Size: 9, Format: "sqlite", Version: new(int32(300200)), Flags: []string{"blank"}, PrivateKeys: true,
 				Encrypted: true, NDescriptors: 2, Transactions: 3, Labels: 4, Birth: at,
 				LastBlock: &messages.PreviewBlock{Hash: chainhash.Hash{1}, Height: 7},
