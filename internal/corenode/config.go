@@ -269,6 +269,11 @@ func (c configFiles) ReadFile(path string) ([]byte, error) {
 	if err == nil && len(text) > maxConfig {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes", maxConfig)}
 	}
+	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
+		if strings.HasPrefix(string(text[:min(len(text), 3)]), mark) {
+			return append([]byte("\xef\xbb\xbf"), text...), err // Core takes the mark for a part of the first name
+		}
+	}
 	return text, err
 }
 

@@ -34,6 +34,10 @@ func TestReadConfig(t *testing.T) {
 			"regtest=1\n[regtest]\nrpcport=7\nrest=1", "", "http://127.0.0.1:7", "regtest/.cookie", "regtest/blocks",
 			func(c Configured) bool { return c.Chain == "regtest" && c.REST },
 		},
+		"mark of the encoding": { // Core does not know an option of this name
+			"\xef\xbb\xbfregtest=1\nrpcport=7", "", "http://127.0.0.1:7", ".cookie", "blocks",
+			func(c Configured) bool { return c.Chain == "main" },
+		},
 		"asked":         {"rpcport=7\nregtest=1", "main", "http://127.0.0.1:7", ".cookie", "blocks", nil},
 		"other section": {"rpcport=7\n[test]\nrpcport=8", "signet", "http://127.0.0.1:38332", "signet/.cookie", "signet/blocks", nil},
 		"own cookie":    {"rpccookiefile=x/c", "test", "http://127.0.0.1:18332", "testnet3/x/c", "testnet3/blocks", nil},

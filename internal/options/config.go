@@ -75,8 +75,28 @@ func badLine(number int, line, more string) error {
 	return &Error{Text: place + ": " + line + more, logged: place}
 }
 
+// Marks that editors put before a text. Core takes the first for a part of the first name, which
+// it then does not know: the node would start on the main chain although the file names another.
+const (
+	markUTF8    = "\xef\xbb\xbf"
+	markUTF16LE = "\xff\xfe"
+	markUTF16BE = "\xfe\xff"
+)
+
+// plainText returns a text without the mark of its encoding.
+func plainText(text string) (string, error) {
+	if strings.HasPrefix(text, markUTF16LE) || strings.HasPrefix(text, markUTF16BE) {
+		return "", errorf("the file is in UTF-16; save it as UTF-8")
+	}
+	return strings.TrimPrefix(text, markUTF8), nil
+}
+
 // addConfig takes the entries of one configuration file in.
 func (s *Settings) addConfig(text, file string) error {
+	text, err := plainText(text)
+	if err != nil {
+		return err
+	}
 	entries, sections, err := parseConfig(text, file)
 	if err != nil {
 		return err

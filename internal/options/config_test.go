@@ -44,6 +44,25 @@ func TestConfigErrorsInTheLog(t *testing.T) {
 	}
 }
 
+// A mark of the encoding is no part of the first option, and a file in another encoding is refused.
+func TestConfigMarks(t *testing.T) {
+	s := New(small, "/data")
+	files := disk{
+		"/data/trawl.conf": []byte("\xef\xbb\xbffoo=own\nincludeconf=more.conf"),
+		"/data/more.conf":  []byte("\xef\xbb\xbfbar=more"), "/data": nil,
+	}
+	if err := s.ReadConfig(files); err != nil || s.String("foo", "") != "own" || s.String("bar", "") != "more" {
+		t.Errorf("foo=%s, bar=%s, %v", s.String("foo", ""), s.String("bar", ""), err)
+	}
+	const want = "the file is in UTF-16; save it as UTF-8"
+	for _, text := range []string{"\xff\xfef\x00o\x00o\x00=\x001\x00", "\xfe\xff\x00f\x00o\x00o\x00=\x001"} {
+		err := New(small, "/data").ReadConfig(disk{"/data/trawl.conf": []byte(text)})
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestConfigFile(t *testing.T) {
 	files := disk{
 		"/data/trawl.conf": []byte("foo=trawl"), "/data/my.conf": []byte("foo=my"), "/dir": nil, "/core": nil,
