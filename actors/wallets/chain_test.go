@@ -185,7 +185,8 @@ func confirmedOf(tb testing.TB, ref *ask.Ref) string {
 }
 
 // fullScan is the oracle: a ledger that was given every block of the active
-// chain, one after the other.
+// chain, one after the other, again and again until it had all scripts before the
+// first block.
 func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32) string {
 	tb.Helper()
 	net := enginetest.Regtest(tb)
@@ -203,13 +204,16 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 	defer ledger.Close()
 	active := chain.Active()
 	ledger.Txs().SetTip(messages.Tip{Hash: active.Tip().Hash, Height: active.Height()})
-	for h := range active.Height() + 1 {
-		b := active.At(h)
-		at := b.Time().Unix()
-		ledger.Txs().ScanBlock(&txs.Block{
-			BlockRef: txs.BlockRef{Hash: b.Hash, Height: h, Time: at, MaxTime: at},
-			Txs:      blockOf(chain, b).Transactions,
-		}, genesis.Unix())
+	for had := -1; had < len(ledger.Keys().Scripts()); {
+		had = len(ledger.Keys().Scripts())
+		for h := range active.Height() + 1 {
+			b := active.At(h)
+			at := b.Time().Unix()
+			ledger.Txs().ScanBlock(&txs.Block{
+				BlockRef: txs.BlockRef{Hash: b.Hash, Height: h, Time: at, MaxTime: at},
+				Txs:      blockOf(chain, b).Transactions,
+			}, genesis.Unix())
+		}
 	}
 	descriptors, err := ledger.Keys().ListDescriptors(false)
 	if err != nil {

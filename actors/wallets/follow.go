@@ -49,15 +49,25 @@ func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask
 	})
 }
 
-// whenCurrent calls back when the wallet has seen the tip that is active now, or
-// cannot.
+// whenCurrent calls back when the wallet has seen the tip that is active now, with the keys
+// that it made the wallet want, or cannot.
 func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
 	tip := w.cfg.Chain.Open().Active().Tip()
+	if w.again != nil {
+		w.keygen.after(c, func() { w.whenCurrent(c, then) })
+		return
+	}
 	if tip.Hash == w.ledger.Txs().Tip().Hash {
 		then(nil)
 		return
 	}
-	w.follower.When(c, tip, func(err error) { then(behind(err)) })
+	w.follower.When(c, tip, func(err error) {
+		if err == nil && w.again != nil {
+			w.whenCurrent(c, then)
+			return
+		}
+		then(behind(err))
+	})
 }
 
 // behind says that a wallet cannot follow the chain past a block; nil for no error.
@@ -190,8 +200,12 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 			!reader.Active().Contains(block) {
 			break
 		}
-		w.savesPosition = w.ledger.Txs().ConnectBlock(b, w.cfg.now()).Save || w.savesPosition
+		synced := w.ledger.Txs().ConnectBlock(b, w.cfg.now())
+		w.savesPosition = synced.Save || w.savesPosition
 		if w.awaitsKeys = w.keygen.needsKeys(); w.awaitsKeys { // the blocks that follow may pay to them
+			if synced.Changed { // and this one, too
+				w.again = b
+			}
 			break
 		}
 	}
@@ -212,11 +226,33 @@ func (w *Wallet) followed(c actor.Context) {
 		w.save(c, nil)
 	}
 	if w.awaitsKeys {
-		w.keygen.after(c, func() {
-			w.awaitsKeys = false
-			w.follower.Wake(c)
-		})
+		w.keygen.after(c, func() { keysCame(c, w) })
+		return
 	}
+	w.pool.look(c)
+}
+
+// keysCame goes on with the chain when there are the keys that a block had the ledger
+// want. The block may pay to them, too, and by that have it want others.
+func keysCame(c actor.Context, w *Wallet) {
+	if w.ledger == nil {
+		return
+	}
+	if again := w.again; again != nil {
+		w.again = nil
+		txs.LookAgain(w.ledger.Txs(), again, w.cfg.now())
+		if w.keygen.needsKeys() {
+			w.again = again
+		}
+		w.saveAt(c)
+	}
+	if w.again != nil {
+		w.keygen.after(c, func() { keysCame(c, w) })
+		return
+	}
+	w.awaitsKeys = false
+	w.pool.look(c)
+	w.follower.Wake(c)
 }
 
 // saveAt writes the position with what has changed.

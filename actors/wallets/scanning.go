@@ -6,6 +6,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
+	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
 // catchUp rescans what a wallet that is being loaded has missed.
@@ -86,4 +87,26 @@ type importView struct{ *Wallet }
 func (w importView) importTimes() keys.ImportTimes {
 	tip := w.at(w.cfg.Chain.Open())
 	return keys.ImportTimes{Tip: tip.Time().Unix(), Median: tip.MedianTimePast()}
+}
+
+// position is the locator of the last block of which all is known: that before
+// a rescan's frontier while there is one, so that it is gone on with should the
+// process end.
+func (w *Wallet) position() walletfile.Locator {
+	reader := w.cfg.Chain.Open()
+	if reader == nil {
+		return w.ledger.Txs().BestBlock()
+	}
+	tip := w.ledger.Txs().Tip()
+	block := reader.Lookup(&tip.Hash)
+	if block == nil {
+		return w.ledger.Txs().BestBlock()
+	}
+	if w.again != nil {
+		block = block.Parent
+	}
+	if w.rescans.running() {
+		block = block.Ancestor(min(w.rescans.now.frontier()-1, block.Height))
+	}
+	return locatorOf(block)
 }

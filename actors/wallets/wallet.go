@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
-	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -39,7 +39,9 @@ type Wallet struct {
 
 	savesPosition bool // the position is to be written after the step
 	awaitsKeys    bool // no step begins before there are the keys that the ledger wants
-	busy          bool // handling a message; still set after one that it failed at
+
+	again *txs.Block // the tip, which is looked at again when there are those keys; nil: there is no need
+	busy  bool       // handling a message; still set after one that it failed at
 
 	pool      poolState
 	writer    writer
@@ -125,6 +127,9 @@ func (w *Wallet) handle(c actor.Context) {
 		w.unlocker.lockTimer(c)
 	case keysMade:
 		w.keygen.made(c, m)
+		if w.ledger != nil && !w.keygen.needsKeys() {
+			w.pool.lookFor(c)
+		}
 	case keysChecked:
 		w.keygen.checked(c, m)
 	case fillDeferred:
@@ -370,23 +375,4 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", err)
 		}
 	}
-}
-
-// position is the locator of the last block of which all is known: that before
-// a rescan's frontier while there is one, so that it is gone on with should the
-// process end.
-func (w *Wallet) position() walletfile.Locator {
-	reader := w.cfg.Chain.Open()
-	if reader == nil {
-		return w.ledger.Txs().BestBlock()
-	}
-	tip := w.ledger.Txs().Tip()
-	block := reader.Lookup(&tip.Hash)
-	if block == nil {
-		return w.ledger.Txs().BestBlock()
-	}
-	if w.rescans.running() {
-		block = block.Ancestor(min(w.rescans.now.next-1, block.Height))
-	}
-	return locatorOf(block)
 }

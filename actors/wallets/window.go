@@ -25,21 +25,43 @@ func (s *rescans) nextWindow(c actor.Context) {
 	if r.stop != nil {
 		r.last = min(r.last, *r.stop)
 	}
-	if r.next > r.last || r.ctx.Err() != nil {
-		s.end(c)
-		return
+	s.noteScripts()
+	for r.next > r.pass.last(r.last) || r.ctx.Err() != nil {
+		if r.ctx.Err() != nil || !s.nextPass() {
+			s.end(c)
+			return
+		}
 	}
-	r.end = tip.Ancestor(min(r.next+s.cfg.window-1, r.last))
+	r.end = tip.Ancestor(min(r.next+s.cfg.window-1, r.pass.last(r.last)))
 	r.active = r.reader.Active()
 	r.candidates, r.withoutFilters = nil, false
 	s.report(c)
 	s.fillWindow(c)
 }
 
+// noteScripts notes that the wallet has got scripts since a window was matched, by what
+// it heard of the tip or the pool: what is below the next height was not tested with them.
+func (s *rescans) noteScripts() {
+	r := s.now
+	if n := len(s.of.scripts()); n > r.scripts {
+		r.pass.grown(r.next)
+		r.scripts = n
+	}
+}
+
+// nextPass begins the next pass, if there has to be one.
+func (s *rescans) nextPass() bool {
+	r := s.now
+	if !r.pass.next(r.from, r.next, r.scripts) {
+		return false
+	}
+	r.next, r.end = r.from, nil
+	return true
+}
+
 // fillWindow finds the blocks of a window that are to be read.
 func (s *rescans) fillWindow(c actor.Context) {
 	r := s.now
-	r.scripts = len(s.of.scripts())
 	if s.cfg.Scheduler == nil {
 		s.readAll(c)
 		return
@@ -57,15 +79,15 @@ func (s *rescans) windowReady(c actor.Context, err error) {
 		s.withoutFilters(c, err)
 		return
 	}
+	s.noteScripts()
 	r := s.now
-	r.scripts = len(s.of.scripts())
-	s.startPass(c, r.next, s.of.scripts())
+	s.startMatch(c, r.next, s.of.scripts()[r.pass.known:])
 }
 
 // withoutFilters reads what is left of a window block by block.
 func (s *rescans) withoutFilters(c actor.Context, err error) {
 	s.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", s.label(), "err", err)
-	s.now.pass = nil
+	s.now.matching = nil
 	s.readAll(c)
 }
 
@@ -80,8 +102,8 @@ func (s *rescans) readAll(c actor.Context) {
 	s.read(c)
 }
 
-// startPass matches the filters of the window from a height on.
-func (s *rescans) startPass(c actor.Context, from int32, scripts [][]byte) {
+// startMatch matches the filters of the window from a height on.
+func (s *rescans) startMatch(c actor.Context, from int32, scripts [][]byte) {
 	r := s.now
 	end, scheduler := r.end, s.cfg.Scheduler
 	r.spawn(c, func() any {
@@ -102,20 +124,20 @@ func (r *rescan) spawn(c actor.Context, work func() any) {
 
 func (s *rescans) passReady(c actor.Context, pass *match.Pass) {
 	r, scheduler := s.now, s.cfg.Scheduler
-	r.pass = pass
+	r.matching = pass
 	r.spawn(c, func() any { return passDone{pass, r, scheduler.Run(r.ctx, pass)} })
 }
 
 func (s *rescans) passDone(c actor.Context, m passDone) {
 	r := s.now
 	switch {
-	case m.pass != r.pass || r.ctx.Err() != nil: // an abort has a message of its own
+	case m.pass != r.matching || r.ctx.Err() != nil: // an abort has a message of its own
 		return
 	case m.err != nil:
 		s.withoutFilters(c, m.err)
 		return
 	}
-	r.pass = nil
+	r.matching = nil
 	hits, _ := m.pass.Hits()
 	for _, hit := range hits {
 		r.candidates = append(r.candidates, r.end.Ancestor(hit.Height))

@@ -143,11 +143,14 @@ func attach(w *wallet.Wallet, c *testChain, everything bool) {
 }
 
 // scan looks through the blocks that match the wallet's scripts, as a rescan by
-// filters does.
+// filters does, until there are no further scripts.
 func scan(w *wallet.Wallet, c *testChain, start int32) {
-	for _, b := range c.blocks[start:] {
-		if c.matches(b.Height, w) {
-			w.Txs().ScanBlock(b, 1_800_000_000)
+	for had := -1; had < len(w.Keys().Scripts()); {
+		had = len(w.Keys().Scripts())
+		for _, b := range c.blocks[start:] {
+			if c.matches(b.Height, w) {
+				w.Txs().ScanBlock(b, 1_800_000_000)
+			}
 		}
 	}
 	w.Txs().SetTip(c.tip())

@@ -1,6 +1,8 @@
 package wallet_test
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -18,27 +20,35 @@ type modelSource struct {
 	next, end int
 }
 
-// model brings the model up to date with the chain: the ranges first, until
-// nothing changes, then what the wallet knows.
+// model brings the model up to date with the chain: what is paid to, in the chain or by
+// what the wallet knows, makes the ranges longer, and by that the wallet knows more, until
+// nothing changes.
 func (o *oracle) model() {
 	for grown := true; grown; {
 		grown = false
 		for _, b := range o.chain {
+			grown = o.useAll(slices.Values(b.Txs)) || grown
+		}
+		grown = o.useAll(maps.Values(o.known)) || grown
+		o.learn()
+		for _, b := range o.chain {
 			for _, t := range b.Txs {
-				for _, out := range t.TxOut {
-					grown = o.use(out.PkScript) || grown
+				if o.concerns(t) {
+					o.known[t.TxHash()] = t
 				}
 			}
 		}
 	}
-	o.learn()
-	for _, b := range o.chain {
-		for _, t := range b.Txs {
-			if o.concerns(t) {
-				o.known[t.TxHash()] = t
-			}
+}
+
+// useAll notes what transactions pay to.
+func (o *oracle) useAll(transactions iter.Seq[*wire.MsgTx]) (grown bool) {
+	for t := range transactions {
+		for _, out := range t.TxOut {
+			grown = o.use(out.PkScript) || grown
 		}
 	}
+	return grown
 }
 
 // use notes that a script was paid to, and reports whether that made a range

@@ -93,6 +93,7 @@ func TestOracle(t *testing.T) {
 func oracleCase(t *testing.T, seed uint64) {
 	t.Helper()
 	o := newOracle(t, seed)
+	o.connect(nil)
 	for range 5 {
 		o.step()
 		o.check()
@@ -136,8 +137,56 @@ func newOracle(t *testing.T, seed uint64) *oracle {
 		t.Fatal(err)
 	}
 	o.importSome()
-	o.connect(nil)
 	return o
+}
+
+// TestOneBlock has random blocks pay to a wallet in random order, each payment within what
+// is derived ahead of some others: it finds what a wallet finds that has had all scripts
+// from the beginning, whichever way it sees the block.
+func TestOneBlock(t *testing.T) {
+	for name, see := range map[string]func(o *oracle, b *txs.Block){
+		"connected": func(o *oracle, b *txs.Block) { o.wallet.Txs().ConnectBlock(b, 1) },
+		"rescanned": func(o *oracle, b *txs.Block) {
+			o.wallet.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
+			o.wallet.Txs().ScanBlock(b, 1)
+		},
+		"seen in the memory pool first": func(o *oracle, b *txs.Block) {
+			txs.UseMempool(o.wallet.Txs(), b.Txs[1:])
+			for _, tx := range b.Txs[1:] {
+				o.wallet.Txs().AddMempoolTx(tx, 1)
+			}
+			o.wallet.Txs().ConnectBlock(b, 1)
+		},
+		"disconnected and connected again": func(o *oracle, b *txs.Block) {
+			o.wallet.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
+			o.wallet.Txs().DisconnectBlock(b, messages.Tip{Height: -1}, 1)
+			o.wallet.Txs().ConnectBlock(b, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(50) {
+				o := newOracle(t, seed)
+				var list []*wire.MsgTx
+				for range 12 {
+					o.count++
+					tx := wire.NewMsgTx(2)
+					tx.LockTime = o.count
+					tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{byte(o.count), 1}}})
+					o.pay(tx)
+					for _, out := range tx.TxOut {
+						o.use(out.PkScript)
+					}
+					list = append(list, tx)
+				}
+				o.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+				see(o, o.block(list))
+				o.model()
+				if o.check(); t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	}
 }
 
 // importSome imports some of the descriptors.
@@ -206,7 +255,13 @@ func (o *oracle) inChain(id chainhash.Hash) bool {
 	})
 }
 
+// connect makes a block and has the wallet see it.
 func (o *oracle) connect(spending []*wire.MsgTx) {
+	o.wallet.Txs().ConnectBlock(o.block(spending), int64(o.count))
+}
+
+// block makes a block.
+func (o *oracle) block(spending []*wire.MsgTx) *txs.Block {
 	o.count++
 	coinbase := wire.NewMsgTx(2)
 	coinbase.AddTxIn(&wire.TxIn{
@@ -217,7 +272,7 @@ func (o *oracle) connect(spending []*wire.MsgTx) {
 	b := &txs.Block{Txs: append([]*wire.MsgTx{coinbase}, spending...)}
 	b.BlockRef = txs.BlockRef{Hash: coinbase.TxHash(), Height: height, Time: int64(o.count), MaxTime: int64(o.count)}
 	o.chain = append(o.chain, b)
-	o.wallet.Txs().ConnectBlock(b, int64(o.count))
+	return b
 }
 
 // transactions makes those of a block: new ones, and some that were in blocks

@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// Later is the answer of later versions of Core to a recorded call that Core 30.2 answers by a mistake. The answers
-// were computed from what else is recorded of the same wallets.
+// Later is the answer to a recorded call that Core 30.2 answers by a mistake: that of later versions, or that of a
+// Core without the mistake where no version is. The answers were computed from what else is recorded of the same
+// wallets, or agree with what is recorded after a second rescan.
 type Later struct {
 	Name     string `json:"name"` // of the case
 	Reason   string `json:"reason"`

@@ -73,9 +73,17 @@ func (l *Ledger) ScanBlock(b *Block, now int64) Synced {
 	return l.syncBlock(b, sync{now: now, rescan: true})
 }
 
+// LookAgain processes the tip again, for scripts that have become the wallet's since.
+func LookAgain(l *Ledger, b *Block, now int64) Synced {
+	synced := l.syncBlock(b, sync{now: now})
+	synced.Save = true
+	return synced
+}
+
 func (l *Ledger) syncBlock(b *Block, s sync) Synced {
 	known := len(l.cfg.Owner.Scripts())
 	var synced Synced
+	use(l, b.Txs)
 	for i, t := range b.Txs {
 		s.state = state{kind: confirmed, block: b.BlockRef, index: int32(i)}
 		effect := l.sync(t, s)
@@ -108,6 +116,7 @@ func (l *Ledger) DisconnectBlock(b *Block, prev messages.Tip, now int64) Synced 
 		}
 	}
 	known, changed := len(l.cfg.Owner.Scripts()), len(touched) > 0
+	use(l, b.Txs)
 	for _, t := range b.Txs {
 		changed = l.sync(t, sync{now: now}) != foreignTx || changed
 	}

@@ -35,7 +35,8 @@ type Owner interface {
 	// Scripts returns all of them. The list only grows.
 	Scripts() [][]byte
 
-	// Used notes that one was paid to. Others may become the wallet's by that.
+	// Used notes that one was paid to. Others may become the wallet's by that, at
+	// once or later.
 	Used(pkScript []byte)
 
 	// Birth returns the time before which none can have been paid to.
@@ -78,6 +79,7 @@ type Ledger struct {
 	at        position
 	bestBlock walletfile.Locator
 	birth     int64 // of the oldest transaction
+	reach     int   // see Reach
 }
 
 // NewLedger returns a ledger without transactions, at no block.

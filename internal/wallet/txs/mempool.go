@@ -7,6 +7,10 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
+// UseMempool notes what transactions in the mempool pay to as used, before
+// [Ledger.AddMempoolTx] takes them in one by one.
+func UseMempool(l *Ledger, transactions []*wire.MsgTx) { use(l, transactions) }
+
 // AddMempoolTx notes that a transaction is in the mempool. A transaction that the wallet
 // knows to be confirmed, or to be in conflict with a block, has left it since.
 func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
@@ -15,6 +19,7 @@ func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
 		return Synced{}
 	}
 	known := len(l.cfg.Owner.Scripts())
+	use(l, []*wire.MsgTx{transaction})
 	if block := conflictingBlock(l, transaction, id); block != nil {
 		concerned := l.sync(transaction, sync{state: state{kind: conflicted, block: *block}, now: now}) != foreignTx
 		if concerned {

@@ -26,7 +26,7 @@ const (
 )
 
 // sync takes in a transaction if it concerns the wallet, and tells what it was for
-// it. A block that spends what others of the wallet spend settles those.
+// it. What it pays to has been used: see use. A block that spends what others of the wallet spend settles those.
 func (l *Ledger) sync(transaction *wire.MsgTx, s sync) effect {
 	id := transaction.TxHash()
 	if s.state.kind == confirmed {
@@ -34,11 +34,6 @@ func (l *Ledger) sync(transaction *wire.MsgTx, s sync) effect {
 	}
 	if l.txs[id] == nil && !l.paysMe(transaction) && !l.fromMe(transaction) {
 		return foreignTx
-	}
-	for _, out := range transaction.TxOut {
-		if l.cfg.Owner.IsMine(out.PkScript) {
-			l.cfg.Owner.Used(out.PkScript)
-		}
 	}
 	if l.applyTx(transaction, id, s) {
 		return changedTx

@@ -1,0 +1,68 @@
+package wallets
+
+import (
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// look takes over what in the pool concerns scripts that payments have made the
+// wallet's, unless it was held against these before.
+func (p *poolState) look(c actor.Context) {
+	if ledger := p.of.open(); ledger != nil && txs.Reach(ledger.Txs()) > p.seen {
+		p.lookFor(c)
+	}
+}
+
+// lookFor takes over what in the pool concerns scripts that have become the wallet's.
+// It is picked out where the answer comes in: the pool is large, and little concerns
+// few scripts.
+func (p *poolState) lookFor(c actor.Context) {
+	if p.cfg.Pool.IsAbsent() || !p.of.isLoaded() || !p.joined || p.scans > 0 {
+		return // the end of a scan looks again
+	}
+	scripts := p.of.open().Keys().Scripts()
+	fresh := scripts[min(p.seen, len(scripts)):]
+	if len(fresh) == 0 {
+		return
+	}
+	coins := txs.OutputsTo(p.of.open().Txs(), fresh)
+	p.scans++
+	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+		pool.Txs = concerned(pool.Txs, fresh, coins)
+		return poolScanned{pool, err, func() {}, len(scripts)}
+	})
+}
+
+// concerned returns the transactions that pay to scripts or spend coins, and those that
+// spend from them.
+func concerned(pool []messages.PoolTx, scripts [][]byte, coins map[wire.OutPoint]bool) []messages.PoolTx {
+	wanted := make(map[string]bool, len(scripts))
+	for _, pkScript := range scripts {
+		wanted[string(pkScript)] = true
+	}
+	var found []messages.PoolTx // what spends from others after these
+	taken, ids := make([]bool, len(pool)), make(map[chainhash.Hash]bool)
+	concerns := func(t *wire.MsgTx) bool {
+		return slices.ContainsFunc(t.TxOut, func(out *wire.TxOut) bool { return wanted[string(out.PkScript)] }) ||
+			slices.ContainsFunc(t.TxIn, func(in *wire.TxIn) bool {
+				return coins[in.PreviousOutPoint] || ids[in.PreviousOutPoint.Hash]
+			})
+	}
+	for more := true; more; { // children may stand before their parents
+		more = false
+		for i := range pool {
+			if !taken[i] && concerns(pool[i].Tx) {
+				taken[i], ids[pool[i].ID], more = true, true, true
+				found = append(found, pool[i])
+			}
+		}
+	}
+	return found
+}
