@@ -1,8 +1,6 @@
 package wallets
 
 import (
-	"time"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -12,8 +10,6 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
-
-func (r *rescan) duration() time.Duration { return time.Since(r.began) }
 
 // backup copies the file, with the last block that the wallet has seen in it.
 func (w *Wallet) backup(c actor.Context, m *backupWallet) {

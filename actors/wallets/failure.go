@@ -16,6 +16,7 @@ import (
 var (
 	errLoading    = codes.Errorf(codes.Wallet, "Wallet already loading.")
 	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errAborted    = codes.Errorf(codes.Misc, "Rescan aborted by user.")
 	errRescan     = codes.Errorf(
 		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
 	)

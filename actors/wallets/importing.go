@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -16,12 +17,18 @@ import (
 // importTime is how long a wallet adds descriptors before it serves others.
 const importTime = time.Millisecond
 
-// importing is an import of descriptors until its rescan begins. Meanwhile there
-// is no other, nor a rescan, and the wallet is not locked.
+// importing is an import of descriptors until it is answered. Meanwhile there is no
+// other, nor a rescan but its own, and the wallet is not locked.
 type importing struct {
 	call  *importDescriptors
+	began time.Time
 	times keys.ImportTimes
 	got   keys.Imported // so far
+
+	added   bool     // all descriptors are there
+	rescans bool     // the rescan has begun
+	aborted bool     // the rescan is not wanted
+	waiting []func() // to be called when all descriptors are there
 }
 
 // imported is what imports need of a wallet.
@@ -43,8 +50,28 @@ type imports struct {
 	now *importing // nil: none
 }
 
-// running reports whether descriptors are being added.
+// running reports whether there is an import.
 func (d *imports) running() bool { return d.now != nil }
+
+// whenAdded calls back when the descriptors of an import are there: at once if there is
+// none. Whoever lists descriptors meanwhile would take it for an import of nothing.
+func (d *imports) whenAdded(then func()) {
+	if d.now == nil || d.now.added {
+		then()
+		return
+	}
+	d.now.waiting = append(d.now.waiting, then)
+}
+
+// abort has an import end without a rescan; false when it was told before, or there is
+// none.
+func (d *imports) abort() bool {
+	if d.now == nil || d.now.aborted {
+		return false
+	}
+	d.now.aborted = true
+	return true
+}
 
 // next adds more descriptors, after others have been served.
 func (d *imports) next(c actor.Context, m importNext) {
@@ -63,7 +90,7 @@ func (d *imports) start(c actor.Context, m *importDescriptors, refused error) {
 		m.Answer(nil, refused)
 		return
 	}
-	i := &importing{call: m}
+	i := &importing{call: m, began: time.Now()}
 	d.now = i
 	jobs := d.of.open().Importer().ImportJobs(m.Req.Items)
 	if len(jobs) == 0 {
@@ -112,30 +139,44 @@ func (d *imports) more(c actor.Context, i *importing) {
 
 // done answers, after a rescan if one is needed.
 func (d *imports) done(c actor.Context, i *importing, err error) {
-	d.now = nil
-	defer d.ended(c)
 	if err == nil {
 		d.of.open().Importer().EndImport()
 	}
-	if err != nil || !i.got.Rescan {
-		d.of.save(c, func(failed error) {
-			if failed != nil {
-				err = failed
+	d.tell(i)
+	switch {
+	case err != nil || !i.got.Rescan:
+		d.of.save(c, func(failed error) { d.answer(c, i, cmp.Or(failed, err)) })
+	case i.aborted:
+		d.of.save(c, func(failed error) { d.answer(c, i, cmp.Or[error](failed, errAborted)) })
+	default:
+		i.rescans = true
+		d.of.rescanFrom(c, i.got.From, func(res result, err error) {
+			switch {
+			case err != nil:
+			case res.aborted:
+				err = errAborted
+			case res.failed != nil:
+				d.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
 			}
-			i.call.Answer(i.got.Results, err)
+			d.answer(c, i, err)
 		})
-		return
 	}
-	d.of.rescanFrom(c, i.got.From, func(res result, err error) {
-		switch {
-		case err != nil:
-		case res.aborted:
-			err = codes.Errorf(codes.Misc, "Rescan aborted by user.")
-		case res.failed != nil:
-			d.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
-		}
-		i.call.Answer(i.got.Results, err)
-	})
+}
+
+// tell calls those back who wait for the descriptors.
+func (d *imports) tell(i *importing) {
+	waiting := i.waiting
+	i.added, i.waiting = true, nil
+	for _, then := range waiting {
+		then()
+	}
+}
+
+// answer ends an import.
+func (d *imports) answer(c actor.Context, i *importing, err error) {
+	d.now = nil
+	i.call.Answer(i.got.Results, err)
+	d.ended(c)
 }
 
 // notScanned puts errors in the place of results whose blocks were not all read.

@@ -3,12 +3,14 @@ package wallets_test
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -64,5 +66,57 @@ func TestImportLetsOthersBeServed(t *testing.T) {
 		if (result.Err != nil) != (i == count/2) {
 			t.Errorf("result %d: %v", i, result.Err)
 		}
+	}
+}
+
+// From the first moment of an import until it is answered the wallet shows that it is scanning, and whoever lists
+// descriptors waits until those of the import are there: who polls does not take it for done.
+func TestImportShowsAsScanning(t *testing.T) {
+	const last = 20_000
+	chain := newChain()
+	script := scriptsAt(t, outOfOrderDesc, 1)[0]
+	paid := paying(chain, [][]byte{script}, 0)
+	chain.Mine(chaintest.Template{Txs: paid})
+	for _, abort := range []bool{false, true} {
+		t.Run(fmt.Sprintf("abort %v", abort), func(t *testing.T) {
+			r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})
+			do(t, r.ref, messages.CreateWallet{Name: "w", Blank: true})
+			ref := r.wallet(t, "w")
+			var items []messages.ImportItem
+			for _, text := range []string{outOfOrderDesc, "wpkh(" + outOfOrderXprv + "/1/*)"} {
+				items = append(items, messages.ImportItem{
+					Desc: descriptor.AddChecksum(text), Range: &[2]int64{0, last}, Timestamp: 0,
+				})
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := try(t, ref, messages.ImportDescriptors{Items: items})
+				done <- err
+			}()
+			for !do(t, ref, messages.GetWalletInfo{}).Scanning {
+			}
+			_, err := try(t, ref, messages.ImportDescriptors{Items: items})
+			refusal(t, err, -4, "Wallet is currently rescanning. Abort existing rescan or wait.")
+			_, err = try(t, r.ref, messages.UnloadWallet{Name: "w"})
+			refusal(t, err, -4, "Wallet is currently rescanning. Abort existing rescan or wait.")
+			if abort && !do(t, ref, messages.AbortRescan{}) {
+				t.Error("not aborted")
+			}
+			if list := do(t, ref, messages.ListDescriptors{}); len(list) != len(items) {
+				t.Errorf("%d descriptors are listed", len(list))
+			}
+			for do(t, ref, messages.GetWalletInfo{}).Scanning {
+			}
+			_, known := try(t, ref, messages.GetTransaction{TxID: paid[0].TxHash()})
+			if err := <-done; abort {
+				refusal(t, err, -1, "Rescan aborted by user.")
+			} else if err != nil || known != nil {
+				t.Errorf("%v; the payment: %v", err, known)
+			}
+			if do(t, ref, messages.AbortRescan{}) {
+				t.Error("aborted what is over")
+			}
+			do(t, r.ref, messages.UnloadWallet{Name: "w"})
+		})
 	}
 }

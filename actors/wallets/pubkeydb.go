@@ -53,7 +53,7 @@ func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
 		switch {
 		case err != nil:
 		case res.aborted:
-			err = codes.Errorf(codes.Misc, "Rescan aborted by user.")
+			err = errAborted
 		case res.failed != nil:
 			err = notScannedFor(got, blockRef(res.failed))
 		}

@@ -1,6 +1,8 @@
 package wallets
 
 import (
+	"time"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 
@@ -31,7 +33,7 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *seePool:
 		w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
 	case *abortRescan:
-		m.Answer(w.rescans.abort(), nil)
+		m.Answer(w.rescans.abort() || !w.rescans.running() && w.imports.abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -69,9 +71,9 @@ func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
 func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *listDescriptors:
-		m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private))
+		w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private)) })
 	case *getHDKeys:
-		m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private))
+		w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
 	case *createDescriptor:
 		whenWritable(c, w, m, func() { w.keygen.createDescriptor(c, m) })
 	case *keypoolRefill:
@@ -148,9 +150,13 @@ func (w *Wallet) info() messages.WalletInfo {
 		info.UnlockedUntil = w.unlocker.until
 	}
 	if r := w.rescans.now; r != nil {
-		info.Scanning = true
-		info.ScanDuration = r.duration()
-		info.ScanProgress = r.progress()
+		info.Scanning, info.ScanDuration, info.ScanProgress = true, time.Since(r.began), r.progress()
+	}
+	if i := w.imports.now; i != nil { // it began before its rescan, and ends after it
+		info.Scanning, info.ScanDuration = true, time.Since(i.began)
+		if !w.rescans.running() && i.rescans {
+			info.ScanProgress = 1
+		}
 	}
 	return info
 }

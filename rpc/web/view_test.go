@@ -81,7 +81,7 @@ func TestMarkupIsText(t *testing.T) {
 		"listwallets":           `[` + name + `]`,
 		"listwalletdir":         `{"wallets":[{"name":"x` + name[1:] + `}]}`,
 		"loadwallet":            `{}`,
-		"getwalletinfo":         `{"walletname":` + name + `,"scanning":{"duration":1,"progress":0.5},"loading":` + name + `}`,
+		"getwalletinfo":         `{"walletname":` + name + `,"scanning":{"duration":1,"progress":0.5}}`,
 		"getbalances":           `{"mine":{"trusted":1.5}}`,
 		"abortrescan":           `true`,
 		"listreceivedbyaddress": `[{"address":` + name + `,"amount":1,"label":` + name + `,"txids":[]}]`,

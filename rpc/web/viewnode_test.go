@@ -49,3 +49,20 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// A wallet that is being loaded has a page that says how far that is, to who may list wallets.
+func TestWalletThatIsBeingLoaded(t *testing.T) {
+	node := fakeNode{
+		"listwalletdir": `{"wallets":[{"name":"v"},{"name":"w","loading":{"step":"<i>","duration":90,"progress":0.25}}]}`,
+		"abortrescan":   `true`,
+	}
+	html := node.page(t, "wallet", "name=w")
+	for _, want := range []string{"being loaded since", "&lt;i&gt; 25.0 %", `data-call="abortrescan"`, `data-every="2"`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page lacks %q:\n%s", want, html)
+		}
+	}
+	if html := node.page(t, "wallet", "name=v"); strings.Contains(html, "being loaded") {
+		t.Errorf("a wallet that is not being loaded:\n%s", html)
+	}
+}

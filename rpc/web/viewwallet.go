@@ -44,7 +44,6 @@ type walletInfo struct {
 	UnlockedUntil      *int64 `json:"unlocked_until"`
 	PrivateKeysEnabled bool   `json:"private_keys_enabled"`
 	Scanning           scanning
-	Loading            string
 	BirthTime          int64
 	Last               struct{ Height int64 } `json:"lastprocessedblock"`
 }
@@ -86,7 +85,7 @@ func wallets(ctx context.Context, v viewer) (loaded []wallet, unloaded []string)
 		}
 	}
 	together(looks...)
-	var dir struct{ Wallets []struct{ Name string } }
+	var dir walletDir
 	if read(ctx, v, nil, &dir, "listwalletdir") == nil {
 		for _, w := range dir.Wallets {
 			if !slices.Contains(*names, w.Name) {
@@ -95,6 +94,35 @@ func wallets(ctx context.Context, v viewer) (loaded []wallet, unloaded []string)
 		}
 	}
 	return loaded, unloaded
+}
+
+// A walletDir is what there is of wallets, loaded or not.
+type walletDir struct {
+	Wallets []struct {
+		Name    string
+		Loading *walletLoading
+	}
+}
+
+// A walletLoading is how far the loading of a wallet is.
+type walletLoading struct {
+	Step     string
+	Duration int64
+	Progress float64
+}
+
+// loadingOf returns how far the loading of a wallet is; nil where it is not being loaded.
+func loadingOf(ctx context.Context, v viewer, name string) *walletLoading {
+	var dir walletDir
+	if read(ctx, v, nil, &dir, "listwalletdir") != nil {
+		return nil
+	}
+	for _, w := range dir.Wallets {
+		if w.Name == name {
+			return w.Loading
+		}
+	}
+	return nil
 }
 
 // look reads the state and the balances of a wallet.
@@ -127,6 +155,7 @@ type walletPage struct {
 	wallet
 
 	Problem  string
+	Loading  *walletLoading // nil: it is loaded, or there is a problem
 	Received []received
 	All      int // addresses that received something
 	Recent   []walletTx
@@ -148,6 +177,7 @@ func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
 	p.Info = new(walletInfo)
 	if err := read(ctx, v, &p.Name, p.Info, "getwalletinfo"); err != nil {
 		p.Problem, p.Info = err.Error(), nil
+		p.Loading = loadingOf(ctx, v, p.Name)
 		return p, nil //nolint:nilerr // the page says it
 	}
 	p.Balances = get[balances](ctx, v, &p.Name, "getbalances")

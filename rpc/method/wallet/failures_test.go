@@ -238,7 +238,8 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// A wallet that is being loaded can be looked at and given up by its name.
+// A wallet that is being loaded is not there for calls, as in Core. How far it is stands in the list of wallets, and
+// it can be given up by its name.
 func TestLoading(t *testing.T) {
 	r := newRig(t)
 	r.load("other", plain)
@@ -246,23 +247,36 @@ func TestLoading(t *testing.T) {
 		{Name: "x"},
 		{Name: "w", Step: "looking through blocks", Progress: 0.25, Since: time.Now().Add(-90 * time.Second)},
 	}, nil)
+	gives[messages.ListWalletDir](r.registry, []messages.WalletDirEntry{{Name: "other"}, {Name: "w"}}, nil)
 	answer(r.registry, func(q messages.AbortRestore) (bool, error) { return q.Name == "w", nil })
-	want := `{"walletname":"w","loading":"looking through blocks","scanning":{"duration":90,"progress":0.25}}`
-	if got := r.call(new("w"), "getwalletinfo", `[]`); got != want {
+	want := `{"wallets":[{"name":"other","warnings":[]},` +
+		`{"name":"w","warnings":[],"loading":{"step":"looking through blocks","duration":90,"progress":0.25}}]}`
+	if got := strings.ReplaceAll(r.call(nil, "listwalletdir", `[]`), "null", "[]"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, name := range []string{"w", "y"} {
+		for _, call := range [][2]string{
+			{"getwalletinfo", `[]`}, {"getbalance", `[]`}, {"listdescriptors", `[]`}, {"unloadwallet", `[]`},
+			{"rescanblockchain", `[]`}, {"getnewaddress", `[]`},
+		} {
+			if got := r.call(&name, call[0], call[1]); !strings.Contains(got, `"code":-18`) {
+				t.Errorf("%s of %s: got %s", call[0], name, got)
+			}
+		}
 	}
 	if got := r.call(new("w"), "abortrescan", `[]`); got != "true" {
 		t.Errorf("abortrescan: got %s", got)
 	}
-	for _, method := range []string{"getwalletinfo", "abortrescan", "getbalance"} {
-		if got := r.call(new("y"), method, `[]`); !strings.Contains(got, `"code":-18`) {
-			t.Errorf("%s: got %s", method, got)
-		}
+	if got := r.call(new("y"), "abortrescan", `[]`); !strings.Contains(got, `"code":-18`) {
+		t.Errorf("abortrescan: got %s", got)
 	}
-	gives[messages.GetLoading](r.registry, nil, ask.ErrUnhandled)
+	gives[messages.GetLoading](r.registry, nil, &messages.WalletError{Code: -4, Text: "no"})
 	gives[messages.AbortRestore](r.registry, false, &messages.WalletError{Code: -4, Text: "no"})
 	if got := r.call(new("w"), "abortrescan", `[]`); got != `{"code":-4,"message":"no"}` {
 		t.Errorf("abortrescan: got %s", got)
+	}
+	if got := r.call(nil, "listwalletdir", `[]`); got != `{"code":-4,"message":"no"}` {
+		t.Errorf("listwalletdir: got %s", got)
 	}
 }
 

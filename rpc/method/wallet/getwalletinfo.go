@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -75,39 +74,15 @@ type scanning struct {
 	Progress float64 `json:"progress"` // 0 to 1
 }
 
-// loadingInfo is what getwalletinfo returns for a wallet that is not loaded yet.
-type loadingInfo struct {
-	Name     string   `json:"walletname"`
-	Loading  string   `json:"loading"` // what is being done
-	Scanning scanning `json:"scanning"`
-}
-
 func (m *methods) getWalletInfo() command.Command {
 	return command.Command{
 		Name:     "getwalletinfo",
 		Category: command.Wallet,
 		About:    command.Funds, Effect: command.Reads,
-		Summary: "Returns the state of the wallet. For one that is being loaded or restored it tells how far that is.",
-		Results: []command.Result{
-			{Type: command.Object, Inner: walletInfoResults},
-			{
-				Type: command.Object, When: "for a wallet that the path names and that is being loaded",
-				Inner: []command.Result{
-					{Type: command.String, Key: "walletname", Help: "name of the wallet"},
-					{Type: command.String, Key: "loading", Help: "what is being done"},
-					scanningResult,
-				},
-			},
-		},
+		Summary:  "Returns the state of the wallet.",
+		Results:  []command.Result{{Type: command.Object, Inner: walletInfoResults}},
 		Examples: []string{`[]`},
-		Run: func(ctx context.Context, a *command.Args) (any, error) {
-			if a.WalletPath != nil && m.Directory.Lookup(*a.WalletPath) == nil {
-				if shown, err := m.loading(ctx, *a.WalletPath); shown != nil || err != nil {
-					return shown, err
-				}
-			}
-			return m.on(m.info)(ctx, a)
-		},
+		Run:      m.on(m.info),
 	}
 }
 
@@ -198,19 +173,5 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 
 // hasSigner reports whether the keys of a wallet are on a signing device.
 func hasSigner(s state) bool { return slices.Contains(s.Flags, "external_signer") }
-
-// loading tells how far the loading of a wallet is, nil when it is not being
-// loaded. Core has no answer.
-func (m *methods) loading(ctx context.Context, name string) (*loadingInfo, error) {
-	all, err := ask.Control(ctx, m.Wallets, messages.GetLoading{})
-	if err != nil {
-		return nil, told(err)
-	}
-	i := slices.IndexFunc(all, func(l messages.WalletLoading) bool { return l.Name == name })
-	if i < 0 {
-		return nil, nil
-	}
-	return &loadingInfo{name, all[i].Step, scanning{seconds(time.Since(all[i].Since)), all[i].Progress}}, nil
-}
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

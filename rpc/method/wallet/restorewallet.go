@@ -14,8 +14,8 @@ func (m *methods) restoreWallet() command.Command {
 		Category: command.Wallet,
 		About:    command.Registry, At: command.Tip,
 		Summary: "Makes a wallet from a backup file, loads it and scans the blocks that came since.\n" +
-			"With the block filter index this is much faster. Meanwhile getwalletinfo and abortrescan,\n" +
-			"called with the wallet's name in the path, tell how far it is and end it.",
+			"With the block filter index this is much faster. Meanwhile listwalletdir tells how far it is,\n" +
+			"and abortrescan, called with the wallet's name in the path, ends it.",
 		Params: []command.Param{
 			{
 				Name: "wallet_name", Type: command.String, Kind: command.WalletName,
