@@ -86,9 +86,14 @@ func (r *policyKeys) ReadKey(text string) error {
 
 // Identity implements [miniscript.Keys]. As in Core, the public keys of index 0
 // on the first branch are compared, and all keys behind hardened steps are
-// taken for the same, whether their private key is known or not.
+// taken for the same, whether their private key is known or not; but those of
+// participants of a musig() are told apart by their texts.
 func (r *policyKeys) Identity(i int) string {
-	public, err := neutered(r.keys[i].keySource).open(opening{})
+	source := neutered(r.keys[i].keySource)
+	public, err := source.open(opening{})
+	if m, together := source.(*musigKey); err != nil && together {
+		return m.identity(r.netForm)
+	}
 	if err != nil {
 		return ""
 	}

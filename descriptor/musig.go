@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
 	"github.com/seed61375155/trawl/descriptor/internal/musig"
@@ -49,6 +50,17 @@ func (m *musigKey) appendText(dst []byte, f form, marker byte) []byte {
 	}
 	dst = appendPath(append(dst, ')'), m.path.of(f.branch), marker)
 	return appendWildcard(dst, m.last, marker)
+}
+
+// identity returns a text that is the same for keys of the same participants and derivation.
+func (m *musigKey) identity(f form) string {
+	parts := make([]string, len(m.participants))
+	for i, k := range m.participants {
+		parts[i] = string(k.keySource.appendText(nil, f, 'h'))
+	}
+	slices.Sort(parts)
+	text := appendPath([]byte("musig("+strings.Join(parts, ",")+")"), m.path.of(f.branch), 'h')
+	return string(appendWildcard(text, m.last, 'h'))
 }
 
 func (m *musigKey) open(o opening) (publicKeys, error) {

@@ -49,6 +49,27 @@ func TestMusigInLeaf(t *testing.T) {
 	}
 }
 
+// TestMusigBehindHardenedSteps tells keys apart whose participants are behind hardened steps, by participants and
+// derivation, whatever their order and signs.
+func TestMusigBehindHardenedSteps(t *testing.T) {
+	const own, other = testXprv + "/1h", testXprv + "/2h"
+	for pair, same := range map[[2]string]bool{
+		{"musig(" + own + "," + other + ")/0/*", "musig(" + own + "," + other + ")/1/*"}:              false,
+		{"musig(" + own + "," + other + ")", "musig(" + own + "," + testXprv + "/3h)"}:                false,
+		{"musig(" + own + "," + other + ")/0/*", "musig(" + other + "," + own + ")/0/*"}:              true,
+		{"musig(" + own + "," + other + ")", "musig(" + testXpub + "/1'," + testXpub + "/2')"}:        true,
+		{"musig(" + testXprv + "/1h/*," + other + ")", "musig(" + testXprv + "/1h/*h," + other + ")"}: false,
+		{"musig(" + own + "," + other + ")/0/*", testXpub + "/5"}:                                     false,
+	} {
+		text := "tr(" + testKey[2:] + ",and_v(v:pk(" + pair[0] + "),pk(" + pair[1] + ")))"
+		_, err := descriptor.Parse(text, mainNet, descriptor.Options{})
+		refused := err != nil && strings.Contains(err.Error(), "contains duplicate public keys")
+		if refused != same || !same && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestMusigInLeafRefused has the places where Core does not read musig() either.
 func TestMusigInLeafRefused(t *testing.T) {
 	const two = "musig(" + testXpub + "/0," + testXpub + "/1)"
