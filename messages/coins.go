@@ -93,14 +93,22 @@ var (
 	ErrNotCreated = refusal("file cannot be created")
 )
 
-// ReserveCoinScan takes the slot for one scan of the unspent outputs. Whoever
-// holds the slot owes a [RunCoinScan] or a [ReleaseCoinScan].
+// ReserveCoinScan takes the slot for one scan of the unspent outputs. The holder of
+// the slot owes a [RunCoinScan] or a [ReleaseCoinScan].
 //
 // Errors: [ErrCoinScanBusy].
 type ReserveCoinScan struct{ Asks[ScanSlot] }
 
-// ReleaseCoinScan gives a slot back without a scan. A slot that was released
-// before is left alone.
+// ReportCoinScan says how far the holder of a slot is, as [ReportScan] does.
+type ReportCoinScan struct {
+	Control[Done]
+
+	Slot     uint64
+	Progress int // percent, 0 to 100
+}
+
+// ReleaseCoinScan gives a slot back: without a scan, or after one that holds it. A slot
+// that was released before is left alone.
 type ReleaseCoinScan struct {
 	Control[Done]
 
@@ -109,7 +117,8 @@ type ReleaseCoinScan struct {
 
 // RunCoinScan looks for the unspent outputs that pay to given scripts, as of the
 // tip when the scan begins. The answer arrives when the scan ends;
-// [AbortCoinScan] ends it early. The slot is free again when the answer arrives.
+// [AbortCoinScan] ends it early. The slot is free again when the answer arrives, unless
+// Hold is set.
 //
 // Errors: [ErrNoSuchScan], or what reading the set answered.
 type RunCoinScan struct {
@@ -117,6 +126,7 @@ type RunCoinScan struct {
 
 	Slot    uint64
 	Scripts [][]byte // output scripts as they appear on chain, any order
+	Hold    bool     // keep the slot after the answer until a [ReleaseCoinScan]
 }
 
 // CoinScanResult is what a scan of the unspent outputs found.
@@ -143,7 +153,8 @@ type GetCoinScanStatus struct{ Control[CoinScanStatus] }
 // no scan is running.
 type CoinScanStatus struct {
 	Running  bool
-	Progress int // percent of the set, estimated
+	Progress int // percent of the stage; of the set, estimated, while it is read
+	Stage    ScanStage
 }
 
 // AbortCoinScan ends the running scan of unspent outputs; the answer is false

@@ -35,24 +35,35 @@ func (*FilterError) AboutRequest() {}
 func (e *FilterError) Unwrap() error { return e.Err }
 
 // ReserveScan takes the scanner's slot for one scan and resets its status.
-// Whoever holds the slot owes a [RunScan] or a [ReleaseScan].
+// The holder of the slot owes a [RunScan] or a [ReleaseScan].
 //
 // Errors: [ErrScanBusy].
 type ReserveScan struct{ Asks[ScanSlot] }
 
-// ScanSlot is a reserved slot. Aborted is closed when the scan is aborted
-// while its scripts are still being prepared.
+// ScanSlot is a reserved slot. Aborted is closed when the scan is aborted, so that its
+// holder ends what is done before or after the scan itself. The slot stays taken until
+// then.
 type ScanSlot struct {
 	ID      uint64
 	Aborted <-chan struct{}
 }
 
-// ReleaseScan gives a slot back without a scan. A slot that was released
-// before is left alone.
+// ReportScan says how far the holder of a slot is: with the scripts before a [RunScan],
+// or with the result after one that holds the slot. [GetScanStatus] tells it on.
+type ReportScan struct {
+	Control[Done]
+
+	Slot     uint64
+	Progress int // percent, 0 to 100
+}
+
+// ReleaseScan gives a slot back: without a scan, or after one that holds it. A slot
+// that was released before is left alone.
 type ReleaseScan struct {
 	Control[Done]
 
-	Slot uint64
+	Slot      uint64
+	Completed bool // says [ScanChanged]
 }
 
 // RunScan matches the BIP158 basic filters of a range of blocks against a set
@@ -60,7 +71,7 @@ type ReleaseScan struct {
 // Start on, whatever the active chain does meanwhile. Blocks that the filter
 // index has not reached are waited for. The answer arrives when the scan
 // ends, which for a whole chain takes minutes; [AbortScan] ends it early. The
-// slot is free again when the answer arrives.
+// slot is free again when the answer arrives, unless Hold is set.
 //
 // Errors: [ErrNoSuchScan], [*FilterError], or what reading a block for
 // CheckBlocks answered.
@@ -77,6 +88,10 @@ type RunScan struct {
 	Start       int32          // first height; 0 <= Start <= height of Stop
 	Stop        chainhash.Hash // last block
 	CheckBlocks bool           // drop false positives by looking into matching blocks
+
+	// Hold keeps the slot after the answer until a [ReleaseScan], for work on the result
+	// that is part of the scan: it has a status, and can be aborted.
+	Hold bool
 }
 
 // ScriptSet is a set of output scripts. It is not changed any more.
@@ -100,13 +115,25 @@ type ScanResult struct {
 // GetScanStatus asks how far the running scan has come.
 type GetScanStatus struct{ Control[ScanStatus] }
 
+// ScanStage is what a scan does.
+type ScanStage string
+
+// The stages of a scan, in their order.
+const (
+	ScanDeriving ScanStage = "deriving scripts" // its holder makes the scripts
+	ScanMatching ScanStage = ""                 // filters are matched, or unspent outputs read
+	ScanReading  ScanStage = "reading result"   // its holder reads what the result is about
+)
+
 // ScanStatus is the answer to [GetScanStatus]. The zero value means that no
 // scan is running.
 type ScanStatus struct {
 	Running  bool
-	Height   int32 // all heights up to it have been matched
-	Progress int   // percent of the range, rounded down
+	Height   int32     // all heights up to it have been matched
+	Progress int       // percent of the stage, rounded down; of the range, while filters are matched
+	Stage    ScanStage // what is done now
 }
 
-// AbortScan ends the running scan; the answer is false when there was none.
+// AbortScan ends the running scan; the answer is false when there was none. The slot
+// is free once its holder has given it back.
 type AbortScan struct{ Control[bool] }

@@ -1,11 +1,11 @@
 // Package coins is the actor that reads the set of unspent outputs: it owns the
 // node's one scan of it, and counts it.
 //
-// It serves [messages.ReserveCoinScan], [messages.ReleaseCoinScan],
-// [messages.RunCoinScan], [messages.GetCoinScanStatus],
-// [messages.AbortCoinScan], [messages.SumCoins] and [messages.DumpCoins]. The set is read in workers
-// from a snapshot that the chain hands out, so that the chain goes on meanwhile
-// and the actor answers at once whatever a scan does.
+// It serves [messages.ReserveCoinScan], [messages.ReportCoinScan], [messages.RunCoinScan],
+// [messages.ReleaseCoinScan], [messages.GetCoinScanStatus], [messages.AbortCoinScan],
+// [messages.SumCoins] and [messages.DumpCoins]. The set is read in workers from a snapshot
+// that the chain hands out, so that the chain goes on meanwhile and the actor answers at once
+// whatever a scan does.
 package coins
 
 import (
@@ -38,7 +38,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.ReserveCoinScan](), ask.Serve[messages.ReleaseCoinScan](),
 	ask.Serve[messages.RunCoinScan](), ask.Serve[messages.GetCoinScanStatus](),
 	ask.Serve[messages.AbortCoinScan](), ask.Serve[messages.SumCoins](),
-	ask.Serve[messages.DumpCoins](),
+	ask.Serve[messages.DumpCoins](), ask.Serve[messages.ReportCoinScan](),
 }
 
 type (
@@ -48,6 +48,7 @@ type (
 	getStatus = ask.Call[messages.GetCoinScanStatus, messages.CoinScanStatus]
 	abortScan = ask.Call[messages.AbortCoinScan, bool]
 	sumCoins  = ask.Call[messages.SumCoins, messages.CoinSums]
+	report    = ask.Call[messages.ReportCoinScan, messages.Done]
 	dumpCoins = ask.Call[messages.DumpCoins, messages.DumpedCoins]
 )
 
@@ -87,11 +88,14 @@ func (s *Coins) Receive(c actor.Context) {
 		s.dump(c, m)
 	case *reserve:
 		s.desk.Reserve(m.Answer)
+	case *report:
+		s.desk.Report(m.Req.Slot, m.Req.Progress)
+		m.Answer(messages.Done{}, nil)
 	case *release:
 		s.desk.Release(m.Req.Slot)
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		if s.desk.Begin(m.Req.Slot, m.Answer, messages.CoinScanResult{}) {
+		if s.desk.Begin(m.Req.Slot, m.Req.Hold, m.Answer, messages.CoinScanResult{}) {
 			s.run(c, m.Req.Scripts)
 		}
 	case *getStatus:
@@ -105,10 +109,16 @@ func (s *Coins) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Coins) status() messages.CoinScanStatus {
-	if s.scan == nil {
-		return messages.CoinScanStatus{Running: s.desk.State() != slot.Idle}
+	switch s.desk.State() {
+	case slot.Reserved:
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: s.desk.Progress()}
+	case slot.Running:
+		return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
+	case slot.Held:
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: s.desk.Progress()}
+	default:
+		return messages.CoinScanStatus{}
 	}
-	return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
 }
 
 // run starts a scan.
@@ -125,8 +135,8 @@ func (s *Coins) run(c actor.Context, scripts [][]byte) {
 	})
 }
 
-// end answers who waits for the scan with what was found, tells its workers to
-// stop, and is free for the next without waiting for them.
+// end answers who waits for the scan with what was found and tells its workers to
+// stop. The next scan does not wait for them.
 func (s *Coins) end(err error) {
 	ended := s.scan
 	s.scan = nil

@@ -129,6 +129,9 @@ func TestAbortReservation(t *testing.T) {
 		t.Error("the reservation is not a scan")
 	}
 	<-slot.Aborted
+	if _, err := ask.Ask(t.Context(), r.ref, messages.ReserveCoinScan{}); !errors.Is(err, messages.ErrCoinScanBusy) {
+		t.Errorf("a second scan before the first has ended: %v", err)
+	}
 	if got := do(t, r.ref, messages.RunCoinScan{Slot: slot.ID}); got.Completed || got.Visited != 0 {
 		t.Errorf("got %+v", got)
 	}
@@ -144,6 +147,37 @@ func TestAbortReservation(t *testing.T) {
 	}
 	do(t, r.ref, messages.ReleaseCoinScan{Slot: other.ID})
 	do(t, r.ref, messages.ReserveCoinScan{})
+}
+
+// A scan is seen, and no other may begin, from its reservation until its slot is given back.
+func TestStages(t *testing.T) {
+	r := newRig(t, newSet(10), 1)
+	want := func(want messages.CoinScanStatus) {
+		t.Helper()
+		if got := do(t, r.ref, messages.GetCoinScanStatus{}); got != want {
+			t.Errorf("status %+v, want %+v", got, want)
+		}
+		_, err := ask.Ask(t.Context(), r.ref, messages.ReserveCoinScan{})
+		if errors.Is(err, messages.ErrCoinScanBusy) != want.Running {
+			t.Errorf("in %+v a second scan: %v", want, err)
+		}
+	}
+	slot := do(t, r.ref, messages.ReserveCoinScan{})
+	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving})
+	do(t, r.ref, messages.ReportCoinScan{Slot: slot.ID, Progress: 7})
+	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: 7})
+	run := messages.RunCoinScan{Slot: slot.ID, Scripts: [][]byte{script(1)}, Hold: true}
+	if got := do(t, r.ref, run); !got.Completed {
+		t.Errorf("got %+v", got)
+	}
+	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanReading})
+	do(t, r.ref, messages.ReportCoinScan{Slot: slot.ID, Progress: 8})
+	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: 8})
+	do(t, r.ref, messages.AbortCoinScan{})
+	<-slot.Aborted
+	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: 8})
+	do(t, r.ref, messages.ReleaseCoinScan{Slot: slot.ID})
+	want(messages.CoinScanStatus{})
 }
 
 // What cannot be read fails scan and sum, and neither is called complete.

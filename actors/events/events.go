@@ -48,8 +48,9 @@ type Events struct {
 
 	ctx      context.Context //nolint:containedctx // ends when the actor stops
 	cancel   context.CancelFunc
-	scanning bool // a scan runs, and is looked at now and then
-	progress int  // that was told last
+	scanning bool               // a scan runs, and is looked at now and then
+	progress int                // that was told last
+	stage    messages.ScanStage // that was told last
 	tip      messages.TipChanged
 	timer    ask.Timer
 }
@@ -159,7 +160,7 @@ func (e *Events) pool(m messages.PoolChanged) {
 // scan tells of the beginning or the end of a scan.
 func (e *Events) scan(c actor.Context, m messages.ScanChanged) {
 	began := m.Running && !e.scanning
-	e.scanning, e.progress = m.Running, m.Progress
+	e.scanning, e.progress, e.stage = m.Running, m.Progress, m.Stage
 	e.publish(m)
 	if began {
 		e.lookLater(c)
@@ -181,8 +182,8 @@ func (e *Events) looked(c actor.Context, m looked) {
 		e.scanning = false // what it was at the end is told by the scanner, or was
 		return
 	}
-	if m.status.Progress != e.progress {
-		e.progress = m.status.Progress
+	if m.status.Progress != e.progress || m.status.Stage != e.stage {
+		e.progress, e.stage = m.status.Progress, m.status.Stage
 		e.publish(messages.ScanChanged{ScanStatus: m.status})
 	}
 	e.scanning = true

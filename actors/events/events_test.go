@@ -218,6 +218,10 @@ func TestScan(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		set(40, true)
 		want(running(40))
+		reading := running(40)
+		reading.Stage = messages.ScanReading
+		r.scan.Store(&reading.ScanStatus)
+		want(reading)
 		set(0, false)
 		r.cfg.Scans.Publish(messages.ScanChanged{Completed: true})
 		want(messages.ScanChanged{Completed: true})

@@ -118,6 +118,7 @@ type options struct {
 	hook    func(at heights)     // called before filters are read
 	fault   func(at heights) any // see hookedSource
 	reader  chainview.Reader     // default the rig's chain
+	news    *ask.Feed[messages.ScanChanged]
 	name    string
 	method  filters.Method
 	way     match.Way
@@ -149,7 +150,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 			Source: o.source, Method: o.method, Way: o.way, Workers: o.workers,
 			Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
 		}),
-		Chain: current, Indexer: o.indexer,
+		Chain: current, Indexer: o.indexer, News: o.news,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Log: r.sys.Log,
 	}), scanner.Requests...)
 }

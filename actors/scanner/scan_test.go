@@ -97,53 +97,42 @@ func TestAbort(t *testing.T) {
 	do(t, ref, messages.ReserveScan{})
 }
 
-// An abort while the scripts are prepared is told to whoever prepares them, and
-// frees the slot. What runs afterwards has the answer of a scan that was aborted
-// before its start.
+// An abort while the scripts are prepared is told to the holder of the slot, who keeps it until it
+// runs the scan or gives the slot back. What it runs has the answer of a scan that was aborted before
+// its start.
 func TestAbortOfAReservation(t *testing.T) {
 	r := newRig(t, 10)
 	ref := r.spawn(options{})
-	slot := do(t, ref, messages.ReserveScan{})
-	select {
-	case <-slot.Aborted:
-		t.Fatal("aborted before the abort")
-	default:
-	}
-	for _, want := range []bool{true, false} {
-		if got := do(t, ref, messages.AbortScan{}); got != want {
-			t.Errorf("abort: got %v, want %v", got, want)
+	for _, runs := range []bool{true, false} {
+		slot := do(t, ref, messages.ReserveScan{})
+		select {
+		case <-slot.Aborted:
+			t.Fatal("aborted before the abort")
+		default:
 		}
-	}
-	<-slot.Aborted
-	got, err := ask.Ask(t.Context(), ref, r.request(slot, order{scripts: [][]byte{script(1)}, from: 2, to: 10}))
-	if err != nil || got.Completed || len(got.Blocks) != 0 || got.From != 2 || got.To != 2 {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	next := do(t, ref, messages.ReserveScan{})
-	select {
-	case <-next.Aborted:
-		t.Error("the next slot is aborted too")
-	default:
-	}
-}
-
-// However many preparations are aborted one after another, each of those who
-// come with their scan yet has the answer of an aborted scan; who gave the slot
-// back has none.
-func TestAbortOfManyReservations(t *testing.T) {
-	r := newRig(t, 10)
-	ref := r.spawn(options{})
-	var slots []messages.ScanSlot
-	for range 5 {
-		slots = append(slots, do(t, ref, messages.ReserveScan{}))
-		do(t, ref, messages.AbortScan{})
-	}
-	do(t, ref, messages.ReleaseScan{Slot: slots[3].ID})
-	for i, want := range []error{nil, nil, nil, messages.ErrNoSuchScan, nil} {
-		request := r.request(slots[i], order{scripts: [][]byte{script(1)}, from: 2, to: 10})
+		for range 2 {
+			if !do(t, ref, messages.AbortScan{}) {
+				t.Error("nothing was aborted")
+			}
+		}
+		<-slot.Aborted
+		if _, err := ask.Ask(t.Context(), ref, messages.ReserveScan{}); !errors.Is(err, messages.ErrScanBusy) {
+			t.Errorf("a second scan before the first has ended: %v", err)
+		}
+		if !runs {
+			do(t, ref, messages.ReleaseScan{Slot: slot.ID})
+		}
+		request := r.request(slot, order{scripts: [][]byte{script(1)}, from: 2, to: 10})
 		got, err := ask.Ask(t.Context(), ref, request)
-		if !errors.Is(err, want) || got.Completed {
-			t.Errorf("slot %d: got %+v, %v, want %v", i, got, err, want)
+		if !runs {
+			if !errors.Is(err, messages.ErrNoSuchScan) {
+				t.Errorf("after the release: %+v, %v", got, err)
+			}
+		} else if err != nil || got.Completed || len(got.Blocks) != 0 || got.From != 2 || got.To != 2 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if do(t, ref, messages.AbortScan{}) {
+			t.Error("aborted again after the end")
 		}
 	}
 }

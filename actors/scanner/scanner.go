@@ -1,7 +1,7 @@
 // Package scanner is the actor that owns the node's one block-filter scan.
 //
-// It serves [messages.ReserveScan], [messages.ReleaseScan], [messages.RunScan],
-// [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in the
+// It serves [messages.ReserveScan], [messages.ReportScan], [messages.RunScan],
+// [messages.ReleaseScan], [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in the
 // workers of the node's [match.Scheduler], so that the actor itself answers at once
 // whatever a scan does. A damaged filter is re-made by the indexer while the scan goes
 // on; one that cannot be re-made fails the scan, which is never called complete over a
@@ -43,7 +43,7 @@ type Config struct {
 var Requests = []ask.Served{
 	ask.Serve[messages.ReserveScan](), ask.Serve[messages.ReleaseScan](),
 	ask.Serve[messages.RunScan](), ask.Serve[messages.GetScanStatus](),
-	ask.Serve[messages.AbortScan](),
+	ask.Serve[messages.AbortScan](), ask.Serve[messages.ReportScan](),
 }
 
 type (
@@ -52,6 +52,7 @@ type (
 	runScan   = ask.Call[messages.RunScan, messages.ScanResult]
 	getStatus = ask.Call[messages.GetScanStatus, messages.ScanStatus]
 	abortScan = ask.Call[messages.AbortScan, bool]
+	report    = ask.Call[messages.ReportScan, messages.Done]
 )
 
 // Scanner is the actor; make one with [New].
@@ -60,6 +61,7 @@ type Scanner struct {
 	desk     *slot.Desk[messages.ScanResult]
 	scan     *scan   // the running one; nil unless one runs
 	draining []*scan // answered already, their workers about to stop
+	reached  int32   // height that the scan of the held slot has reached
 }
 
 // New returns the producer of a scanner.
@@ -88,14 +90,20 @@ func (s *Scanner) Receive(c actor.Context) {
 	case matched:
 		s.matched(m)
 	case *reserve:
-		s.desk.Reserve(m.Answer)
+		if s.desk.Reserve(m.Answer) {
+			s.reached = 0
+			s.announce(false)
+		}
+	case *report:
+		s.desk.Report(m.Req.Slot, m.Req.Progress)
+		m.Answer(messages.Done{}, nil)
 	case *release:
-		s.desk.Release(m.Req.Slot)
+		if s.desk.Release(m.Req.Slot) {
+			s.announce(m.Req.Completed)
+		}
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		if s.desk.Begin(m.Req.Slot, m.Answer, messages.ScanResult{From: m.Req.Start, To: m.Req.Start}) {
-			s.begin(c, &m.Req)
-		}
+		s.run(c, m)
 	case *getStatus:
 		m.Answer(s.status(), nil)
 	case *abortScan:
@@ -107,26 +115,46 @@ func (s *Scanner) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Scanner) status() messages.ScanStatus {
-	if s.scan == nil {
-		return messages.ScanStatus{Running: s.desk.State() != slot.Idle}
+	switch s.desk.State() {
+	case slot.Reserved:
+		return messages.ScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: s.desk.Progress()}
+	case slot.Running:
+		return s.scan.status()
+	case slot.Held:
+		return messages.ScanStatus{
+			Running: true, Stage: messages.ScanReading, Progress: s.desk.Progress(), Height: s.reached,
+		}
+	default:
+		return messages.ScanStatus{}
 	}
-	return s.scan.status()
+}
+
+// run begins a scan, or answers at once where its slot was aborted.
+func (s *Scanner) run(c actor.Context, call *runScan) {
+	q := &call.Req
+	held := s.desk.State()
+	if s.desk.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {
+		s.begin(c, q)
+	} else if s.desk.State() != held {
+		s.reached = q.Start
+		s.announce(false)
+	}
 }
 
 // begin pins the blocks of a scan and waits for their filters.
 func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 	reader := s.cfg.Chain.Open()
 	if reader == nil {
-		s.desk.End(messages.ScanResult{}, chainview.ErrNotReady)
+		s.answer(messages.ScanResult{}, chainview.ErrNotReady)
 		return
 	}
 	stop := reader.Lookup(&req.Stop)
 	if stop == nil || req.Start < 0 || req.Start > stop.Height {
-		s.desk.End(messages.ScanResult{}, messages.ErrBlockNotFound)
+		s.answer(messages.ScanResult{}, messages.ErrBlockNotFound)
 		return
 	}
 	s.scan = newScan(&s.cfg, reader, req, stop)
-	s.announce(messages.ScanChanged{ScanStatus: s.scan.status()})
+	s.announce(false)
 	if s.indexedAlready(stop) {
 		s.indexed(c, nil)
 		return
@@ -186,8 +214,8 @@ func (s *Scanner) matched(m matched) {
 	s.end(m.err)
 }
 
-// end answers the caller with what was found, tells the workers to stop, and
-// is free for the next scan without waiting for them.
+// end answers the caller with what was found and tells the workers to stop. The next
+// scan does not wait for them.
 func (s *Scanner) end(err error) {
 	ended := s.scan
 	s.scan = nil
@@ -196,16 +224,26 @@ func (s *Scanner) end(err error) {
 	if err == nil {
 		result = ended.result()
 	}
-	s.announce(messages.ScanChanged{Completed: result.Completed})
-	s.desk.End(result, err)
+	s.answer(result, err)
 	s.draining = append(s.draining, ended)
 	s.forget(ended)
 }
 
-func (s *Scanner) announce(news messages.ScanChanged) {
-	if s.cfg.News != nil {
-		s.cfg.News.Publish(news)
+// answer ends the job of the desk.
+func (s *Scanner) answer(result messages.ScanResult, err error) {
+	s.reached = result.To
+	s.desk.End(result, err)
+	s.announce(result.Completed)
+}
+
+// announce publishes what became of the scan. completed counts where it has ended.
+func (s *Scanner) announce(completed bool) {
+	if s.cfg.News == nil {
+		return
 	}
+	news := messages.ScanChanged{ScanStatus: s.status()}
+	news.Completed = completed && !news.Running
+	s.cfg.News.Publish(news)
 }
 
 // forget lets go of an ended scan once its last worker has stopped.
@@ -220,7 +258,9 @@ func (s *Scanner) close() {
 	if s.scan != nil {
 		s.draining = append(s.draining, s.scan)
 		s.scan = nil
-		s.announce(messages.ScanChanged{})
+	}
+	if s.desk.State() != slot.Idle && s.cfg.News != nil {
+		s.cfg.News.Publish(messages.ScanChanged{})
 	}
 	for _, e := range s.draining {
 		e.cancel()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/scanner"
@@ -23,6 +24,7 @@ const (
 	reserved state = "reserved"
 	waiting  state = "waiting for the index"
 	scanning state = "scanning"
+	holding  state = "holding"
 )
 
 type action func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error)
@@ -37,11 +39,31 @@ func release(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, er
 	return ask.Ask(ctx, ref, messages.ReleaseScan{Slot: slot.ID})
 }
 
+// reported reports how far the holder is, and returns the status after that.
+func reported(q messages.ReportScan) action {
+	return func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error) {
+		q.Slot = slot.ID
+		if _, err := ask.Ask(ctx, ref, q); err != nil {
+			return nil, err
+		}
+		return ask.Ask(ctx, ref, messages.GetScanStatus{})
+	}
+}
+
+// half is a status with another progress.
+func half(s messages.ScanStatus, progress int) messages.ScanStatus {
+	s.Progress = progress
+	return s
+}
+
 // What each request is answered in each state, and whether a scan has the slot
 // afterwards.
 func TestStates(t *testing.T) {
 	r := newRig(t, 40)
 	all := order{scripts: [][]byte{script(1)}, to: 40}
+	deriving := messages.ScanStatus{Running: true, Stage: messages.ScanDeriving}
+	matching := messages.ScanStatus{Running: true}
+	reading := messages.ScanStatus{Running: true, Stage: messages.ScanReading, Height: 40}
 	const wrong = 1 << 60 // a slot that nobody has
 	run := func(o order) action {
 		return func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error) {
@@ -79,8 +101,9 @@ func TestStates(t *testing.T) {
 		{reserved, "RunScan to an unknown block", unknownBlock, nil, messages.ErrBlockNotFound, false},
 		{reserved, "RunScan from below 0", run(order{from: -1, to: 40}), nil, messages.ErrBlockNotFound, false},
 		{reserved, "RunScan from above its end", run(order{from: 21, to: 20}), nil, messages.ErrBlockNotFound, false},
-		{reserved, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{Running: true}, nil, true},
-		{reserved, "AbortScan", plain(messages.AbortScan{}), true, nil, false},
+		{reserved, "GetScanStatus", plain(messages.GetScanStatus{}), deriving, nil, true},
+		{reserved, "ReportScan", reported(messages.ReportScan{Progress: 5}), half(deriving, 5), nil, true},
+		{reserved, "AbortScan", plain(messages.AbortScan{}), true, nil, true},
 
 		{waiting, "ReserveScan", reserve, nil, messages.ErrScanBusy, true},
 		{waiting, "ReleaseScan", release, messages.Done{}, nil, true},
@@ -93,7 +116,16 @@ func TestStates(t *testing.T) {
 		{scanning, "RunScan", run(all), nil, messages.ErrNoSuchScan, true},
 		{scanning, "RunScan with another slot", wrongRun, nil, messages.ErrNoSuchScan, true},
 		{scanning, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{Running: true}, nil, true},
+		{scanning, "ReportScan", reported(messages.ReportScan{Progress: 5}), matching, nil, true},
 		{scanning, "AbortScan", plain(messages.AbortScan{}), true, nil, false},
+
+		{holding, "ReserveScan", reserve, nil, messages.ErrScanBusy, true},
+		{holding, "ReleaseScan", release, messages.Done{}, nil, false},
+		{holding, "ReleaseScan of another slot", plain(messages.ReleaseScan{Slot: wrong}), messages.Done{}, nil, true},
+		{holding, "RunScan", run(all), nil, messages.ErrNoSuchScan, true},
+		{holding, "GetScanStatus", plain(messages.GetScanStatus{}), reading, nil, true},
+		{holding, "ReportScan", reported(messages.ReportScan{Progress: 5}), half(reading, 5), nil, true},
+		{holding, "AbortScan", plain(messages.AbortScan{}), true, nil, true},
 	} {
 		t.Run(string(test.state)+"/"+test.name, func(t *testing.T) {
 			ref, slot := r.in(t, test.state, all)
@@ -177,6 +209,12 @@ func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
 	if s == reserved {
 		return ref, slot
 	}
+	if s == holding {
+		q := r.request(slot, o)
+		q.Hold = true
+		do(t, ref, q)
+		return ref, slot
+	}
 	go func() { _, _ = ask.Ask(t.Context(), ref, r.request(slot, o)) }()
 	if s == waiting {
 		actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe)
@@ -248,4 +286,53 @@ func TestChainNotOpen(t *testing.T) {
 		t.Errorf("got %v, want %v", err, chainview.ErrNotReady)
 	}
 	do(t, ref, messages.ReserveScan{})
+}
+
+// News tell of a scan from its reservation until its slot is given back.
+func TestNewsOfAllStages(t *testing.T) {
+	r := newRig(t, 40)
+	news := new(ask.Feed[messages.ScanChanged])
+	told, subscribed := r.sys.Probe("hearer"), make(chan struct{})
+	r.sys.Spawn("listener", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				news.Subscribe(c)
+				close(subscribed)
+			case messages.ScanChanged:
+				told.Tell(m)
+			}
+		})
+	})
+	<-subscribed
+	ref := r.spawn(options{news: news})
+	next := func(want messages.ScanChanged) {
+		t.Helper()
+		if got := actortest.Expect[messages.ScanChanged](told); got != want {
+			t.Errorf("told %+v, want %+v", got, want)
+		}
+	}
+	running := func(stage messages.ScanStage, height int32) messages.ScanChanged {
+		return messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Stage: stage, Height: height}}
+	}
+	for _, completed := range []bool{true, false} {
+		slot := do(t, ref, messages.ReserveScan{})
+		next(running(messages.ScanDeriving, 0))
+		q := r.request(slot, order{scripts: [][]byte{script(1)}, to: 40})
+		q.Hold = true
+		do(t, ref, q)
+		next(running(messages.ScanMatching, 0))
+		next(running(messages.ScanReading, 40))
+		do(t, ref, messages.ReleaseScan{Slot: slot.ID, Completed: completed})
+		next(messages.ScanChanged{Completed: completed})
+		do(t, ref, messages.ReleaseScan{Slot: slot.ID, Completed: completed})
+	}
+	slot := do(t, ref, messages.ReserveScan{})
+	next(running(messages.ScanDeriving, 0))
+	do(t, ref, messages.AbortScan{})
+	if got := do(t, ref, r.request(slot, order{from: 7, to: 40})); got.Completed || got.To != 7 {
+		t.Errorf("an aborted scan answered %+v", got)
+	}
+	next(messages.ScanChanged{})
+	told.Quiet()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -51,13 +52,16 @@ func (r *rig) reserve(waits bool) (err error) {
 	return err
 }
 
-func (r *rig) begin(name string, id uint64) bool {
-	return r.Begin(id, func(result string, err error) bool {
+func (r *rig) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
+
+// beginAs begins a job that keeps its slot or not, for a caller who waits or has gone.
+func (r *rig) beginAs(name string, id uint64, keep, waits bool) bool {
+	return r.Begin(id, keep, func(result string, err error) bool {
 		if err != nil {
 			result = err.Error()
 		}
 		r.answers = append(r.answers, name+"="+result)
-		return true
+		return waits
 	}, "empty")
 }
 
@@ -78,11 +82,24 @@ func (r *rig) to(state slot.State) {
 	if state == slot.Running {
 		r.begin("job", r.last.ID)
 	}
+	if state == slot.Held {
+		r.beginAs("job", r.last.ID, true, true)
+		r.End("all", nil)
+		r.answers = nil
+	}
+}
+
+// report reports how far the holder of a slot is: of the last one, or of one after it.
+func report(after uint64, progress int) func(r *rig) any {
+	return func(r *rig) any {
+		r.Report(r.last.ID+after, progress)
+		return r.Progress()
+	}
 }
 
 // All that can be done, in every state.
 func TestStates(t *testing.T) {
-	const idle, reserved, running = slot.Idle, slot.Reserved, slot.Running
+	const idle, reserved, running, held = slot.Idle, slot.Reserved, slot.Running, slot.Held
 	for _, test := range []struct {
 		from slot.State
 		name string
@@ -91,35 +108,59 @@ func TestStates(t *testing.T) {
 		to   slot.State
 		says string // the answers to jobs
 	}{
+		{idle, "report", report(0, 5), 0, idle, ""},
 		{idle, "reserve", func(r *rig) any { return r.reserve(true) }, nil, reserved, ""},
 		{idle, "reserve, gone", func(r *rig) any { return r.reserve(false) }, nil, idle, ""},
-		{idle, "release", func(r *rig) any { r.Release(r.last.ID); return nil }, nil, idle, ""},
+		{idle, "release", func(r *rig) any { return r.Release(r.last.ID) }, false, idle, ""},
 		{idle, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, idle, "b=expired"},
 		{idle, "abort", func(r *rig) any { return r.Abort() }, false, idle, ""},
 		{idle, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, idle, ""},
 
 		{reserved, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, reserved, ""},
-		{reserved, "release", func(r *rig) any { r.Release(r.last.ID); return nil }, nil, idle, ""},
-		{reserved, "release another", func(r *rig) any { r.Release(r.last.ID + 1); return nil }, nil, reserved, ""},
+		{reserved, "report", report(0, 5), 5, reserved, ""},
+		{reserved, "report too much", report(0, 500), 100, reserved, ""},
+		{reserved, "report too little", report(0, -1), 0, reserved, ""},
+		{reserved, "report of another", report(1, 5), 0, reserved, ""},
+		{reserved, "release", func(r *rig) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{reserved, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, reserved, ""},
 		{reserved, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, true, running, ""},
 		{
 			reserved, "begin another", func(r *rig) any { return r.begin("b", r.last.ID+1) }, false, reserved,
 			"b=expired",
 		},
-		{reserved, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) }, true, idle, ""},
+		{reserved, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
+		{reserved, "abort twice", func(r *rig) any { return r.Abort() && r.Abort() }, true, reserved, ""},
+		{reserved, "abort, reserve", func(r *rig) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
+		{
+			reserved, "abort, begin",
+			func(r *rig) any { r.Abort(); return r.begin("b", r.last.ID) }, false, idle, "b=empty",
+		},
+		{
+			reserved, "abort, begin and keep",
+			func(r *rig) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
+		},
 		{reserved, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, reserved, ""},
 
 		{running, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, running, ""},
-		{running, "release", func(r *rig) any { r.Release(r.last.ID); return nil }, nil, running, ""},
-		{running, "release another", func(r *rig) any { r.Release(r.last.ID + 1); return nil }, nil, running, ""},
+		{running, "report", report(0, 5), 0, running, ""},
+		{running, "release", func(r *rig) any { return r.Release(r.last.ID) }, false, running, ""},
+		{running, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, running, ""},
 		{running, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, running, "b=expired"},
 		{running, "begin another", func(r *rig) any { return r.begin("b", r.last.ID+1) }, false, running, "b=expired"},
 		{
-			running, "abort", func(r *rig) any { return r.Abort() && !isAborted(r.last) && r.stops == 1 }, true, idle,
+			running, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) && r.stops == 1 }, true, idle,
 			"job=partial",
 		},
 		{running, "end", func(r *rig) any { r.End("all", nil); return nil }, nil, idle, "job=all"},
 		{running, "fail", func(r *rig) any { r.End("", errors.New("bad")); return nil }, nil, idle, "job=bad"},
+
+		{held, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, held, ""},
+		{held, "report", report(0, 5), 5, held, ""},
+		{held, "release", func(r *rig) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{held, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, held, ""},
+		{held, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
+		{held, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
+		{held, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, held, ""},
 	} {
 		r := newRig()
 		r.to(test.from)
@@ -137,26 +178,49 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// An oracle says what a desk has to do: it keeps the fate of every slot.
-type oracle struct {
-	fate    map[uint64]string // reserved, running, aborted; nothing for others
-	current uint64            // reserved or running
+// A job that keeps its slot keeps it for a holder who is there to give it back: not where
+// he released it while the job ran, nor where he did not wait for the answer.
+func TestKeptForAHolderAlone(t *testing.T) {
+	for name, end := range map[string]func(r *rig){
+		"released": func(r *rig) {
+			r.beginAs("b", r.last.ID, true, true)
+			r.Release(r.last.ID)
+			r.End("all", nil)
+		},
+		"gone":             func(r *rig) { r.beginAs("b", r.last.ID, true, false); r.End("all", nil) },
+		"gone and aborted": func(r *rig) { r.Abort(); r.beginAs("b", r.last.ID, true, false) },
+	} {
+		r := newRig()
+		r.to(slot.Reserved)
+		if end(r); r.State() != slot.Idle || len(r.answers) != 1 {
+			t.Errorf("%s: state %d, answers %v", name, r.State(), r.answers)
+		}
+	}
 }
+
+// An oracle says what a desk has to do: it keeps the fate of the slot that has the place.
+type oracle struct {
+	fate    string // reserved, running, kept (it runs), held; nothing for others
+	aborted bool
+	current uint64
+}
+
+// free is the oracle of a desk whose place is free.
+func (o *oracle) free() { *o = oracle{} }
 
 // Random lives of a desk, restarts of its actor included, are those of the oracle.
 func TestLives(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		r, o := newRig(), oracle{fate: map[uint64]string{}}
-		var held []messages.ScanSlot // by those who may come back with them
-		seen := map[uint64]bool{}
+		r, o := newRig(), oracle{}
+		var all []messages.ScanSlot // of those who may come back with them
 		for step := range 100 {
 			where := fmt.Sprintf("seed %d, step %d", seed, step)
 			pick := func() uint64 {
-				if len(held) == 0 || rnd.IntN(10) == 0 {
+				if len(all) == 0 || rnd.IntN(10) == 0 {
 					return 1 << 60
 				}
-				return held[rnd.IntN(len(held))].ID
+				return all[max(0, len(all)-1-rnd.IntN(3))].ID
 			}
 			before := len(r.answers)
 			answered := func(want string) {
@@ -165,80 +229,87 @@ func TestLives(t *testing.T) {
 					t.Fatalf("%s: answered %v, want %s", where, r.answers[before:], want)
 				}
 			}
+			ended := func() {
+				if o.fate == "kept" {
+					o.fate = "held"
+				} else {
+					o.free()
+				}
+			}
 			switch rnd.IntN(9) {
 			case 0, 1:
 				waits := rnd.IntN(5) > 0
 				err := r.reserve(waits)
-				if busy := o.current != 0; busy != errors.Is(err, errBusy) {
+				if busy := o.fate != ""; busy != errors.Is(err, errBusy) {
 					t.Fatalf("%s: reserve: %v", where, err)
 				}
 				if err != nil {
 					break
 				}
-				if seen[r.last.ID] {
+				if slices.ContainsFunc(all, func(s messages.ScanSlot) bool { return s.ID == r.last.ID }) {
 					t.Fatalf("%s: slot %d is issued again", where, r.last.ID)
 				}
-				seen[r.last.ID] = true
-				if waits {
-					held = append(held, r.last)
-					o.current, o.fate[r.last.ID] = r.last.ID, "reserved"
+				if all = append(all, r.last); waits {
+					o = oracle{fate: "reserved", current: r.last.ID}
 				}
 			case 2:
 				id := pick()
-				r.Release(id)
-				if o.fate[id] != "running" {
-					if delete(o.fate, id); id == o.current {
-						o.current = 0
-					}
+				freed := id == o.current && (o.fate == "reserved" || o.fate == "held")
+				if got := r.Release(id); got != freed {
+					t.Fatalf("%s: release of %d, which is %q: %v", where, id, o.fate, got)
+				}
+				if freed {
+					o.free()
+				} else if id == o.current && o.fate == "kept" {
+					o.fate = "running"
 				}
 			case 3, 4:
-				id := pick()
-				began := r.begin("b", id)
-				if began != (o.fate[id] == "reserved") {
-					t.Fatalf("%s: slot %d, %q, began %v", where, id, o.fate[id], began)
+				id, keep := pick(), rnd.IntN(2) == 0
+				may := id == o.current && o.fate == "reserved"
+				if began := r.beginAs("b", id, keep, true); began != (may && !o.aborted) {
+					t.Fatalf("%s: slot %d, %q, began %v", where, id, o.fate, began)
 				}
-				switch o.fate[id] {
-				case "reserved":
-					o.fate[id] = "running"
-				case "aborted":
-					answered("b=empty")
-					delete(o.fate, id)
-				default:
+				if !may {
 					answered("b=expired")
+					break
+				}
+				if o.fate = "running"; keep {
+					o.fate = "kept"
+				}
+				if o.aborted {
+					answered("b=empty")
+					ended()
 				}
 			case 5, 6:
-				if got := r.Abort(); got != (o.current != 0) {
+				if got := r.Abort(); got != (o.fate != "") {
 					t.Fatalf("%s: abort %v", where, got)
 				}
-				switch o.fate[o.current] {
-				case "reserved":
-					o.fate[o.current] = "aborted"
-				case "running":
+				o.aborted = o.fate != ""
+				if o.fate == "running" || o.fate == "kept" {
 					answered("b=partial")
-					delete(o.fate, o.current)
+					ended()
 				}
-				o.current = 0
 			case 7:
 				r.End("all", nil)
-				if o.fate[o.current] == "running" {
+				if o.fate == "running" || o.fate == "kept" {
 					answered("b=all")
-					delete(o.fate, o.current)
-					o.current = 0
+					ended()
 				}
 			case 8:
 				if rnd.IntN(5) == 0 {
 					r.Desk = r.desk()
-					o = oracle{fate: map[uint64]string{}}
+					o.free()
 				}
 			}
-			want := map[string]slot.State{"": slot.Idle, "reserved": slot.Reserved, "running": slot.Running}
-			if r.State() != want[o.fate[o.current]] {
-				t.Fatalf("%s: state %d, want %q", where, r.State(), o.fate[o.current])
+			want := map[string]slot.State{
+				"": slot.Idle, "reserved": slot.Reserved, "running": slot.Running, "kept": slot.Running,
+				"held": slot.Held,
 			}
-		}
-		for _, s := range held {
-			if isAborted(s) != (o.fate[s.ID] == "aborted") && o.fate[s.ID] != "" {
-				t.Errorf("seed %d: the holder of slot %d, %q: aborted %v", seed, s.ID, o.fate[s.ID], isAborted(s))
+			if r.State() != want[o.fate] {
+				t.Fatalf("%s: state %d, want %q", where, r.State(), o.fate)
+			}
+			if o.fate != "" && isAborted(r.last) != o.aborted {
+				t.Fatalf("%s: the holder of %q is told of an abort: %v", where, o.fate, isAborted(r.last))
 			}
 		}
 	}

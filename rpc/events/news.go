@@ -29,10 +29,11 @@ type peerEvent struct {
 }
 
 type scanEvent struct {
-	Running   bool  `json:"running"`
-	Height    int32 `json:"current_height"`
-	Progress  int   `json:"progress"`
-	Completed bool  `json:"completed"`
+	Running   bool               `json:"running"`
+	Height    int32              `json:"current_height"`
+	Progress  int                `json:"progress"`
+	Completed bool               `json:"completed"`
+	Stage     messages.ScanStage `json:"stage,omitempty"`
 }
 
 type walletEvent struct {
@@ -99,7 +100,7 @@ func (s *stream) tell(news messages.News) {
 	case messages.PeerChanged:
 		s.add("peer", peerEvent{one(m.Connected, "connected", "disconnected"), m.ID, m.Addr, m.Inbound}, "getpeerinfo")
 	case messages.ScanChanged:
-		s.add("scan", scanEvent{m.Running, m.Height, m.Progress, m.Completed}, "scanblocks")
+		s.add("scan", scanEvent{m.Running, m.Height, m.Progress, m.Completed, m.Stage}, "scanblocks")
 	case messages.WalletChanged:
 		s.add("wallet", walletEvent{one(m.Loaded, "loaded", "unloaded"), m.Name}, "listwallets")
 	case messages.WalletTxChanged:

@@ -95,6 +95,24 @@ func TestMarkupIsText(t *testing.T) {
 	}
 }
 
+// TestScanStages: the page says how far a scan is, and what it does, from its reservation on.
+func TestScanStages(t *testing.T) {
+	for status, want := range map[string]string{
+		`{"progress":40,"current_height":9}`:                            "scanblocks, at block 9<",
+		`{"progress":41,"current_height":0,"stage":"deriving scripts"}`: "scanblocks, deriving scripts<",
+		`{"progress":42,"current_height":9,"stage":"reading result"}`:   "scanblocks, reading result<",
+	} {
+		html := fakeNode{"scanblocks": status}.page(t, "index", "")
+		if !strings.Contains(html, want) || !strings.Contains(html, status[12:14]+" %") {
+			t.Errorf("%s: no %q in\n%s", status, want, html)
+		}
+	}
+	html := fakeNode{"scantxoutset": `{"progress":7,"stage":"deriving scripts"}`}.page(t, "index", "")
+	if !strings.Contains(html, "scantxoutset, deriving scripts<") {
+		t.Error(html)
+	}
+}
+
 // TestOnlyWhatMayBeCalled: each part of a page is there for who may call what it shows.
 func TestOnlyWhatMayBeCalled(t *testing.T) {
 	all := fakeNode{

@@ -78,6 +78,7 @@ type index struct {
 type scanStatus struct {
 	Progress int64
 	Height   int64 `json:"current_height"`
+	Stage    string
 }
 
 // A home is what the overview shows. What is nil is not for the viewer, or not there.

@@ -13,7 +13,7 @@ import (
 func (d *Deps) Expand(ctx context.Context, objects *jsontree.Value,
 	visit func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte),
 ) error {
-	x := d.expansion(nil, d.Network.Descriptors(), nil)
+	x := d.expansion(new(holder), d.Network.Descriptors(), nil)
 	x.scriptsOnly = true
 	x.visit = func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		visit(x.object, branch, index, scripts)

@@ -23,18 +23,19 @@ const (
 // An expansion visits the scripts of scan objects, one object after the other.
 // The objects are parsed ahead, on all cores.
 type expansion struct {
-	aborted     <-chan struct{} // nil: never
+	holder      *holder
 	net         *descriptor.Network
 	known       *descriptor.Expansions
 	spread      cores.Start // nil: the go statement
 	visit       visitScripts
 	scriptsOnly bool // visit asks for no branch: it may be nil
 
-	object int // place of the one that is visited
+	object  int // place of the object that is visited
+	objects int // their number
 }
 
-func (d *Deps) expansion(aborted <-chan struct{}, net *descriptor.Network, visit visitScripts) *expansion {
-	return &expansion{aborted: aborted, net: net, known: d.Expansions, spread: d.Spread, visit: visit}
+func (d *Deps) expansion(h *holder, net *descriptor.Network, visit visitScripts) *expansion {
+	return &expansion{holder: h, net: net, known: d.Expansions, spread: d.Spread, visit: visit}
 }
 
 // parsed is a scan object that was read. Its error counts when its turn comes.
@@ -48,6 +49,7 @@ type parsed struct {
 
 // all visits the scripts of all objects, up to the first error.
 func (x *expansion) all(ctx context.Context, objects *jsontree.Value) error {
+	x.objects = objects.Len()
 	list := make([]parsed, min(objects.Len(), roundObjects))
 	for from := 0; from < objects.Len(); from += len(list) {
 		list = list[:min(len(list), objects.Len()-from)]
@@ -55,28 +57,24 @@ func (x *expansion) all(ctx context.Context, objects *jsontree.Value) error {
 		for i := range list {
 			x.object = from + i
 			err := x.expand(ctx, &list[i])
-			if ended := x.ended(ctx); ended != nil {
+			if ended := x.holder.ended(ctx); ended != nil {
 				return ended
 			}
 			if err != nil {
 				return err
 			}
+			x.report(1)
 		}
 	}
 	return nil
 }
 
-// ended returns why to go on no longer, nil when there is no reason.
-func (x *expansion) ended(ctx context.Context) error {
-	select {
-	case <-x.aborted:
-		return errAborted
-	default:
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+// reportScripts is how many indices are visited from one report to the next.
+const reportScripts = 1024
+
+// report tells how far all objects are, from how much of the visited one is done.
+func (x *expansion) report(done float64) {
+	x.holder.report((float64(x.object) + done) / float64(x.objects))
 }
 
 // parseAll parses the objects from a place on into list.
@@ -87,7 +85,7 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 	}
 	// An end in between is seen by whoever wants the objects.
 	_ = cores.DoIn(ctx, x.spread, len(list), share, func(begin, end int) error {
-		if ended := x.ended(ctx); ended != nil {
+		if ended := x.holder.ended(ctx); ended != nil {
 			return ended
 		}
 		if begin > 0 {
@@ -132,8 +130,8 @@ func (x *expansion) expand(ctx context.Context, p *parsed) error {
 	if p.err != nil {
 		return p.err
 	}
-	for _, branch := range p.branches {
-		if err := x.expandBranch(ctx, p, branch); err != nil {
+	for i := range p.branches {
+		if err := x.expandBranch(ctx, p, i); err != nil {
 			return command.Errorf(command.InvalidAddressOrKey,
 				"Cannot derive script without private keys: '%s'", p.Text)
 		}
@@ -142,8 +140,9 @@ func (x *expansion) expand(ctx context.Context, p *parsed) error {
 }
 
 // expandBranch visits the scripts of a branch. An abort ends it.
-func (x *expansion) expandBranch(ctx context.Context, p *parsed, branch *descriptor.Descriptor) error {
-	if branch.IsRanged() && x.aborted != nil {
+func (x *expansion) expandBranch(ctx context.Context, p *parsed, place int) error {
+	branch := p.branches[place]
+	if branch.IsRanged() && x.holder.aborted != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		done := make(chan struct{})
@@ -151,7 +150,7 @@ func (x *expansion) expandBranch(ctx context.Context, p *parsed, branch *descrip
 		go func() {
 			defer close(done)
 			select {
-			case <-x.aborted:
+			case <-x.holder.aborted:
 				cancel()
 			case <-ctx.Done():
 			}
@@ -160,6 +159,10 @@ func (x *expansion) expandBranch(ctx context.Context, p *parsed, branch *descrip
 	return x.known.ExpandRange(ctx, branch, p.First, p.Last, cores.Count(),
 		func(index uint32, scripts [][]byte) error {
 			x.visit(branch, index, scripts)
+			if n := index - p.First + 1; n%reportScripts == 0 {
+				part := float64(n) / (float64(p.Last-p.First) + 1)
+				x.report((float64(place) + part) / float64(len(p.branches)))
+			}
 			return nil
 		})
 }

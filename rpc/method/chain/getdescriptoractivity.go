@@ -112,30 +112,6 @@ func (d *Deps) printer() *txjson.Printer {
 	return &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
 }
 
-// activityIn returns what happened to some scripts in some blocks, by their order.
-func (d *Deps) activityIn(
-	ctx context.Context, p *txjson.Printer, sought *filters.Query, blocks []chainhash.Hash,
-) ([]any, error) {
-	reader, err := d.open()
-	if err != nil {
-		return nil, err
-	}
-	found := activities{printer: p, sought: sought, events: []any{}}
-	for i := range blocks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		b, err := lookup(reader, &blocks[i])
-		if err != nil {
-			return nil, err
-		}
-		if err := found.addBlock(reader, b); err != nil {
-			return nil, err
-		}
-	}
-	return found.events, nil
-}
-
 func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args) (any, error) {
 	reader, err := d.open()
 	if err != nil {
@@ -146,7 +122,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 		return nil, err
 	}
 	sought := filters.NewQueryBuilder(0)
-	err = d.expandObjects(ctx, nil, a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	err = d.expandObjects(ctx, new(holder), a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
 			sought.Add(script)
 		}

@@ -211,6 +211,8 @@ func (r *rig) scan(c actor.Context) {
 		m.Answer(messages.ScanSlot{ID: 1}, nil)
 	case *ask.Call[messages.ReleaseScan, messages.Done]:
 		m.Answer(messages.Done{}, nil)
+	case *ask.Call[messages.ReportScan, messages.Done]:
+		m.Answer(messages.Done{}, nil)
 	case *ask.Call[messages.GetScanStatus, messages.ScanStatus]:
 		m.Answer(messages.ScanStatus{}, nil)
 	case *ask.Call[messages.AbortScan, bool]:

@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/txjson"
@@ -101,11 +102,19 @@ var scanResults = []command.Result{
 		},
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
-		{Type: command.Number, Key: "progress", Help: "percentage done"},
+		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
 		{Type: command.Number, Key: "current_height", Help: "height up to which all blocks were looked at"},
+		scanStage,
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
 	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
+}
+
+// scanStage says what a scan does before or after it looks through blocks or outputs.
+var scanStage = command.Result{
+	Type: command.String, Key: "stage", Optional: true,
+	Help: "\"" + string(messages.ScanDeriving) + "\" before blocks or outputs are looked at,\n" +
+		"\"" + string(messages.ScanReading) + "\" after it; else absent",
 }
 
 // scan is the body of scanblocks.
@@ -148,9 +157,10 @@ func (s *scan) status(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return struct {
-		Progress int   `json:"progress"`
-		Height   int32 `json:"current_height"`
-	}{status.Progress, status.Height}, nil
+		Progress int                `json:"progress"`
+		Height   int32              `json:"current_height"`
+		Stage    messages.ScanStage `json:"stage,omitempty"`
+	}{status.Progress, status.Height, status.Stage}, nil
 }
 
 // scanResult is what a scan returns.
@@ -169,59 +179,95 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, scanFailure(err)
 	}
-	scanned := false
-	defer func() {
-		if !scanned { // a scan that was answered gave its slot back
-			release()
-		}
-	}()
+	completed := false
+	defer func() { release(completed) }()
 	order, err := s.order(a)
 	if err != nil {
 		return nil, err
 	}
-	query, err := s.scripts(ctx, slot.Aborted, a)
+	holder := s.holder(ctx, slot)
+	query, err := s.scripts(ctx, holder, a)
 	if errors.Is(err, errAborted) {
-		result := scanResult{From: order.start, To: order.start}
-		if order.activity {
-			result.Activity = &[]any{}
-		}
-		return result, nil
+		return order.empty(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
-		Slot: slot.ID, Set: query,
+		Slot: slot.ID, Set: query, Hold: true,
 		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity,
 	})
 	if err != nil {
 		return nil, scanFailure(err)
 	}
-	scanned = true
-	answer := scanResult{From: result.From, To: result.To, Blocks: result.Blocks, Completed: result.Completed}
+	answer := &scanResult{From: result.From, To: result.To, Blocks: result.Blocks, Completed: result.Completed}
 	if order.activity {
-		found, err := s.deps.activityIn(ctx, s.printer, query, result.Blocks)
-		if err != nil {
+		if err := s.addActivity(ctx, holder, query, answer); err != nil {
 			return nil, err
 		}
-		answer.Activity = &found
 	}
+	completed = answer.Completed
 	return answer, nil
 }
 
-// reserve takes the slot. release gives it back where no scan was run; after
-// one it does nothing.
-func (s *scan) reserve(ctx context.Context) (slot messages.ScanSlot, release func(), err error) {
+// empty is the result of a scan that was aborted before its first block.
+func (o *scanOrder) empty() *scanResult {
+	result := &scanResult{From: o.start, To: o.start}
+	if o.activity {
+		result.Activity = &[]any{}
+	}
+	return result
+}
+
+// addActivity adds what happened in the blocks found. After an abort the result ends
+// before the first block that was not read.
+func (s *scan) addActivity(ctx context.Context, h *holder, query *filters.Query, result *scanResult) error {
+	reader, err := s.deps.open()
+	if err != nil {
+		return err
+	}
+	found := activities{printer: s.printer, sought: query, events: []any{}}
+	result.Activity = &found.events
+	for i := range result.Blocks {
+		b, err := lookup(reader, &result.Blocks[i])
+		if err != nil {
+			return err
+		}
+		if err := h.ended(ctx); errors.Is(err, errAborted) {
+			result.Blocks, result.Completed = result.Blocks[:i], false
+			result.To = max(b.Height-1, result.From)
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := found.addBlock(reader, b); err != nil {
+			return err
+		}
+		h.report(float64(i+1) / float64(len(result.Blocks)))
+	}
+	return nil
+}
+
+// reserve takes the slot. release gives it back and says whether the scan completed.
+func (s *scan) reserve(ctx context.Context) (slot messages.ScanSlot, release func(completed bool), err error) {
 	if s.deps.Index == nil { // the call ends with an error soon
-		return slot, func() {}, nil
+		return slot, func(bool) {}, nil
 	}
 	scanner := s.deps.Index.Scanner
 	slot, err = ask.Ask(ctx, scanner, messages.ReserveScan{})
-	return slot, func() {
+	return slot, func(completed bool) {
 		// Without the slot no scan could ever start again, so this must
 		// not end with the caller. It fails only when the scanner is gone.
-		_, _ = ask.Control(context.WithoutCancel(ctx), scanner, messages.ReleaseScan{Slot: slot.ID})
+		released := messages.ReleaseScan{Slot: slot.ID, Completed: completed}
+		_, _ = ask.Control(context.WithoutCancel(ctx), scanner, released)
 	}, err
+}
+
+// holder returns what a call does with a slot of the scanner.
+func (s *scan) holder(ctx context.Context, slot messages.ScanSlot) *holder {
+	return newHolder(slot.Aborted, func(percent int) {
+		_, _ = ask.Control(ctx, s.deps.Index.Scanner, messages.ReportScan{Slot: slot.ID, Progress: percent})
+	})
 }
 
 // scanOrder is what a scan is asked to do, but for the scripts.

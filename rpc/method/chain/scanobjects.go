@@ -2,25 +2,21 @@ package chain
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// errAborted is why a preparation ends that was aborted.
-var errAborted = errors.New("scan was aborted")
-
 // scripts returns the query for the output scripts of the scan objects, which are
-// argument 1. The error is errAborted once aborted is closed.
-func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) (*filters.Query, error) {
+// argument 1. The error is errAborted once the scan is aborted.
+func (s *scan) scripts(ctx context.Context, h *holder, a *command.Args) (*filters.Query, error) {
 	objects, err := a.Array(1)
 	if err != nil {
 		return nil, err
 	}
 	query := filters.NewQueryBuilder(objects.Len())
-	x := s.deps.expansion(aborted, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	x := s.deps.expansion(h, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
 			query.Add(script)
 		}
@@ -36,13 +32,13 @@ func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.
 type visitScripts func(branch *descriptor.Descriptor, index uint32, scripts [][]byte)
 
 // expandObjects reads the scan objects, which are argument 1, and visits all their
-// scripts. The error is errAborted once aborted is closed; nil never is.
+// scripts. The error is errAborted once the scan is aborted.
 func (d *Deps) expandObjects(
-	ctx context.Context, aborted <-chan struct{}, a *command.Args, net *descriptor.Network, visit visitScripts,
+	ctx context.Context, h *holder, a *command.Args, net *descriptor.Network, visit visitScripts,
 ) error {
 	objects, err := a.Array(1)
 	if err != nil {
 		return err
 	}
-	return d.expansion(aborted, net, visit).all(ctx, objects)
+	return d.expansion(h, net, visit).all(ctx, objects)
 }

@@ -60,7 +60,8 @@ var coinScanResults = []command.Result{
 		{Type: command.Amount, Key: "total_amount", Help: "sum of the values"},
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
-		{Type: command.Number, Key: "progress", Help: "percentage done, estimated"},
+		{Type: command.Number, Key: "progress", Help: "percentage done, estimated; of the stage if there is one"},
+		scanStage,
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
 	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
@@ -86,8 +87,9 @@ func (s *coinScan) run(ctx context.Context, a *command.Args) (any, error) {
 			return nil, err
 		}
 		return struct {
-			Progress int `json:"progress"`
-		}{status.Progress}, nil
+			Progress int                `json:"progress"`
+			Stage    messages.ScanStage `json:"stage,omitempty"`
+		}{status.Progress, status.Stage}, nil
 	case scanAbort:
 		return ask.Control(ctx, s.deps.Coins, messages.AbortCoinScan{})
 	default:
@@ -115,16 +117,19 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 		}
 	}
 	sought := soughtScripts{places: map[string]scriptPlace{}}
-	err = s.deps.expandObjects(ctx, slot.Aborted, a, s.net, sought.add)
+	holder := newHolder(slot.Aborted, func(percent int) {
+		_, _ = ask.Control(ctx, s.deps.Coins, messages.ReportCoinScan{Slot: slot.ID, Progress: percent})
+	})
+	err = s.deps.expandObjects(ctx, holder, a, s.net, sought.add)
 	if err != nil && !errors.Is(err, errAborted) {
 		return nil, err
 	}
 	// The answer to an aborted slot is an empty result too.
-	found, err := ask.Ask(ctx, s.deps.Coins, messages.RunCoinScan{Slot: slot.ID, Scripts: sought.list})
+	found, err := ask.Ask(ctx, s.deps.Coins, messages.RunCoinScan{Slot: slot.ID, Scripts: sought.list, Hold: true})
 	if err != nil {
 		return nil, err
 	}
-	return s.result(found, &sought) //nolint:contextcheck // derives single indices, in microseconds
+	return s.result(ctx, holder, found, &sought)
 }
 
 // soughtScripts are the scripts of a scan, with where they come from.
@@ -180,7 +185,10 @@ type unspentResult struct {
 	Confirmations int32           `json:"confirmations"`
 }
 
-func (s *coinScan) result(found messages.CoinScanResult, sought *soughtScripts) (any, error) {
+// result describes what was found, up to an abort.
+func (s *coinScan) result(
+	ctx context.Context, h *holder, found messages.CoinScanResult, sought *soughtScripts,
+) (any, error) {
 	reader, err := s.deps.open()
 	if err != nil {
 		return nil, err
@@ -191,13 +199,22 @@ func (s *coinScan) result(found messages.CoinScanResult, sought *soughtScripts) 
 	}
 	result := coinScanResult{
 		Success: found.Completed, Visited: found.Visited, Height: tip.Height, BestBlock: tip.Hash,
-		Unspents: make([]unspentResult, len(found.Coins)),
+		Unspents: make([]unspentResult, 0, len(found.Coins)),
 	}
 	for i := range found.Coins {
-		if result.Unspents[i], err = unspent(&found.Coins[i], tip, sought); err != nil {
+		if err := h.ended(ctx); errors.Is(err, errAborted) {
+			result.Success = false
+			break
+		} else if err != nil {
 			return nil, err
 		}
-		result.Total += result.Unspents[i].Amount
+		u, err := unspent(&found.Coins[i], tip, sought) //nolint:contextcheck // derives a single index, in microseconds
+		if err != nil {
+			return nil, err
+		}
+		result.Unspents = append(result.Unspents, u)
+		result.Total += u.Amount
+		h.report(float64(i+1) / float64(len(found.Coins)))
 	}
 	return result, nil
 }
