@@ -23,13 +23,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const (
-	// batchBlocks is how many blocks a step has at most.
-	batchBlocks = 1000
-
-	// logEvery is how often the log says how far the index has come.
-	logEvery = 30 * time.Second
-)
+// batchBlocks is how many blocks a step has at most.
+const batchBlocks = 1000
 
 // errPruned reports an index that lacks blocks which are gone.
 var errPruned = errors.New("best block of the index goes beyond pruned data. " +
@@ -62,13 +57,13 @@ type (
 type Updater struct {
 	cfg      Config
 	follower *follow.Follower
-	logged   time.Time
+	progress corelog.Progress
 }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
-		u := &Updater{cfg: cfg, logged: time.Now()}
+		u := &Updater{cfg: cfg}
 		u.follower = follow.New(follow.Config{
 			Name: cfg.Name, Target: cfg.Target, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
 			Batch: batchBlocks, SyncAtTip: !cfg.PruneLocks.IsAbsent(),
@@ -117,11 +112,15 @@ func (u *Updater) logSynced(actor.Context) {
 }
 
 func (u *Updater) logProgress(actor.Context) {
-	at := u.follower.Status()
-	atTip := u.cfg.Chain.Open().Active().Tip().Hash == at.Hash
-	if !atTip && time.Since(u.logged) > logEvery {
-		u.logged = time.Now()
-		corelog.Printf(u.cfg.Log, slog.LevelInfo, "Syncing %s with block chain from height %d", u.cfg.Name, at.Height)
+	at, tip := u.follower.Status(), u.cfg.Chain.Open().Active().Tip()
+	if tip.Hash == at.Hash {
+		u.progress = corelog.Progress{}
+		return
+	}
+	share := float64(at.Height) / float64(max(tip.Height, 1))
+	if words := u.progress.Words(time.Now(), int64(at.Height), share, "blocks"); words != "" {
+		corelog.Printf(u.cfg.Log, slog.LevelInfo, "Syncing %s with block chain from height %d of %d, %s",
+			u.cfg.Name, at.Height, tip.Height, words)
 	}
 }
 

@@ -119,6 +119,8 @@ type Chain struct {
 	tip     messages.Tip
 	behind  bool // there may be work before the snapshot that the chain began with
 
+	progress corelog.Progress // of the chain towards the best header
+
 	importer *importer
 	status   messages.ImportStatus
 	synced   time.Time // when blocks of peers were made sure of; the worker's

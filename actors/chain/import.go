@@ -2,7 +2,6 @@ package chain
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -25,9 +24,6 @@ const (
 	// comes after is read from the file again if the power fails.
 	importSyncEvery = 5 * time.Second
 
-	// importLogEvery is how often an import tells the log of its progress.
-	importLogEvery = 5 * time.Second
-
 	// maxOrphans bounds the positions remembered of blocks that come before
 	// their parents, at most 100 bytes each. More are skipped, with a warning.
 	maxOrphans = 1 << 20
@@ -46,14 +42,15 @@ type importer struct {
 	held    int  // positions in orphans
 	lost    bool // maxOrphans was passed
 
+	found       int   // blocks of the first source
 	done, total int64 // bytes of the sources that were read, and of all
 	blocks      int64 // accepted
-	logged      time.Time
+	words       corelog.Progress
 	synced      time.Time
 }
 
 func newImporter(log *slog.Logger) *importer {
-	return &importer{log: log, logged: time.Now(), synced: time.Now()}
+	return &importer{log: log, synced: time.Now()}
 }
 
 func (i *importer) add(s source) {
@@ -130,16 +127,23 @@ func (i *importer) step(e engine.Engine, stop <-chan struct{}) error {
 	return nil
 }
 
-// progress tells the log how far the import has come, now and then.
+// progress tells the log every 30 seconds how far the import has come.
 func (i *importer) progress(e engine.Engine) {
-	if len(i.sources) == 0 || time.Since(i.logged) < importLogEvery {
+	if len(i.sources) == 0 {
 		return
 	}
-	i.logged = time.Now()
 	status := i.status()
-	i.log.Info("Importing blocks", "file", status.File, "blocks", status.Blocks,
-		"progress", fmt.Sprintf("%.1f%%", 100*float64(status.Read)/float64(max(status.Total, 1))),
-		"height", e.Reader().Active().Height())
+	share := float64(status.Read) / float64(max(status.Total, 1))
+	words := i.words.Words(time.Now(), status.Blocks, share, "blocks")
+	if words == "" {
+		return
+	}
+	what := "Importing"
+	if i.sources[0].isEngine() {
+		what = "Reindexing"
+	}
+	corelog.Printf(i.log, slog.LevelInfo, "%s blocks: file %s, height %d, %s",
+		what, status.File, e.Reader().Active().Height(), words)
 }
 
 // next takes the next block of the present source, or opens it. It returns early when
@@ -164,10 +168,16 @@ func (i *importer) next(e engine.Engine, stop <-chan struct{}) error {
 	err := b.err
 	switch {
 	case err == nil:
+		i.found++
 		at := position{b.File, b.Offset, len(b.Block)}
 		src.took(at)
 		return i.take(e, src, at, b)
 	case errors.Is(err, io.EOF):
+		if i.found == 0 && !src.isEngine() {
+			i.log.Warn(
+				"Blocks file has no blocks of this network: it is of another, empty, or compressed", "file", src.name(),
+			)
+		}
 		i.log.Info("Loaded blocks from external file", "file", src.name(), "blocks", i.blocks)
 		if err = src.done(); err == nil && src.isEngine() {
 			corelog.Printf(i.log, slog.LevelInfo, "Reindexing finished")
@@ -273,6 +283,7 @@ func (i *importer) adopt(e engine.Engine, raw []byte) []position {
 // end leaves the present source. Blocks that still wait for their parents are
 // given up: their places mean nothing in another source.
 func (i *importer) end() {
+	i.found = 0
 	src := i.sources[0]
 	if i.held > 0 {
 		i.log.Warn("Blocks without known parents were left out", "file", src.name(), "blocks", i.held)

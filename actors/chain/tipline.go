@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"math/big"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -23,12 +24,37 @@ func (s *Chain) tellMoves() {
 	for i := range moves {
 		s.tellMove(reader, active, &moves[i])
 	}
+	if len(moves) > 0 {
+		s.tellProgress(reader, active, &moves[len(moves)-1])
+	}
+}
+
+// tellProgress says every 30 seconds how far the chain is behind the best header, if it is. An
+// import tells by itself.
+func (s *Chain) tellProgress(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
+	now := time.Now()
+	if !s.progress.Due(now) || s.status.Running {
+		return
+	}
+	height, best := to.Tip.Height, chainview.BestHeader(reader, active).Height
+	if height >= best {
+		s.progress = corelog.Progress{}
+		return
+	}
+	share := float64(height) / float64(best)
+	if to.Totals.Txs > 0 { // recent blocks have more transactions
+		ahead := func() int32 { return best - height }
+		share = s.cfg.Network.Progress(int64(to.Totals.Txs), to.Tip.Time(), s.cfg.Now(), ahead)
+	}
+	if words := s.progress.Words(now, int64(height), share, "blocks"); words != "" {
+		s.printf("Synchronizing blocks: height %d of %d, %s", height, best, words)
+	}
 }
 
 func (s *Chain) tellMove(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
 	tip := to.Tip
 	work, _ := new(big.Float).SetInt(tip.Work()).Float64()
-	corelog.Printf(s.cfg.Log, slog.LevelInfo,
+	corelog.Unlimited(s.cfg.Log, slog.LevelInfo,
 		"UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f%s date='%s'%s",
 		tip.Hash, tip.Height, uint32(tip.Version()), math.Log2(work), countText(to.Totals),
 		tip.Time().UTC().Format("2006-01-02T15:04:05Z"), s.progressText(reader, active, to))

@@ -2,17 +2,22 @@ package chain_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -111,4 +116,66 @@ func TestImportLines(t *testing.T) {
 	if strings.Contains(text, "Reindexing finished") {
 		t.Errorf("a file of somebody else is no reindexing: %s", text)
 	}
+	if strings.Contains(text, "no blocks of this network") {
+		t.Errorf("there are blocks in the file: %s", text)
+	}
+}
+
+// A file without blocks of the network is warned of: it is of another network, empty, or compressed.
+func TestImportOfNothing(t *testing.T) {
+	blocks := enginetest.Blocks(t, enginetest.Chain)[:3]
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(records(t, 0, blocks...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.ReplaceAll(records(t, 0, blocks...), []byte{0xfa, 0xbf, 0xb5, 0xda}, []byte{0xf9, 0xbe, 0xb4, 0xd9})
+	for name, content := range map[string][]byte{"compressed": packed.Bytes(), "another network": other, "empty": nil} {
+		var log record
+		dir := t.TempDir()
+		file := write(t, filepath.Join(dir, "given.dat"), content)
+		f := spawnWith(t, recorded(&log, nil), file, blockFile(t, 0, blocks...))
+		do(t, f, messages.WaitImported{})
+		text := log.take()
+		if n := strings.Count(text, "no blocks of this network"); n != 1 || !strings.Contains(text, file) {
+			t.Errorf("%s: %d warnings in %s", name, n, text)
+		}
+	}
+}
+
+// Where the chain is behind the best header, the log says in words how far it is; a node that has
+// all blocks says nothing.
+func TestSyncProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		var log record
+		f := spawnWith(t, recorded(&log, nil))
+		blocks := enginetest.Blocks(t, enginetest.Chain)[:60]
+		var headers [][]byte
+		for _, raw := range blocks[1:] {
+			headers = append(headers, raw[:80])
+		}
+		do(t, f, nodemsg.AcceptHeaders{Headers: headers})
+		for _, raw := range blocks[1:] {
+			do(t, f, messages.SubmitBlock{Raw: raw})
+			time.Sleep(2 * time.Second)
+		}
+		for range 100 {
+			f.generate(t, 1)
+			time.Sleep(2 * time.Second)
+		}
+		var told []string
+		for line := range strings.Lines(log.take()) {
+			if strings.Contains(line, "Synchronizing blocks") {
+				told = append(told, line)
+			}
+		}
+		want := regexp.MustCompile(`Synchronizing blocks: height (\d+) of 59, \d+\.\d %, 0\.5 blocks a second, .* left`)
+		if len(told) < 2 || len(told) > 4 || !want.MatchString(told[0]) {
+			t.Errorf("told %q", told)
+		}
+	})
 }

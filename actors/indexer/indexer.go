@@ -24,13 +24,11 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
-
-// logEvery is how often the log says how far the index has come.
-const logEvery = 10 * time.Second
 
 // Config is what the actor is made of.
 type Config struct {
@@ -73,7 +71,7 @@ type Indexer struct {
 
 	follower *follow.Follower
 	waiting  []*wait
-	logged   time.Time
+	progress corelog.Progress
 	stale    staleBuild
 
 	repairer *repairer
@@ -84,7 +82,7 @@ type Indexer struct {
 // New returns the producer of the indexer.
 func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
-		i := &Indexer{cfg: cfg, logged: time.Now()}
+		i := &Indexer{cfg: cfg}
 		i.ctx, i.cancel = context.WithCancel(context.Background())
 		i.follower = follow.New(follow.Config{
 			Name: cfg.LockName, Target: &target{&i.cfg}, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
@@ -153,12 +151,26 @@ func (i *Indexer) indexed(hash *chainhash.Hash) bool { return i.cfg.Store.Has(ha
 
 // moved is called after each step along the active chain.
 func (i *Indexer) moved(c actor.Context) {
-	if time.Since(i.logged) > logEvery {
-		i.logged = time.Now()
-		height, _, _ := i.cfg.Store.Tip()
-		i.cfg.Log.Info("Syncing basic block filter index with block chain", "height", height)
-	}
+	i.tellProgress()
 	i.answerWaiting(c)
+}
+
+// tellProgress says every 30 seconds how far the index is behind the chain, if it is.
+func (i *Indexer) tellProgress() {
+	reader, now := i.cfg.Chain.Open(), time.Now()
+	if reader == nil || !i.progress.Due(now) {
+		return
+	}
+	height, _, _ := i.cfg.Store.Tip()
+	tip := reader.Active().Height()
+	if height >= tip {
+		i.progress = corelog.Progress{}
+		return
+	}
+	if words := i.progress.Words(now, int64(height), float64(height)/float64(tip), "blocks"); words != "" {
+		corelog.Printf(i.cfg.Log, slog.LevelInfo,
+			"Syncing basic block filter index with block chain from height %d of %d, %s", height, tip, words)
+	}
 }
 
 // synced notes that the index has reached the tip for the first time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -115,7 +117,8 @@ func (p *probeBuilder) addProbes() error {
 	if total >= manyWithoutProbes {
 		p.cfg.Log.Info("making probe lines of block filters", "filters", total)
 	}
-	logged, last := began, chainhash.Hash{}
+	var progress corelog.Progress
+	last := chainhash.Hash{}
 	for left := total; left > 0; {
 		var err error
 		group := time.Now()
@@ -131,9 +134,10 @@ func (p *probeBuilder) addProbes() error {
 			return err
 		}
 		p.giveWay(time.Since(group))
-		if time.Since(logged) > logEvery {
-			logged = time.Now()
-			p.cfg.Log.Info("making probe lines of block filters", "left", left, "of", total)
+		done := total - left
+		if words := progress.Words(time.Now(), int64(done), float64(done)/float64(total), "filters"); words != "" {
+			corelog.Printf(p.cfg.Log, slog.LevelInfo,
+				"Making probe lines of block filters: %d of %d, %s", done, total, words)
 		}
 	}
 	if total >= manyWithoutProbes {

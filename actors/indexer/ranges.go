@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -21,7 +23,8 @@ func (p *probeBuilder) fillRanges() error {
 	if !ok {
 		return nil
 	}
-	key, logged := rangefilter.Key(secret), time.Now()
+	key := rangefilter.Key(secret)
+	var progress corelog.Progress
 	for {
 		number, blocks, ok := p.cfg.Store.NextRange()
 		if !ok {
@@ -44,9 +47,12 @@ func (p *probeBuilder) fillRanges() error {
 			}
 			return err
 		}
-		if time.Since(logged) > logEvery {
-			logged = time.Now()
-			p.cfg.Log.Info("making range filters of blocks", "range", number)
+		height, _, _ := p.cfg.Store.Tip()
+		last := max(int(height)/max(len(blocks), 1), 1)
+		share := min(float64(number)/float64(last), 1)
+		if words := progress.Words(time.Now(), int64(number), share, "ranges"); words != "" {
+			corelog.Printf(p.cfg.Log, slog.LevelInfo,
+				"Making range filters of blocks: %d of %d, %s", number, last, words)
 		}
 	}
 }

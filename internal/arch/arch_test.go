@@ -120,7 +120,7 @@ var mayImport = map[string][]string{
 	}, actor...),
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,
-	"actors/indexer":        append([]string{"internal/cores", "internal/rangefilter"}, actor...),
+	"actors/indexer":        append([]string{"internal/corelog", "internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":        append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/notify":         actor,
 	"actors/notify/zmqsink": {"internal/vfs"},
@@ -142,11 +142,11 @@ var mayImport = map[string][]string{
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
-	"rpc":                    {"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/vfs"},
+	"rpc":                    {"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/p2p/netaddr", "internal/vfs"},
 	"rpc/command":            {"internal/jsontree"},
 	"rpc/rest":               {"rpc/command", "internal/jsontree"},
 	"rpc/web":                {"rpc", "internal/cores", "internal/vfs"},
-	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
+	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
 	"rpc/forward":            {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/events":             {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searches"},
 	"rpc/method/internal":    {"messages", "rpc/command", "descriptor", "internal/consensus/target", "internal/jsontree"},

@@ -109,7 +109,7 @@ func (h *Handler) takeAttr(attr slog.Attr) bool {
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 512); return &b }}
 
 // Handle implements slog.Handler.
-func (h *Handler) Handle(_ context.Context, r slog.Record) error {
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	line := *h // its category and thread may differ
 	r.Attrs(func(attr slog.Attr) bool {
 		line.takeAttr(attr)
@@ -131,7 +131,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	})
 	b = append(b, '\n')
 	*buffer = b
-	if h.layout.Rate == nil || line.category != "" || r.Level < slog.LevelInfo {
+	if h.layout.Rate == nil || r.Level < slog.LevelInfo || ctx.Value(unlimited{}) != nil {
 		return h.out.write(b, true)
 	}
 	return line.writeLimited(b, &r)

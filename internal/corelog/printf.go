@@ -13,12 +13,24 @@ import (
 //
 //nolint:contextcheck,nolintlint // as slog.Info: there is nothing in a context that a line needs
 func Printf(log *slog.Logger, level slog.Level, format string, args ...any) {
-	ctx := context.Background()
+	printf(context.Background(), log, level, format, args)
+}
+
+// Unlimited is Printf for lines that the rate limit lets through, however many there are: as
+// in Core only those about the tip, each of which took a block with its proof of work.
+func Unlimited(log *slog.Logger, level slog.Level, format string, args ...any) {
+	printf(context.WithValue(context.Background(), unlimited{}, true), log, level, format, args)
+}
+
+// unlimited is the key of contexts whose lines the rate limit does not count.
+type unlimited struct{}
+
+func printf(ctx context.Context, log *slog.Logger, level slog.Level, format string, args []any) {
 	if !log.Enabled(ctx, level) {
 		return
 	}
 	var caller [1]uintptr
-	runtime.Callers(2, caller[:]) // this function and Callers left out
+	runtime.Callers(3, caller[:]) // this function, its caller and Callers left out
 	r := slog.NewRecord(time.Now(), level, fmt.Sprintf(format, args...), caller[0])
 	_ = log.Handler().Handle(ctx, r) // as slog does: nowhere to report it
 }

@@ -16,8 +16,8 @@ const (
 )
 
 // A RateLimit bounds what each place of the program writes to the log file, so
-// that nobody who makes it write fills the disk. Lines of categories, which were
-// asked for, are not counted. It is safe for concurrent use.
+// that nobody who makes it write fills the disk. Lines below info, which were asked
+// for, are not counted, nor those of [Unlimited]. It is safe for concurrent use.
 type RateLimit struct {
 	mu         sync.Mutex
 	began      time.Time // of the window

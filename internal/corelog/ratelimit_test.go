@@ -73,6 +73,37 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// Lines of Unlimited pass, however many there are; those of a category that were not asked for by a
+// level below info are counted as any.
+func TestUnlimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "debug.log")
+		out, err := Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := slog.New(New(out, filter(t, nil, nil, nil), Layout{NoTimestamps: true, Rate: NewRateLimit()}))
+		text := strings.Repeat("x", 1000)
+		for range 3000 {
+			Unlimited(log, slog.LevelInfo, "tip %s", text)
+			log.Warn(text, CategoryKey, "net") //nolint:sloglint // a line of a chosen length
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		written, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(written), "tip "+text+"\n"); n != 3000 {
+			t.Errorf("%d of 3000 lines about the tip", n)
+		}
+		if n := strings.Count(string(written), "[net:warning] "+text+"\n"); n > 1100 || n < 1000 {
+			t.Errorf("%d of 3000 lines of a category", n)
+		}
+	})
+}
+
 // Many goroutines are counted together.
 func TestRateLimitConcurrently(t *testing.T) {
 	rate := NewRateLimit()
