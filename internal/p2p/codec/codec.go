@@ -140,6 +140,9 @@ func Decode(m wire.Message, payload []byte, version uint32) error {
 	if err := check(m, payload); err != nil {
 		return err
 	}
+	if isIgnored(m, payload) {
+		return nil
+	}
 	err := m.BtcDecode(bytes.NewReader(payload), version, wire.WitnessEncoding)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errEnd

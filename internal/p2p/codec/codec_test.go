@@ -145,6 +145,22 @@ func counted(start string, count uint64, size int) []byte {
 	return w.Bytes()
 }
 
+// A notfound is read as long as it answers what a peer can have been asked for; of a longer
+// one no entry counts.
+func TestLongNotFound(t *testing.T) {
+	for _, n := range []uint64{0, 1, 5016, 5017, 50_000, 50_001, 111_000} {
+		var m wire.MsgNotFound
+		err := Decode(&m, counted("", n, 36), 70016)
+		want := int(n)
+		if n > 5016 {
+			want = 0
+		}
+		if err != nil || len(m.InvList) != want {
+			t.Errorf("%d entries: %d are read, %v", n, len(m.InvList), err)
+		}
+	}
+}
+
 func TestHostilePayloads(t *testing.T) {
 	huge := "ffffffffffffffff7f"
 	many := "fe00000002" // 32 Mi, the most that Core reads as a count
@@ -157,6 +173,11 @@ func TestHostilePayloads(t *testing.T) {
 		{"too many inv", "inv", counted("", 50_001, 36), ErrMisbehaving, "inv message size = 50001"},
 		{"enough inv", "inv", counted("", 50_000, 36), nil, ""},
 		{"too many getdata", "getdata", counted("", 50_001, 36), ErrMisbehaving, "getdata message size = 50001"},
+		{"too many notfound", "notfound", counted("", 50_001, 36), nil, ""},
+		{"all that fit of notfound", "notfound", counted("", 111_000, 36), nil, ""},
+		{"notfound that is not there", "notfound", counted("", 50_001, 36)[:50_000*36], ErrMalformed, "end of data"},
+		{"too many cfheaders", "cfheaders", counted(strings.Repeat("00", 65), 2001, 32), nil, ""},
+		{"too many cfcheckpt", "cfcheckpt", counted(strings.Repeat("00", 33), 100_001, 32), nil, ""},
 		{"too many addr", "addr", counted("", 1001, 30), ErrMisbehaving, "addr message size = 1001"},
 		{"too many addr, cut", "addr", counted("", 1001, 30)[:30_000], ErrMalformed, "end of data"},
 		{"too many headers", "headers", []byte{0xfd, 0xd1, 7}, ErrMisbehaving, "headers message size = 2001"},
