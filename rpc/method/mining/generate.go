@@ -17,11 +17,6 @@ import (
 // defaultTries is how many hashes are computed if nobody says otherwise.
 const defaultTries = 1_000_000
 
-// errNotAccepted answers for a block made here that breaks a rule.
-var errNotAccepted = command.Error{
-	Code: command.InternalError, Message: "ProcessNewBlock, block not accepted",
-}
-
 // minedParams are those of a method that mines to an output.
 func minedParams(count string, output command.Param) []command.Param {
 	return []command.Param{
@@ -122,8 +117,8 @@ func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries u
 		if errors.Is(err, messages.ErrTipMoved) {
 			continue
 		}
-		if _, ok := errors.AsType[*messages.RejectError](err); ok {
-			return nil, errNotAccepted
+		if reject, ok := errors.AsType[*messages.RejectError](err); ok {
+			return nil, invalidTemplate(reject)
 		}
 		if err != nil {
 			return nil, err

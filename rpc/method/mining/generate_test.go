@@ -73,8 +73,9 @@ func TestGenerateNothing(t *testing.T) {
 	if got := r.call("generatetodescriptor", `[1, "raw(51)"]`); got != `[]` {
 		t.Errorf("got %s", got)
 	}
-	serve[messages.Generate](r, []chainhash.Hash(nil), error(&messages.RejectError{Reason: "bad-cb-amount"}))
-	const want = `{"code":-32603,"message":"ProcessNewBlock, block not accepted"}`
+	reject := &messages.RejectError{Reason: "time-too-old", Debug: "too early"}
+	serve[messages.Generate](r, []chainhash.Hash(nil), error(reject))
+	const want = `{"code":-1,"message":"TestBlockValidity failed: time-too-old, too early"}`
 	if got := r.call("generatetodescriptor", `[1, "raw(51)"]`); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -150,6 +151,9 @@ func isTx(raw []byte) bool {
 // generateBlockError puts why no block was made into Core's words.
 func generateBlockError(err error) error {
 	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
+		if strings.HasPrefix(reject.Reason, "time-") { // Core finds that in the block without transactions
+			return invalidTemplate(reject)
+		}
 		return command.Errorf(command.VerifyError, "TestBlockValidity failed: %v", reject)
 	}
 	if errors.Is(err, messages.ErrNotMineable) {

@@ -158,7 +158,7 @@ func (d *Deps) makeTemplate(ctx context.Context) (*template, error) {
 			continue
 		}
 		if reject, ok := errors.AsType[*messages.RejectError](err); ok {
-			return nil, command.Errorf(command.MiscError, "TestBlockValidity failed: %v", reject)
+			return nil, invalidTemplate(reject)
 		}
 		if err != nil {
 			return nil, err
@@ -204,3 +204,9 @@ func commitment(coinbase *wire.MsgTx) []byte {
 
 // witnessMagic begins the output that commits to the witnesses of a block (BIP141).
 var witnessMagic = []byte{txscript.OP_RETURN, txscript.OP_DATA_36, 0xaa, 0x21, 0xa9, 0xed}
+
+// invalidTemplate answers for a block made here that breaks a rule, as where the clock is set
+// behind the chain.
+func invalidTemplate(reject *messages.RejectError) error {
+	return command.Errorf(command.MiscError, "TestBlockValidity failed: %v", reject)
+}
