@@ -38,6 +38,13 @@ func (m *methods) runDescriptorProcess(ctx context.Context, a *command.Args, kno
 	if err != nil {
 		return nil, err
 	}
+	options := func() error {
+		_, err := signing.ReadPacketOptions(a)
+		return err
+	}
+	if err := m.refuseEarly(ctx, list, true, options, text); err != nil {
+		return nil, err
+	}
 	if err := m.addDescriptors(ctx, list, known, true); err != nil {
 		return nil, err
 	}

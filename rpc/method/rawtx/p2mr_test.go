@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -177,6 +178,21 @@ func TestPacketsP2MR(t *testing.T) {
 	if complete, _ := final.Get("complete").AsBool(); !complete || final.Get("hex") == nil {
 		t.Errorf("final: %s", encode(t, final))
 	}
+	refused := func(method, params string, want ...string) {
+		began := time.Now()
+		for _, want := range want {
+			if _, fault := call(t, table, method, parse(t, params)); !strings.Contains(fault, want) {
+				t.Errorf("%s %s: %s, want %s", method, params, fault, want)
+			}
+		}
+		if took := time.Since(began); took > time.Minute { // a thousand keys take longer on any machine
+			t.Errorf("%s %s: refused after %v", method, params, took)
+		}
+	}
+	refused("descriptorprocesspsbt", fmt.Sprintf(`["00",[%q]]`, desc), "TX decode failed")
+	refused("utxoupdatepsbt", fmt.Sprintf(`["00",[%q]]`, desc), "TX decode failed")
+	refused("descriptorprocesspsbt", fmt.Sprintf(`[%s,[%q],"NONSENSE"]`, quoted(created), desc), "NONSENSE")
+	refused("descriptorprocesspsbt", fmt.Sprintf(`["00",[%q,"mr(x)"],"NONSENSE"]`, desc), "A function is needed within P2MR")
 	direct := get("descriptorprocesspsbt", fmt.Sprintf(`[%s,[{"desc":%q,"range":1}]]`, quoted(created), desc))
 	if complete, _ := direct.Get("complete").AsBool(); !complete {
 		t.Errorf("at once: %s", encode(t, direct))

@@ -41,6 +41,34 @@ func descriptorsParam(optional bool) command.Param {
 // keys in their texts sign even where they are only roots of others.
 // The caller wipes those that are added.
 func (m *methods) addDescriptors(ctx context.Context, list *jsontree.Value, to *rawtx.Signing, private bool) error {
+	return m.addEach(ctx, list, to, private, false)
+}
+
+// refuseEarly returns the error of a request that will be refused, before the keys of its descriptors
+// are derived: a key of P2MR takes some 100 ms, and a range has a thousand. Of each descriptor the first
+// index stands for all. Errors come in the order in which they would.
+func (m *methods) refuseEarly(
+	ctx context.Context, list *jsontree.Value, private bool, options func() error, packet string,
+) error {
+	probe := m.newKnown()
+	defer probe.Zero()
+	if !probe.HasP2MR() {
+		return nil
+	}
+	if err := m.addEach(ctx, list, probe, private, true); err != nil {
+		return err
+	}
+	if err := options(); err != nil {
+		return err
+	}
+	_, err := m.readPacket(packet)
+	return err
+}
+
+// addEach adds what descriptors tell, of their first index alone or of all.
+func (m *methods) addEach(
+	ctx context.Context, list *jsontree.Value, to *rawtx.Signing, private, firstOnly bool,
+) error {
 	var keys []descriptor.PrivateKey
 	defer func() { clear(keys) }()
 	for _, v := range list.Elements() {
@@ -51,6 +79,9 @@ func (m *methods) addDescriptors(ctx context.Context, list *jsontree.Value, to *
 		branches, err := descriptor.Parse(o.Text, m.net, descriptor.Options{PrivateKeys: keys})
 		if err != nil {
 			return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+		}
+		if firstOnly {
+			o.Last = o.First
 		}
 		err = addBranches(ctx, branches, o, to, private)
 		if private {

@@ -31,6 +31,10 @@ func (m *methods) utxoUpdatePSBT() command.Command {
 				if err != nil {
 					return nil, err
 				}
+				options := func() error { return nil }
+				if err := m.refuseEarly(ctx, list, false, options, text); err != nil {
+					return nil, err
+				}
 				if err := m.addDescriptors(ctx, list, known, false); err != nil {
 					return nil, err
 				}
