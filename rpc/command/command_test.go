@@ -65,6 +65,32 @@ var scanBlocks = command.Command{
 	Run:      answerArgs,
 }
 
+// Examples are calls as they are typed into a shell: those with named parameters, and texts with
+// quotes, too.
+func TestExamplesInAShell(t *testing.T) {
+	table := newTable(t, command.Command{
+		Name: "pay", Category: command.Wallet, Summary: "Pays.", Run: answerArgs,
+		Params: []command.Param{
+			{Name: "to", Type: command.Array}, {Name: "note", Type: command.String, Optional: true},
+			{Name: "rate", Type: command.Number, Optional: true},
+		},
+		Examples: []string{
+			`[["it's"], "it's"]`, `{"to": ["a", {"b": 0.25}], "note": "sean's", "rate": 1}`,
+		},
+	})
+	help := table.Help("pay")
+	for _, want := range []string{
+		"> trawl-cli pay '[\"it'\\''s\"]' \"it's\"\n",
+		"> trawl-cli -named pay to='[\"a\",{\"b\":0.25}]' note=\"sean's\" rate=1\n",
+		`"params": [["it'\''s"], "it'\''s"]}' -H`,
+		`"params": {"to": ["a", {"b": 0.25}], "note": "sean'\''s", "rate": 1}}' -H`,
+	} {
+		if !strings.Contains(help, want) {
+			t.Errorf("no %s in\n%s", want, help)
+		}
+	}
+}
+
 // newTable holds scanBlocks and two small ones.
 func newTable(tb testing.TB, extra ...command.Command) *command.Table {
 	tb.Helper()

@@ -105,15 +105,21 @@ func (c *Command) writeExamples(b *strings.Builder) {
 			continue
 		}
 		words := []string{"> " + exampleCLI, c.Name}
+		if params.Kind() == jsontree.Object {
+			words = []string{"> " + exampleCLI, "-named", c.Name}
+		}
 		for _, v := range params.Elements() {
 			words = append(words, shellWord(v))
+		}
+		for name, v := range params.Members() {
+			words = append(words, name+"="+shellWord(v))
 		}
 		fmt.Fprintln(b, strings.Join(words, " "))
 	}
 	for _, example := range c.Examples {
 		fmt.Fprintf(b, "> curl --user myusername --data-binary "+
 			"'{\"jsonrpc\": \"2.0\", \"id\": \"curltest\", \"method\": \"%s\", \"params\": %s}' "+
-			"-H 'content-type: application/json' %s\n", c.Name, example, exampleURL)
+			"-H 'content-type: application/json' %s\n", c.Name, quoted(example), exampleURL)
 	}
 }
 
@@ -121,11 +127,14 @@ func (c *Command) writeExamples(b *strings.Builder) {
 func shellWord(v *jsontree.Value) string {
 	switch v.Kind() {
 	case jsontree.Array, jsontree.Object:
-		return "'" + v.String() + "'"
+		return "'" + quoted(v.String()) + "'"
 	default:
 		return v.String()
 	}
 }
+
+// quoted is a text as it stands between single quotes of a shell.
+func quoted(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }
 
 // Help returns the help text of a method; of one that does not exist a
 // sentence that says so; and for the empty name the list of all methods.
