@@ -84,31 +84,37 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// The commands of the guide for embedders make a program that runs, from a tag as well.
+// The commands of the guide for embedders make a program that runs, as they stand: the program is put
+// into the folder that they make.
 func TestEmbedGuide(t *testing.T) {
 	packagesOnly(t)
 	guide, err := os.ReadFile("../../docs/embed.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var commands, program, prints string
+	home := t.TempDir()
+	var script, prints string
 	for block := range strings.SplitSeq(string(guide), "\n```") {
 		kind, text, _ := strings.Cut(block, "\n")
 		switch kind {
 		case "sh":
-			commands += text + "\n"
+			script += text + "\n"
 		case "go":
-			program = text + "\n"
+			program := filepath.Join(home, "program")
+			if err := os.WriteFile(program, []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			script += "cp " + program + " main.go\n"
 		case "text":
 			prints = text + "\n"
 		}
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
+	root, err := filepath.Abs("../..")
+	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(moduleProxy(t, "v0.1.1-test"), "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS)
-	out := command(t, dir, env, "bash", "-e", "-c", commands)
+	env := append(moduleProxy(t, "v0.1.1-test"), "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS, "HOME="+home)
+	out := command(t, root, env, "bash", "-e", "-c", script)
 	if !strings.HasSuffix(out, prints) || prints == "" {
 		t.Errorf("it prints\n%s\nand the guide says\n%s", out, prints)
 	}

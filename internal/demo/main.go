@@ -76,8 +76,9 @@ func unpack(from, to string) error {
 
 // demo is a running node and how to call it.
 type demo struct {
-	cli  []string
-	node *exec.Cmd
+	cli   []string
+	node  *exec.Cmd
+	shown func(string) string // a command with $dir in place of the folder
 }
 
 func start(bin, dir, file string) (*demo, error) {
@@ -92,7 +93,9 @@ func start(bin, dir, file string) (*demo, error) {
 			"-loadblock="+file, "-blockfilterindex", "-printtoconsole=0", "-listen=0", "-connect=0")...),
 	}
 	d.node.Stderr = os.Stderr
-	fmt.Printf("$ trawld -loadblock=%s -blockfilterindex\n", filepath.Base(blocks))
+	d.shown = strings.NewReplacer(dir, "$dir").Replace
+	fmt.Printf("$ dir=$(mktemp -d)\n$ gzip -dc %s >$dir/%s\n$ %s &\n", blocks, filepath.Base(file),
+		d.shown(strings.Join(d.node.Args, " ")))
 	return d, d.node.Start()
 }
 
@@ -111,7 +114,7 @@ func (d *demo) show() error {
 		return err
 	}
 	for _, s := range scenes {
-		fmt.Printf("\n%s\n$ trawl-cli %s\n", s.title, quote(s.args))
+		fmt.Printf("\n%s\n$ %s %s\n", s.title, d.shown(strings.Join(d.cli, " ")), quote(s.args))
 		began := time.Now()
 		out, err := d.call(s.args...)
 		if err != nil {
@@ -174,7 +177,7 @@ func (d *demo) number(method string) (int, error) {
 }
 
 func (d *demo) stop() error {
-	fmt.Println("\n$ trawl-cli stop")
+	fmt.Printf("\n$ %s stop\n", d.shown(strings.Join(d.cli, " ")))
 	out, err := d.call("stop")
 	if err != nil {
 		_ = d.node.Process.Kill()

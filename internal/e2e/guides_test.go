@@ -20,7 +20,8 @@ import (
 const guideLimit = 3 * time.Minute
 
 // TestGuides runs the commands of each guide as they stand, in one shell, and compares what they
-// print with what the guide shows.
+// print with what the guide shows. Each guide has a network of its own, so that its ports are free;
+// where the system makes none, one guide after the other has the ports of this machine.
 func TestGuides(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	guides, err := filepath.Glob("../../docs/guides/*.md")
@@ -29,7 +30,9 @@ func TestGuides(t *testing.T) {
 	}
 	for _, path := range guides {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
-			t.Parallel()
+			if ownNetworks() {
+				t.Parallel()
+			}
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +79,7 @@ func runGuide(t *testing.T, text string) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	t.Cleanup(func() { endDaemons(home) })
 	watch := time.AfterFunc(guideLimit, func() { _ = cmd.Cancel() }) // it has ended then
-	err := cmd.Run()
+	err := runApart(cmd)
 	watch.Stop()
 	for i, s := range list {
 		got, readErr := os.ReadFile(filepath.Join(out, strconv.Itoa(i)))
@@ -103,73 +106,33 @@ func printed(got, want string) bool {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*?") + "$").MatchString(strings.TrimSpace(got))
 }
 
-// guideEnv is the environment of the commands: programs of this tree, which get ports of the
-// test's own, and a home of their own.
+// guideEnv is the environment of the commands: programs of this tree as they are, and a home of
+// their own.
 func guideEnv(t *testing.T, home, text string) []string {
 	t.Helper()
-	bin, ports := t.TempDir(), t.TempDir()
+	bin := t.TempDir()
+	programs := map[string]string{}
 	for _, name := range []string{"trawld", "trawl-cli", "trawl-load"} {
-		options := ""
-		if name == "trawld" {
-			options = " -listen=0 -listenonion=0"
-		}
-		wrap(t, bin, name, e2e.Program(t, name), options)
+		programs[name] = e2e.Program(t, name)
 	}
 	if regexp.MustCompile(`(?m)^bitcoind `).MatchString(text) {
 		core := os.Getenv("BITCOIND")
 		if core == "" {
 			t.Skip("BITCOIND is not set")
 		}
-		wrap(t, bin, "bitcoind", core, " -listen=0")
-		wrap(t, bin, "bitcoin-cli", filepath.Join(filepath.Dir(core), "bitcoin-cli"), "")
+		programs["bitcoind"], programs["bitcoin-cli"] = core, filepath.Join(filepath.Dir(core), "bitcoin-cli")
 	}
-	var free strings.Builder
-	for range 4 {
-		_, port, _ := strings.Cut(e2e.FreeAddr(t), ":")
-		free.WriteString(port + "\n")
-	}
-	if err := os.WriteFile(filepath.Join(ports, "free"), []byte(free.String()), 0o600); err != nil {
-		t.Fatal(err)
+	for name, program := range programs {
+		path, err := filepath.Abs(program)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(bin, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HOME=") })
-	return append(env, "HOME="+home, "PORTS="+ports, "PATH="+bin+":"+os.Getenv("PATH"))
-}
-
-// wrap puts a program into a folder, with options before those of the guide. The nodes of
-// different data directories have different ports, of which those that belong to the programs hear.
-func wrap(t *testing.T, bin, name, program, options string) {
-	t.Helper()
-	home := ".trawl"
-	if strings.HasPrefix(name, "bitcoin") {
-		home = ".bitcoin"
-	}
-	script := `#!/bin/sh
-port() {
-	file=$PORTS/$(printf %s "$1" | tr -c a-zA-Z0-9 _)
-	if ! [ -e "$file" ]; then
-		head -n 1 "$PORTS/free" >"$file"
-		sed -i 1d "$PORTS/free"
-	fi
-	cat "$file"
-}
-dir=$HOME/` + home + `
-more=
-for word; do
-	case $word in
-	-datadir=*) dir=${word#-datadir=} ;;
-	-attach=*) more=-attachrpc=127.0.0.1:$(port "${word#-attach=}") ;;
-	esac
-	shift
-	case $word in
-	-clusterlisten=* | -clusternode=*) word=${word%%=*}=127.0.0.1:$(port "${word#*=}") ;;
-	esac
-	set -- "$@" "$word"
-done
-exec ` + program + ` -rpcport=$(port "$dir")` + options + ` $more "$@"
-`
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	return append(env, "HOME="+home, "PATH="+bin+":"+os.Getenv("PATH"))
 }
 
 // endDaemons ends what a guide that failed has left running.
