@@ -89,6 +89,7 @@ type Config struct {
 	NoBlocksXOR bool                  // do not obfuscate new block files
 	Cache       int64                 // bytes for unspent outputs in memory, default DefaultCache
 	MaxCalls    int                   // unanswered requests an actor takes on, default DefaultMaxCalls
+	Warnings    []string              // told to the operator as long as the node runs, beside its own
 
 	// Workers is the number of goroutines that match filters for all searches together,
 	// and of those that build them, the number of processors by default. Where that is GOMAXPROCS too, what comes
@@ -102,13 +103,10 @@ type Config struct {
 	// daemon, which has the machine to itself, binds one to each.
 	StartWorker func(work func())
 
-	// AllowNoOutputs lets createrawtransaction make a transaction without outputs, as Core does.
-	AllowNoOutputs bool
-	// BlocksOnly takes no transactions of peers but of those with the permission.
-	BlocksOnly        bool
-	StaleFeeEstimates bool // use those of the last run even if they are older than 60 hours
-	// Notify has commands run when something happens; nil: none.
-	Notify *NotifyConfig
+	AllowNoOutputs    bool          // lets createrawtransaction make a transaction without outputs, as Core does
+	BlocksOnly        bool          // take no transactions of peers but of those with the permission
+	StaleFeeEstimates bool          // use those of the last run even if they are older than 60 hours
+	Notify            *NotifyConfig // commands that run when something happens; nil: none
 
 	// BlockCreation says how blocks are put together.
 	BlockCreation BlockCreationConfig

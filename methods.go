@@ -80,10 +80,11 @@ func (n *Node) Call(ctx context.Context, method string, params any, opts ...Call
 
 // A Host is what the methods about the program itself need to know of it.
 type Host struct {
-	Stop     func()    // begins to stop the program, and returns at once
-	Started  time.Time // of the program
-	LogPath  string    // absolute path of the log file
-	Comments []string  // in the user agent (-uacomment)
+	Stop        func()    // begins to stop the program, and returns at once
+	Started     time.Time // of the program
+	LogPath     string    // absolute path of the log file
+	Comments    []string  // in the user agent (-uacomment)
+	LastWarning bool      // methods tell the latest warning as text, in place of a list of all
 
 	Log control.LogFilter // what the method logging tells and changes; nil: nothing
 
@@ -106,14 +107,14 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		txs = n.txs
 	}
 	expansions := descriptor.NewExpansions(expansionMemory)
-	chainMethods := n.chainMethods(expansions, txs)
+	chainMethods := n.chainMethods(expansions, txs, h.LastWarning)
 	txMethods := rawtx.Deps{
 		Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
 		Unspent: rawtx.Unspent(ref(mempoolPart)), Txs: txs, BytesPerSigOp: policy.BytesPerSigOp,
 	}
 	lists := [][]command.Command{
 		control.Commands(control.Node{
-			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
+			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
 		}),
 		chain.Commands(chainMethods),
@@ -125,12 +126,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
 			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: n.clockHeeded,
 			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings,
+			LastWarning: h.LastWarning,
 		}),
 		net.Commands(net.Deps{
-			Warnings: n.warnings,
-			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
+			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames,
+			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
-			ServiceNames:   n.net.ServiceNames,
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
@@ -160,11 +161,11 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	return t.Read(command.Readers{ChainReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
 }
 
-func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex) chain.Deps {
+func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex, lastWarning bool) chain.Deps {
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
-		Dir:        n.cfg.Dir,
+		Dir: n.cfg.Dir, LastWarning: lastWarning,
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}

@@ -154,7 +154,7 @@ func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
 func (n parts) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 	return n.spawn(alertsPart, alerts.New(alerts.Config{
 		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Changed: &n.warned, Raised: &n.raised,
-		Log: n.cfg.Log,
+		Lasting: n.cfg.Warnings, Log: n.cfg.Log,
 	}), alerts.Requests, nil)
 }
 
@@ -342,6 +342,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee), Now: n.clock.Now, Warn: w.Warn,
 		Signer: n.cfg.Signer.On(n.net.Name), TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
+		Client: n.net.Software.Name,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err

@@ -101,7 +101,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,
 			Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet, Lookup: p.Lookup,
 		},
-		Binds:  netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port},
+		Binds:  netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port, Program: n.net.Software.Own},
 		Listen: p.Listen, Whitelist: p.Whitelist, External: p.ExternalIP, Discover: p.Discover && p.Listen,
 		Tor: netsetup.TorConfig{
 			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: n.net.P2PPort,

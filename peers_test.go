@@ -25,7 +25,7 @@ func TestPeerConfigErrors(t *testing.T) {
 		cfg  trawl.PeerConfig
 		want string
 	}{
-		{trawl.PeerConfig{Bind: []string{at}}, fmt.Sprintf("Unable to bind to %s on this computer. Bitcoin Core is probably already running.", at)},
+		{trawl.PeerConfig{Bind: []string{at}}, fmt.Sprintf("Unable to bind to %s on this computer. Trawl is probably already running.", at)},
 		{trawl.PeerConfig{Bind: []string{"here"}}, "Cannot resolve -bind address: 'here'"},
 		{trawl.PeerConfig{Whitebind: []string{"noban@127.0.0.1"}}, "Need to specify a port with -whitebind: '127.0.0.1'"},
 		{trawl.PeerConfig{Whitelist: []string{"oops@127.0.0.1"}}, "Invalid P2P permission: 'oops'"},

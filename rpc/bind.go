@@ -2,10 +2,14 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // An endpoint is an address to listen on.
@@ -64,15 +68,19 @@ func parseEndpoint(s string, port uint16) (endpoint, bool) {
 
 // listen binds all endpoints. One that works is enough.
 func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
+	var failed []error
 	for _, e := range endpoints {
 		s.infof("Binding RPC on address %s port %d", e.host, e.port)
 		var lc net.ListenConfig
-		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(e.host, strconv.Itoa(int(e.port))))
+		at := e.address()
+		l, err := lc.Listen(ctx, "tcp", at)
 		if err != nil {
-			s.warnf("Binding RPC on address %s port %d failed.", e.host, e.port)
+			reason := bindReason(err)
+			s.warnf("Binding RPC on address %s port %d failed. (%s)", e.host, e.port, reason)
+			failed = append(failed, StartError("Unable to bind RPC to "+at+": "+reason))
 			continue
 		}
-		if addr, err := netip.ParseAddr(e.host); e.host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		if addr, err := netip.ParseAddr(e.numeric()); e.host != "localhost" && (err != nil || !addr.IsLoopback()) {
 			s.warnf("WARNING: the RPC server is not safe to expose to untrusted networks such as the public internet")
 		}
 		if s.certificate.current.Load() != nil {
@@ -82,9 +90,29 @@ func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
 	}
 	if len(s.listeners) == 0 {
 		s.errorf("Unable to bind any endpoint for RPC server")
-		return ErrStart
+		return errors.Join(append(failed, ErrStart)...)
 	}
 	return nil
+}
+
+// numeric is the host with an address of any spelling, as 127.1, in the usual form.
+func (e endpoint) numeric() string {
+	if a, err := netaddr.ParseHost(e.host); err == nil {
+		if ap, ok := a.AddrPort(); ok {
+			return ap.Addr().String()
+		}
+	}
+	return e.host
+}
+
+func (e endpoint) address() string { return net.JoinHostPort(e.numeric(), strconv.Itoa(int(e.port))) }
+
+// bindReason is why a port cannot be had, in the words of the system.
+func bindReason(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	return err.Error()
 }
 
 // listenUnix binds the socket in the file system, if one is asked for.

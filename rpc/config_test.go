@@ -17,21 +17,26 @@ import (
 )
 
 func TestAllowed(t *testing.T) {
-	allowed, err := parseAllowed([]string{"1.2.3.4", "10.0.0.0/8", "192.168.5.9/255.255.255.0", "fe80::/10", "2001:db8::1", "[fd00::1]", "[2001:db9::]/32"}, true)
+	allowed, err := parseAllowed([]string{
+		"1.2.3.4", "10.0.0.0/8", "192.168.5.9/255.255.255.0", "fe80::/10", "2a01:4f8::1", "[fd00::1]",
+		"[2a01:4f9::]/32", "172.16.1/24", "11.1", "0x0c000001", "015.0.0.1",
+	}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for addr, want := range map[string]bool{
 		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true,
 		"1.2.3.4:1": true, "1.2.3.5:1": false, "10.200.0.1:1": true, "192.168.5.1:1": true, "192.168.6.1:1": false,
-		"[fe80::1%eth0]:1": true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false, "8.8.8.8:1": false, "x": false,
+		"[fe80::1%eth0]:1": true, "[2a01:4f8::1]:1": true, "[2a01:4f8::2]:1": false, "8.8.8.8:1": false, "x": false,
+		"172.16.0.9:1": true, "172.16.1.9:1": false, "11.0.0.1:1": true, "11.0.0.2:1": false, "12.0.0.1:1": true,
+		"13.0.0.1:1": true, "15.0.0.1:1": false,
 	} {
 		if got := isAllowed(allowed, addr); got != want {
 			t.Errorf("%s: got %v", addr, got)
 		}
 	}
 	for _, entry := range []string{
-		"", "x", "1.2.3", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "1.2.3.4/ffff::", "::1/255.0.0.0", "1.2.3.4:80",
+		"", "x", "1.2.3.4.5", "1.2.3.256", "1.2.3.4.", "09.1.2.3", "1.2.3.4/", "::ffff:1.2.3.4/120", "fc00::/8", "[fc00::1]", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "1.2.3.4/ffff::", "::1/255.0.0.0", "1.2.3.4:80",
 	} {
 		_, err := parseAllowed([]string{entry}, true)
 		if _, ok := errors.AsType[StartError](err); !ok ||
@@ -101,8 +106,8 @@ func TestStartErrors(t *testing.T) {
 		{
 			"nothing to bind",
 			Config{Bind: []string{"192.0.2.1:1"}, AllowIP: []string{"192.0.2.0/24"}},
-			ErrStart.Error(),
-			"Binding RPC on address 192.0.2.1 port 1 failed.",
+			"Unable to bind RPC to 192.0.2.1:1: cannot assign requested address\n" + ErrStart.Error(),
+			"Binding RPC on address 192.0.2.1 port 1 failed. (cannot assign requested address)",
 		},
 	}
 	for _, test := range tests {

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // cookieUser is the user name of the cookie login.
 const cookieUser = "__cookie__"
+
+// maxCookie bounds the bytes that are read of the file: more are not this server's.
+const maxCookie = 4096
 
 // A cookie is a file with a login that lasts as long as the server runs.
 type cookie struct {
@@ -58,9 +63,11 @@ func writeFile(path, contents string, mode fs.FileMode) error {
 // remove deletes the file, unless it is gone or another server has replaced
 // it.
 func (c *cookie) remove() error {
-	contents, err := os.ReadFile(c.path)
+	contents, err := vfs.ReadFile(vfs.OS, c.path, maxCookie)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, vfs.ErrNotRegular) || errors.Is(err, vfs.ErrTooLarge):
 		return nil
 	case err != nil:
 		return err

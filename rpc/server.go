@@ -36,13 +36,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -56,7 +56,7 @@ type Server struct {
 	Streams Streams // of events
 
 	log         *slog.Logger
-	allowed     []netip.Prefix
+	allowed     []netaddr.Subnet
 	accounts    atomic.Pointer[accounts]
 	cookie      *cookie     // nil when there is none
 	certificate certificate // without one, no TLS

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync/atomic"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
+
+// maxPEM bounds the bytes of a certificate's file and of its key's.
+const maxPEM = 1 << 20
 
 // errTLSForm refuses a value of -rpctls.
 var errTLSForm = errors.New("-rpctls needs two files, <certificate>,<key>")
@@ -33,12 +37,15 @@ func (c *certificate) read(files string) error {
 	if !ok || chain == "" || key == "" || strings.Contains(key, ",") {
 		return errTLSForm
 	}
-	for _, file := range []string{chain, key} {
-		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // to open a pipe may take for ever
-			return fmt.Errorf("%s: not a regular file", file)
+	var pem [2][]byte
+	for i, file := range []string{chain, key} {
+		text, err := vfs.ReadFile(vfs.OS, file, maxPEM) // to open a pipe may take for ever
+		if err != nil {
+			return fmt.Errorf("%s: %w", files, err)
 		}
+		pem[i] = text
 	}
-	pair, err := tls.LoadX509KeyPair(chain, key)
+	pair, err := tls.X509KeyPair(pem[0], pem[1])
 	if err != nil {
 		return fmt.Errorf("%s: %w", files, err)
 	}

@@ -3,6 +3,7 @@ package rpc
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -103,7 +104,12 @@ func TestTLSFiles(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	huge := filepath.Join(t.TempDir(), "huge")
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 1<<40)); err != nil {
+		t.Fatal(err)
+	}
 	for _, value := range []string{
+		huge + "," + key, chain + "," + huge, "/dev/zero," + key, chain + "," + t.TempDir(),
 		",", chain, chain + ",", "," + key, chain + "," + key + ",x", key + "," + chain,
 		chain + "," + filepath.Join(t.TempDir(), "none"), chain + "," + pipe, pipe + "," + key,
 	} {

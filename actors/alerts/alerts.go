@@ -30,6 +30,7 @@ type Config struct {
 	Initial *chainview.InitialDownload
 	Changed *ask.Feed[nodemsg.WarningChanged] // what other parts tell
 	Raised  *ask.Feed[nodemsg.WarningRaised]  // where new warnings are published
+	Lasting []string                          // warnings that hold as long as the node runs
 	Log     *slog.Logger
 }
 
@@ -160,6 +161,7 @@ func (a *Alerts) answer(calls []*getWarnings) {
 		if a.newRules != "" {
 			list = append(list, a.newRules)
 		}
+		list = append(list, a.cfg.Lasting...)
 		for _, told := range *a.told {
 			list = append(list, told.Text)
 		}

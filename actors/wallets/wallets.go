@@ -66,7 +66,7 @@ type unloading struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, settings: settings.New(nil, cfg.Settings)}
+	s := &shared{cfg: cfg, settings: settings.New(nil, cfg.Settings).Named(cfg.Client)}
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),

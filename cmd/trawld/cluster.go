@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/actors/cluster/link"
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 const (
@@ -142,26 +143,22 @@ func (s *session) clusterPath(path string) string {
 
 // clusterFile reads a file; one that is private may be read by its owner alone.
 func (s *session) clusterFile(path string, private bool) ([]byte, error) {
-	f, err := os.Open(s.clusterPath(path))
-	if err != nil {
-		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	full := s.clusterPath(path)
+	info, err := os.Stat(full)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
-	case !info.Mode().IsRegular() || info.Size() > maxFileSize:
-		return nil, refuse("%s is not a file for the cluster", path)
-	case private && info.Mode().Perm()&0o077 != 0 && !isCredential(f.Name()):
+	case private && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(full):
 		return nil, refuse("%s can be read by others than its owner: chmod 600", path)
 	}
-	text := make([]byte, info.Size())
-	n, err := f.Read(text)
-	if err != nil && len(text) > 0 {
+	text, err := vfs.ReadFile(vfs.OS, full, maxFileSize)
+	if errors.Is(err, vfs.ErrNotRegular) || errors.Is(err, vfs.ErrTooLarge) {
+		return nil, refuse("%s is not a file for the cluster", path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
 	}
-	return text[:n], nil
+	return text, nil
 }
 
 // isCredential reports whether a file is one that the service manager has given to this service alone

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/options"
@@ -33,12 +34,20 @@ func TestClusterRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	good := strings.Repeat("0a", 32)
+	const good = "8f1d4c0a7be52396d0e1b3a45c6f78290d9e6a1b57c3f4e28a70b5d91c3e4f66"
 	write("good", " "+good+"\n", 0o600)
 	write("open", good, 0o640)
 	write("short", good[2:], 0o600)
 	write("empty", "", 0o600)
 	write("cert", "no certificate", 0o600)
+	write("zeros", strings.Repeat("0", 64), 0o600)
+	write("huge", good, 0o600)
+	if err := os.Truncate(filepath.Join(dir, "huge"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const listen = "-clusterlisten=127.0.0.1:0"
 	for _, test := range []struct{ args, why string }{
 		{"-clusternode=a:1", "needs -clusterlisten"},
@@ -47,6 +56,12 @@ func TestClusterRefusals(t *testing.T) {
 		{listen + " -clustersecret=short", "64 hexadecimal digits"},
 		{listen + " -clustersecret=empty", "64 hexadecimal digits"},
 		{listen + " -clustersecret=.", "not a file"},
+		{listen + " -clustersecret=zeros", "can be guessed"},
+		{listen + " -clustersecret=pipe", "not a file"},
+		{listen + " -clustersecret=huge", "not a file"},
+		{listen + " -clustersecret=/dev/zero", "not a file"},
+		{listen + " -clusterca=pipe -clustercert=cert -clusterkey=cert", "not a file"},
+		{listen + " -clusterca=cert -clustercert=cert -clusterkey=pipe", "not a file"},
 		{listen + " -clustersecret=none/here", "Unable to make"},
 		{listen + " -clustersecret=good -clustersecret=good -clustersecret=good", "twice"},
 		{listen + " -clustersecret=good -clusterca=cert", "together"},

@@ -67,10 +67,10 @@ func makeDirs(s *options.Settings, blocks string) error {
 
 // lockDirs locks folders against another daemon. The files it returns hold the
 // locks until they are closed, or the process ends in whatever way.
-func lockDirs(dirs ...string) ([]*os.File, error) {
+func lockDirs(client string, dirs ...string) ([]*os.File, error) {
 	var held []*os.File
 	for _, dir := range dirs {
-		file, err := lockDir(dir)
+		file, err := lockDir(client, dir)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(held))
 		}
@@ -79,7 +79,7 @@ func lockDirs(dirs ...string) ([]*os.File, error) {
 	return held, nil
 }
 
-func lockDir(dir string) (*os.File, error) {
+func lockDir(client, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // our own folder
 	if err != nil {
@@ -87,7 +87,7 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	if err := lockFile(file); err != nil {
 		return nil, errors.Join(refuse(
-			"Cannot obtain a lock on directory %s. Bitcoin Core is probably already running.", dir,
+			"Cannot obtain a lock on directory %s. %s is probably already running.", dir, client,
 		), file.Close())
 	}
 	return file, nil

@@ -161,8 +161,9 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 		return err
 	}
 	table, err := node.Methods(trawl.Host{
-		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
-		Comments: d.settings.Strings("uacomment"), Published: d.published, Log: d.filter,
+		Stop: d.stop, Started: started, LogPath: logPath(d.settings), Published: d.published, Log: d.filter,
+		Comments:    d.settings.Strings("uacomment"),
+		LastWarning: slices.Contains(d.settings.Strings("deprecatedrpc"), "warnings"),
 	})
 	if err != nil {
 		return err
@@ -274,10 +275,9 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		return trawl.Config{}, err
 	}
 	return trawl.Config{
-		Attach:        s.attached,
+		Attach: s.attached, Warnings: s.warnings, MaxTipAge: maxTipAge(o),
 		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
-		MaxTipAge: maxTipAge(o),
-		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
+		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
 		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		StaleFeeEstimates: stale,

@@ -21,6 +21,9 @@ func writePID(s *options.Settings) (string, error) {
 		return "", nil
 	}
 	path := s.BelowNetDir(s.Path("pid", pidFile))
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return "", refuse("Unable to create the PID file '%s': it is a pipe", path) // to open it waits for a reader
+	}
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return "", refuse("Unable to create the PID file '%s': %s", path, systemWords(err))
 	}

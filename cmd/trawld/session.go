@@ -32,6 +32,7 @@ type session struct {
 
 	publisher *zmqsink.Publisher  // nil: nothing is published
 	published []trawl.Publication // by it
+	warnings  []string            // that hold as long as the node runs
 
 	args    []string // of the command line
 	home    string   // of the user
@@ -138,13 +139,14 @@ func open(settings *options.Settings, std streams) (*session, error) {
 		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, attached: attached,
 		filter: filter, manager: findServiceManager(), stderr: std.stderr, hasRoom: hasRoom,
 	}
-	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
+	client := options.ClientOf(settings.Dialect())
+	if s.locks, err = lockDirs(client, s.netDir, s.blocksDir); err != nil {
 		return nil, err
 	}
 	if wantsBackground(settings) {
 		return nil, errors.Join(errBackground, closeAll(s.locks))
 	}
-	if err := renewSettings(settings.SettingsFile()); err != nil {
+	if err := renewSettings(client, settings.SettingsFile()); err != nil {
 		return nil, errors.Join(err, closeAll(s.locks))
 	}
 	if s.pidPath, err = writePID(settings); err != nil {
@@ -158,8 +160,8 @@ func open(settings *options.Settings, std streams) (*session, error) {
 }
 
 // renewSettings writes the file of settings that change at run time.
-func renewSettings(path string) error {
-	if err := settings.New(nil, path).Renew(); err != nil {
+func renewSettings(client, path string) error {
+	if err := settings.New(nil, path).Named(client).Renew(); err != nil {
 		return refuse("Settings file could not be written:\n- Error: Unable to open settings file %s for writing", path)
 	}
 	return nil

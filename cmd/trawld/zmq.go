@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -42,8 +43,9 @@ func publications(o *options.Settings) ([]trawl.Publication, error) {
 	return list, nil
 }
 
-// openPublisher begins to publish what the options ask for. Where an address cannot be had
-// nothing is published and the log says so, as with Core.
+// openPublisher begins to publish what the options ask for. An address that cannot be had
+// ends the start. A text that is no address at all does not, as in Core: nothing is
+// published then, which the log and a warning of the node say.
 func (s *session) openPublisher() error {
 	list, err := publications(s.settings)
 	if err != nil || len(list) == 0 {
@@ -56,12 +58,17 @@ func (s *session) openPublisher() error {
 			return refuse("-zmqpubsequence is not possible with -attach: " +
 				"only the attached node knows the order of the changes of its memory pool")
 		}
+		if !strings.Contains(p.Address, "://") {
+			const nowhere = "Nothing is published by ZeroMQ: -zmq%s=%s is no address"
+			corelog.Printf(s.log, slog.LevelError, nowhere, p.Topic, p.Address)
+			s.warnings = append(s.warnings, fmt.Sprintf(nowhere, p.Topic, p.Address))
+			return nil
+		}
 		cfg.Topics = append(cfg.Topics, zmqsink.Topic{Name: topic, Address: p.Address, HWM: p.HWM})
 	}
 	publisher, err := zmqsink.Open(cfg)
 	if err != nil {
-		corelog.Printf(s.log, slog.LevelError, "Nothing is published by ZeroMQ: %v", err)
-		return nil
+		return refuse("Nothing can be published by ZeroMQ: %v", err)
 	}
 	s.publisher, s.published = publisher, list
 	return nil

@@ -177,7 +177,8 @@ type Snapshot struct {
 // Software is how the dialect's reference implementation presents itself, and so
 // a node of this dialect.
 type Software struct {
-	Name       string // in texts: "Bitcoin Core"
+	Name       string // in texts that programs look for: "Bitcoin Core"
+	Own        string // in all other texts that mean the program itself: "Trawl"
 	Agent      string // in the user agent (BIP14), without slashes: "Satoshi:30.2.0"
 	Version    int    // as a number: 300200
 	ConfigFile string // "bitcoin.conf"
@@ -322,8 +323,8 @@ func complete(n *Network) *Network {
 		return 50 * btcutil.SatoshiPerBitcoin >> halvings
 	}
 	n.Software = Software{
-		Name: "Bitcoin Core", Agent: "Satoshi:30.2.0", Version: 300200, ConfigFile: "bitcoin.conf", Unit: "BTC",
-		Atom: "sat",
+		Name: "Bitcoin Core", Own: "Trawl", Agent: "Satoshi:30.2.0", Version: 300200,
+		ConfigFile: "bitcoin.conf", Unit: "BTC", Atom: "sat",
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.WalletFee, n.FreshTip = 1000, 8*time.Hour

@@ -161,7 +161,7 @@ func qbitDeployments(from int32, start int64, period, threshold int32) []Deploym
 func completeQbit(n *Network) *Network {
 	n.Coin = "qbit"
 	n.Software = Software{
-		Name: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
+		Name: "qbit", Own: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
 		Atom: "bits",
 	}
 	n.Services = qbitArchive

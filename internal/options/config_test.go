@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestConfigErrors(t *testing.T) {
@@ -199,6 +202,44 @@ func TestOS(t *testing.T) {
 	}
 	if !(OS{}).IsDir(dir) || (OS{}).IsDir(big) || (OS{}).IsDir(filepath.Join(dir, "none")) {
 		t.Error("IsDir is wrong")
+	}
+}
+
+// A pipe is read as long as somebody writes to it, and nobody is waited for without end.
+func TestPipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (OS{RegularOnly: true}).ReadFile(path); err == nil {
+		t.Error("a pipe is a regular file")
+	}
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(path, []byte("regtest=1\n"), 0) }() // waits for a reader
+	if text, err := (OS{}).ReadFile(path); err != nil || string(text) != "regtest=1\n" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	read := func(patience time.Duration) ([]byte, error) {
+		f, err := openPipe(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return readPipe(f, time.Now().Add(patience))
+	}
+	if text, err := read(50 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "nobody has written") {
+		t.Errorf("without a writer: %q, %v", text, err)
+	}
+	silent, err := os.OpenFile(path, os.O_RDWR, 0) // a writer that never writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if text, err := read(50 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "nobody has written") {
+		t.Errorf("with a silent writer: %q, %v", text, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // A dialect is what differs between the families of networks for those who look
 // for a daemon or its files.
 type dialect struct {
+	client   string // what the reference node calls itself
 	config   string // name of the reference node's configuration file
 	dir      string // end of the name of the default data directory
 	money    Money
@@ -26,12 +27,16 @@ type Money struct {
 // MoneyOf returns how the networks of a dialect count.
 func MoneyOf(dialect string) Money { return dialectOf(dialect).money }
 
+// ClientOf returns what the reference node of a dialect calls itself: its name in texts that
+// programs look for.
+func ClientOf(dialect string) string { return dialectOf(dialect).client }
+
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"bitcoin.conf", "", Money{"BTC", 100}, map[Chain]uint16{
+	"bitcoin": {"Bitcoin Core", "bitcoin.conf", "", Money{"BTC", 100}, map[Chain]uint16{
 		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 	}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
-	"qbit": {"qbit.conf", "-qbit", Money{"QBT", 250}, map[Chain]uint16{
+	"qbit": {"qbit", "qbit.conf", "-qbit", Money{"QBT", 250}, map[Chain]uint16{
 		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
 	}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
@@ -24,7 +23,7 @@ var ErrStale = errors.New("fee estimates are too old")
 // which says why the file is not used: [ErrStale], those of [feeestimate.Decode], those of the disk.
 // It is not refused for its age where stale is set.
 func Open(path string, stale bool, now time.Time) (*feeestimate.Estimator, error) {
-	file, err := os.Open(path)
+	file, err := vfs.Open(vfs.OS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return feeestimate.New(), nil
 	}
@@ -36,8 +35,6 @@ func Open(path string, stale bool, now time.Time) (*feeestimate.Estimator, error
 	switch {
 	case err != nil:
 		return feeestimate.New(), err
-	case !info.Mode().IsRegular():
-		return feeestimate.New(), fmt.Errorf("%s: %w", path, fs.ErrInvalid)
 	case !stale && now.Sub(info.ModTime()) > MaxAge:
 		return feeestimate.New(), ErrStale
 	}

@@ -2,7 +2,9 @@ package link
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net"
@@ -261,8 +263,32 @@ func TestNew(t *testing.T) {
 			t.Errorf("%q is a secret", text)
 		}
 	}
-	got, err := ParseSecret(" " + strings.Repeat("0A", 32) + "\r\n")
-	if err != nil || !bytes.Equal(got, secret(10)) {
-		t.Error(got, err)
+}
+
+// A secret has the form of 64 hexadecimal digits, and cannot be guessed.
+func TestParseSecret(t *testing.T) {
+	var counted, stepped [SecretSize]byte
+	for i := range counted {
+		counted[i], stepped[i] = byte(i), byte(7*i+3)
+	}
+	text := []byte("correct horse battery staple xyz")
+	for name, weak := range map[string]string{
+		"zeros": strings.Repeat("0", 64), "ones": strings.Repeat("f", 64), "digits": strings.Repeat("0123456789abcdef", 4),
+		"counted": hex.EncodeToString(counted[:]), "stepped": hex.EncodeToString(stepped[:]),
+		"text":      hex.EncodeToString(text),
+		"dead beef": strings.Repeat("deadbeef", 8), "half": strings.Repeat("8f1d4c0a7be52396", 4),
+		"short": strings.Repeat("0", 63) + "1",
+	} {
+		if _, err := ParseSecret(weak); err == nil || strings.Contains(err.Error(), weak) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for range 100_000 {
+		var secret [SecretSize]byte
+		_, _ = rand.Read(secret[:])
+		got, err := ParseSecret(" " + strings.ToUpper(hex.EncodeToString(secret[:])) + "\r\n")
+		if err != nil || !bytes.Equal(got, secret[:]) {
+			t.Fatalf("%x: %x, %v", secret, got, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package zmqsink
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,14 +10,18 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 var errAddress = errors.New("invalid address")
 
+// resolveTimeout bounds how long a name is looked up.
+const resolveTimeout = 10 * time.Second
+
 // listen listens on tcp://<host>:<port>, where the host is an IP address, a network
-// interface or * for all, or on ipc://<path>.
+// interface, a name or * for all IPv4 addresses, or on ipc://<path>.
 func listen(address string) (net.Listener, error) {
 	transport, rest, ok := strings.Cut(address, "://")
 	if !ok {
@@ -35,7 +40,8 @@ func listen(address string) (net.Listener, error) {
 	return nil, fmt.Errorf("transport %q is not supported", transport)
 }
 
-// tcpAddress returns what an address is for package net. Names of hosts are not looked up.
+// tcpAddress returns an address for package net. Names are those of network interfaces, as
+// with libzmq, then those of hosts.
 func tcpAddress(text string) (network, address string, err error) {
 	colon := strings.LastIndexByte(text, ':')
 	if colon < 0 {
@@ -56,7 +62,7 @@ func tcpAddress(text string) (network, address string, err error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		if ip, err = interfaceAddress(host); err != nil {
+		if ip, err = namedAddress(host); err != nil {
 			return "", "", err
 		}
 	}
@@ -67,12 +73,33 @@ func tcpAddress(text string) (network, address string, err error) {
 	return network, net.JoinHostPort(ip.String(), port), nil
 }
 
-// interfaceAddress returns the IPv4 address of a network interface.
-func interfaceAddress(name string) (netip.Addr, error) {
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("%w: host %q", errAddress, name)
+// namedAddress returns the address of a network interface or of a host.
+func namedAddress(name string) (netip.Addr, error) {
+	if i, err := net.InterfaceByName(name); err == nil {
+		return interfaceAddress(i)
 	}
+	return hostAddress(name)
+}
+
+// hostAddress returns an address of a host: of IPv4 where it has both, since subscribers try
+// that first.
+func hostAddress(name string) (netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil || len(found) == 0 {
+		return netip.Addr{}, fmt.Errorf("%w: %q is neither a network interface nor a host", errAddress, name)
+	}
+	for _, ip := range found {
+		if ip.Unmap().Is4() {
+			return ip.Unmap(), nil
+		}
+	}
+	return found[0], nil
+}
+
+// interfaceAddress returns the IPv4 address of a network interface.
+func interfaceAddress(i *net.Interface) (netip.Addr, error) {
 	addrs, err := i.Addrs()
 	if err != nil {
 		return netip.Addr{}, err
@@ -82,7 +109,7 @@ func interfaceAddress(name string) (netip.Addr, error) {
 			return prefix.Addr(), nil
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("%w: interface %q has no IPv4 address", errAddress, name)
+	return netip.Addr{}, fmt.Errorf("%w: interface %q has no IPv4 address", errAddress, i.Name)
 }
 
 // listenUnix listens on a Unix socket. One that nobody listens on any more is replaced,

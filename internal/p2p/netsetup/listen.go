@@ -28,6 +28,7 @@ type Binds struct {
 	Bind      []string // "host", "host:port" or "host:port=onion"
 	Whitebind []string // "[permissions@]address:port"
 	Port      uint16   // where an address names none
+	Program   string   // name of this program, in texts
 }
 
 // announced returns the addresses that peers may be told of, and the port where one names
@@ -78,11 +79,11 @@ func Whitelist(texts []string) ([]access.Whitelisted, error) {
 // Errors: [messages.StartError], access.Error.
 func Listen(ctx context.Context, b Binds) ([]Listener, error) {
 	if len(b.Bind) == 0 && len(b.Whitebind) == 0 {
-		return openAny(ctx, b.Port)
+		return b.openAny(ctx)
 	}
 	var opened []Listener
 	for _, bind := range b.Bind {
-		l, err := openBind(ctx, bind, b.Port)
+		l, err := b.openBind(ctx, bind)
 		if err != nil {
 			CloseAll(opened)
 			return nil, err
@@ -93,7 +94,7 @@ func Listen(ctx context.Context, b Binds) ([]Listener, error) {
 		grant, addr, err := access.ParseWhitebind(bind)
 		var l Listener
 		if err == nil {
-			l, err = openBind(ctx, addr.String(), b.Port)
+			l, err = b.openBind(ctx, addr.String())
 		}
 		if err != nil {
 			CloseAll(opened)
@@ -114,14 +115,14 @@ func CloseAll(listeners []Listener) {
 
 // openAny opens a port on all addresses of this host, and the next one for Tor. IPv6
 // may be missing.
-func openAny(ctx context.Context, port uint16) ([]Listener, error) {
-	tor, err := openBind(ctx, "127.0.0.1"+forOnion, port)
+func (b Binds) openAny(ctx context.Context) ([]Listener, error) {
+	tor, err := b.openBind(ctx, "127.0.0.1"+forOnion)
 	if err != nil {
 		return nil, err
 	}
 	opened := []Listener{tor}
 	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
-		l, err := open(ctx, netip.AddrPortFrom(every, port))
+		l, err := b.open(ctx, netip.AddrPortFrom(every, b.Port))
 		switch {
 		case err == nil:
 			opened = append(opened, Listener{Listener: l})
@@ -139,7 +140,8 @@ const forOnion = "=onion"
 
 // openBind opens the port of an option -bind. One for Tor that names none has the port
 // after the given one.
-func openBind(ctx context.Context, bind string, port uint16) (Listener, error) {
+func (b Binds) openBind(ctx context.Context, bind string) (Listener, error) {
+	port := b.Port
 	addr, onion := strings.CutSuffix(bind, forOnion)
 	if onion {
 		port++
@@ -149,14 +151,14 @@ func openBind(ctx context.Context, bind string, port uint16) (Listener, error) {
 	if err != nil || !ok {
 		return Listener{}, messages.StartError("Cannot resolve -bind address: '" + bind + "'")
 	}
-	l, err := open(ctx, at)
+	l, err := b.open(ctx, at)
 	return Listener{Listener: l, Onion: onion}, err
 }
 
 // open opens a port.
 //
 // Errors: [messages.StartError].
-func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
+func (b Binds) open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
 	network := "tcp6"
 	if at.Addr().Is4() {
 		network = "tcp4"
@@ -169,7 +171,7 @@ func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
 	const noPort = "\nError: Failed to listen on any port. Use -listen=0 if you want this."
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, messages.StartError(fmt.Sprintf(
-			"Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort,
+			"Unable to bind to %v on this computer. %s is probably already running.%s", at, b.Program, noPort,
 		))
 	}
 	reason := err.Error()

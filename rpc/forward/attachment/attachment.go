@@ -17,11 +17,15 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/forward"
 )
+
+// maxCA bounds the bytes of a file of certificates.
+const maxCA = 16 << 20
 
 // A Config says which Bitcoin Core a node is attached to, and how.
 type Config struct {
@@ -99,7 +103,7 @@ func New(c Config) (*Attachment, error) {
 		return nil, err
 	}
 	if c.CA != "" {
-		if cfg.CA, err = os.ReadFile(c.CA); err != nil {
+		if cfg.CA, err = vfs.ReadFile(vfs.OS, c.CA, maxCA); err != nil {
 			return nil, fmt.Errorf("certificates: %w", err)
 		}
 	}

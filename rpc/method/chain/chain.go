@@ -57,6 +57,9 @@ type Deps struct {
 	// Warnings returns what the operator should know; nil: nothing ever.
 	Warnings func(context.Context) ([]string, error)
 
+	// LastWarning tells the latest warning alone, as text (-deprecatedrpc=warnings).
+	LastWarning bool
+
 	// Initial tells whether the node is on its first way to the network's tip.
 	Initial *chainview.InitialDownload
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
@@ -86,9 +87,7 @@ func getBlockchainInfo(d *Deps) command.Command {
 					{Type: command.Number, Key: "next_block_time_headroom_seconds", Help: "seconds between the two"},
 				},
 			},
-			{Type: command.Array, Key: "warnings", Help: "what the operator should know", Inner: []command.Result{
-				{Type: command.String, Help: "a warning"},
-			}},
+			arg.WarningsResult(d.LastWarning),
 		}}},
 		Examples: []string{`[]`},
 		Control:  always,
@@ -118,7 +117,7 @@ type blockchainInfo struct {
 	SignetChallenge string         `json:"signet_challenge,omitempty"`
 	Weight          *weightRule    `json:"p2mr_validation_weight,omitempty"`
 	Future          *futureRule    `json:"future_block_time,omitempty"`
-	Warnings        []string       `json:"warnings"`
+	Warnings        any            `json:"warnings"`
 }
 
 func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
@@ -148,9 +147,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		info.showPruning(d.Pruning, active)
 	}
 	info.showScheduled(d.Network.Scheduled, tip, d.Now().Unix())
-	if d.Warnings != nil {
-		info.Warnings, err = d.Warnings(ctx)
-	}
+	info.Warnings, err = arg.Warnings(ctx, d.Warnings, d.LastWarning)
 	return info, err
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Node is what the methods need to know of the node.
 type Node struct {
-	// Name is what the node calls itself when it stops: "Bitcoin Core".
+	// Name is what the node calls itself when it stops: "Trawl".
 	Name string
 
 	// Stop begins to shut the node down and returns at once; nil: the method says that

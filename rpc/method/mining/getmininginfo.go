@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
@@ -24,7 +25,7 @@ type miningInfo struct {
 	Chain           string          `json:"chain"`
 	Next            nextBlock       `json:"next"`
 	SignetChallenge string          `json:"signet_challenge,omitempty"`
-	Warnings        []string        `json:"warnings"`
+	Warnings        any             `json:"warnings"`
 }
 
 type nextBlock struct {
@@ -65,10 +66,7 @@ func getMiningInfo(d *Deps) command.Command {
 				{Type: command.Hex, Key: "target", Help: "its target"},
 			}},
 			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that signs blocks, on a signet"},
-			{
-				Type: command.Array, Key: "warnings", Help: "what the operator should know",
-				Inner: []command.Result{{Type: command.String, Help: "a warning"}},
-			},
+			arg.WarningsResult(d.LastWarning),
 		}}},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {
@@ -80,7 +78,7 @@ func getMiningInfo(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			warnings, err := d.warnings(ctx)
+			warnings, err := arg.Warnings(ctx, d.Warnings, d.LastWarning)
 			if err != nil {
 				return nil, err
 			}

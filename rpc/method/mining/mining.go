@@ -43,6 +43,9 @@ type Deps struct {
 
 	// Warnings returns what the operator should know; nil: nothing ever.
 	Warnings func(context.Context) ([]string, error)
+
+	// LastWarning tells the latest warning alone, as text (-deprecatedrpc=warnings).
+	LastWarning bool
 }
 
 // Blocks says how blocks are put together.
@@ -85,11 +88,4 @@ func (d *Deps) active() (*chainview.Chain, error) {
 		return nil, chainview.ErrNotReady
 	}
 	return reader.Active(), nil
-}
-
-func (d *Deps) warnings(ctx context.Context) ([]string, error) {
-	if d.Warnings == nil {
-		return nil, nil
-	}
-	return d.Warnings(ctx)
 }

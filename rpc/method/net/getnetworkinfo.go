@@ -3,6 +3,7 @@ package net
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 type networkInfo struct {
@@ -28,7 +30,7 @@ type networkInfo struct {
 	RelayFee        jsontree.Amount `json:"relayfee"`
 	IncrementalFee  jsontree.Amount `json:"incrementalfee"`
 	Addresses       []localAddress  `json:"localaddresses"`
-	Warnings        []string        `json:"warnings"`
+	Warnings        any             `json:"warnings"`
 }
 
 // A network is a kind of addresses.
@@ -53,7 +55,9 @@ func getNetworkInfo(d *Deps) command.Command {
 		Category: command.Network,
 		About:    command.State, Effect: command.Reads,
 		Summary:  "Returns the node's versions and the state of its networking.",
-		Results:  []command.Result{{Type: command.Object, Inner: networkInfoResults}},
+		Results: []command.Result{{Type: command.Object, Inner: append(
+			slices.Clone(networkInfoResults), arg.WarningsResult(d.LastWarning),
+		)}},
 		Examples: []string{`[]`},
 		Run:      func(ctx context.Context, _ *command.Args) (any, error) { return d.networkInfo(ctx) },
 	}
@@ -98,10 +102,6 @@ var networkInfoResults = []command.Result{
 			{Type: command.Number, Key: "score", Help: "how sure that is"},
 		}},
 	}},
-	{
-		Type: command.Array, Key: "warnings", Help: "what the operator should know",
-		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
-	},
 }
 
 // noNetworking is the state of a node without a peer table.
@@ -138,13 +138,9 @@ func (d *Deps) networkInfo(ctx context.Context) (any, error) {
 	for _, l := range state.Local {
 		info.Addresses = append(info.Addresses, localAddress{l.Host, int(l.Port), l.Score})
 	}
-	if d.Warnings != nil {
-		var err error
-		if info.Warnings, err = d.Warnings(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return info, nil
+	var err error
+	info.Warnings, err = arg.Warnings(ctx, d.Warnings, d.LastWarning)
+	return info, err
 }
 
 // services are the names that Core knows.

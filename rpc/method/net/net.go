@@ -39,6 +39,9 @@ type Deps struct {
 
 	// Warnings returns what the operator should know; nil: nothing ever.
 	Warnings func(context.Context) ([]string, error)
+
+	// LastWarning tells the latest warning alone, as text (-deprecatedrpc=warnings).
+	LastWarning bool
 }
 
 // Commands returns the methods.

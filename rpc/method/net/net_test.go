@@ -95,6 +95,21 @@ func TestGetNetworkInfo(t *testing.T) {
 	}
 }
 
+// With -deprecatedrpc=warnings the latest warning is told, as a text.
+func TestLastWarning(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
+		got := call(t, net.Deps{
+			LastWarning: true, Warnings: func(context.Context) ([]string, error) { return list, nil },
+		}, "getnetworkinfo")
+		if !strings.HasSuffix(got, `"warnings":"`+want+`"}`) {
+			t.Errorf("%q: %s", list, got)
+		}
+	}
+	if got := call(t, net.Deps{LastWarning: true}, "getnetworkinfo"); !strings.HasSuffix(got, `"warnings":""}`) {
+		t.Error(got)
+	}
+}
+
 func TestNoNetworking(t *testing.T) {
 	got := call(t, net.Deps{}, "getnetworkinfo")
 	for _, want := range []string{
