@@ -1,4 +1,3 @@
-// Package arch holds the tests that keep the rooms of this module apart.
 package arch
 
 import (
