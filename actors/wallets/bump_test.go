@@ -75,8 +75,8 @@ func TestBumpFee(t *testing.T) {
 		newer.Replaces == nil || *newer.Replaces != first.TxID || newer.Comment != "rent" {
 		t.Errorf("told of %+v and %+v", older, newer)
 	}
-	if repeated := do(t, ref, q); repeated.TxID != first.TxID {
-		t.Errorf("the key of %v belongs to %v now", first.TxID, repeated.TxID)
+	if repeated := do(t, ref, q); repeated.TxID != got.TxID {
+		t.Errorf("the key of %v tells of %v, which replaced %v", q.Key.Key, repeated.TxID, first.TxID)
 	}
 }
 

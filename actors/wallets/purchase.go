@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -103,7 +105,8 @@ const (
 )
 
 // repeats answers a request whose key another one had that was served: it is paid once. A payment that no block has
-// yet is announced again: the process may have ended before any peer had heard of it.
+// yet is announced again: the process may have ended before any peer had heard of it. A payment that was abandoned or
+// double-spent is refused: it is not paid, and only the caller knows whether it is to be paid once more.
 func (p *purchase) repeats(c actor.Context) bool {
 	key := p.req.Key
 	if key == nil {
@@ -115,6 +118,11 @@ func (p *purchase) repeats(c actor.Context) bool {
 	}
 	if values[noteArguments] != key.Arguments {
 		p.fail(c, codes.Errorf(codes.Parameter, "idempotency_key was used with other arguments"))
+		return true
+	}
+	id, fate := p.of.open().Spending().Fate(id)
+	if fate != txs.Stands {
+		p.fail(c, notPaid(id, fate))
 		return true
 	}
 	p.of.save(c, func(err error) { // it may be on its way to the disk yet
@@ -130,6 +138,16 @@ func (p *purchase) repeats(c actor.Context) bool {
 		p.submit(c, p.of.open().Spending().Pending(id), answer)
 	})
 	return true
+}
+
+// notPaid says that the payment of an idempotency key does not stand.
+func notPaid(id chainhash.Hash, fate txs.Fate) error {
+	why := "cannot be confirmed: another transaction spends its inputs"
+	if fate == txs.Abandoned {
+		why = "was abandoned"
+	}
+	return codes.Errorf(codes.Wallet, "The payment with this idempotency_key, transaction %v, %s. "+
+		"Use another idempotency_key to pay again", id, why)
 }
 
 // notes returns the texts that are kept with the transaction.

@@ -175,9 +175,15 @@ func TestSpendAgainAnnounces(t *testing.T) {
 		t.Errorf("announced %v, want %v", announced, want)
 	}
 	do(t, ref, messages.AbandonTx{TxID: id})
-	do(t, ref, q)
+	_, err := try(t, ref, q)
+	refusal(t, err, -4, "The payment with this idempotency_key, transaction "+id.String()+
+		", was abandoned. Use another idempotency_key to pay again")
 	if len(announced) != 2 {
 		t.Errorf("announced once given up: %v", announced)
+	}
+	q.Key = &messages.IdempotencyKey{Key: "order 7 again", Arguments: "a"}
+	if second := do(t, ref, q).TxID; second == id {
+		t.Error("nothing is paid for another key")
 	}
 }
 

@@ -16,9 +16,11 @@ const maxIdempotencyKey = 128
 var idempotencyParam = command.Param{
 	Name: "idempotency_key", Type: command.String, Optional: true, Extension: true,
 	Help: "a text of the caller's choice, up to 128 bytes, that is kept with the transaction:\n" +
-		"a further call with the same key pays nothing and answers what the first one did;\n" +
-		"with other arguments it is an error. A payment that no block has yet is announced\n" +
-		"again. Nothing is kept of what is not sent since signatures are missing",
+		"a further call with the same key pays nothing and answers what the first one did,\n" +
+		"with the transaction that has replaced the payment since, if any; with other\n" +
+		"arguments it is an error, and so it is when the payment was abandoned or\n" +
+		"double-spent. A payment that no block has yet is announced again. Nothing is kept\n" +
+		"of what is not sent since signatures are missing",
 }
 
 // idempotencyKey reads the key with a digest of the other arguments; nil without a key.
