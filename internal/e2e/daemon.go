@@ -161,7 +161,11 @@ func (d *Daemon) answers(cookie string) bool {
 		return false
 	}
 	client := jsonrpc.New(d.Addr, string(login))
-	if err := client.Call(d.tb.Context(), nil, "getblockcount"); err != nil {
+	err = client.Call(d.tb.Context(), nil, "getblockcount")
+	if err != nil { // one that is attached may know of no chain yet
+		err = client.Call(d.tb.Context(), nil, "getattachinfo")
+	}
+	if err != nil {
 		client.Close() // refused, or warming up (-28)
 		return false
 	}
