@@ -15,11 +15,13 @@ import (
 // keep clients out. A connection whose request was read in full is not quiet.
 type conns struct {
 	limit, perPeer int
+	patience       time.Duration // endPatience
 
 	mu     sync.Mutex
 	total  int
 	byPeer map[netip.Prefix]int
-	quiet  list.List // of *conn, the longest first
+	quiet  list.List          // of *conn, the longest first
+	held   map[*conn]struct{} // those that are being answered
 	closed bool
 }
 
@@ -50,7 +52,10 @@ func (c *conn) belongTo(user *string) {
 }
 
 func newConns(limit int) *conns {
-	return &conns{limit: limit, perPeer: maxConnsPerPeer, byPeer: map[netip.Prefix]int{}}
+	return &conns{
+		limit: limit, perPeer: maxConnsPerPeer, patience: endPatience,
+		byPeer: map[netip.Prefix]int{}, held: map[*conn]struct{}{},
+	}
 }
 
 // add takes a connection up. It returns nil when there is no room for it,
@@ -100,6 +105,7 @@ func (s *conns) remove(c *conn) {
 		return
 	}
 	c.gone = true
+	delete(s.held, c)
 	if c.quiet != nil {
 		s.quiet.Remove(c.quiet)
 		c.quiet = nil
@@ -118,6 +124,9 @@ func (s *conns) close() {
 	s.closed = true
 	for s.evict(func(*conn) bool { return true }) {
 	}
+	for c := range s.held {
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(s.patience)) // of a write that waits
+	}
 }
 
 // hold says that a request was read and will be answered. It is false where the
@@ -133,6 +142,9 @@ func (c *conn) hold() bool {
 		c.owner.quiet.Remove(c.quiet)
 		c.quiet = nil
 	}
+	if !c.gone {
+		c.owner.held[c] = struct{}{}
+	}
 	return !c.gone
 }
 
@@ -147,6 +159,7 @@ func (c *conn) release() {
 		s.remove(c)
 		_ = c.Conn.Close()
 	default:
+		delete(s.held, c)
 		c.quiet = s.quiet.PushBack(c)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // When there are too many connections, the longest quiet one goes; when a call
@@ -48,6 +49,8 @@ type distant struct {
 }
 
 func (d *distant) Close() error { d.closed = true; return nil }
+
+func (*distant) SetWriteDeadline(time.Time) error { return nil }
 
 func (d *distant) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(d.from))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -228,6 +229,51 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 	}
 	call.Wait()
 	close(stuck)
+}
+
+// A client that does not read its reply does not hold up the end, and one that reads gets all of it.
+func TestShutdownBesideSilentReader(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 2})
+	s.conns.patience = 500 * time.Millisecond
+	long := strings.Repeat("x", 32<<20)
+	table, err := command.NewTable([]command.Command{{
+		Name: "long", Run: func(context.Context, *command.Args) (any, error) { return long, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ready(table)
+	body := v2Call("long")
+	ask := func() net.Conn {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addrs()[0].String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic dTpw\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil { // the reply has begun
+			t.Fatal(err)
+		}
+		return c
+	}
+	ask()
+	reader := ask()
+	read := make(chan int64, 1)
+	go func() {
+		n, _ := io.Copy(io.Discard, reader)
+		read <- n
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Errorf("the end was held up: %v", err)
+	}
+	if n := <-read; n < int64(len(long)) {
+		t.Errorf("%d bytes came, want %d", n, len(long))
+	}
 }
 
 // A client that leaves ends nothing.
