@@ -46,8 +46,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, held *share) (
 	}
 }
 
-// A patientReader gives the client the timeout for every read, as long as it
-// is not slower than minRate on the whole.
+// A patientReader gives the client the timeout for every read. While memory for bodies is short it must not be slower
+// than minRate on the whole, so that slow ones do not keep others from theirs.
 type patientReader struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -59,9 +59,9 @@ type patientReader struct {
 
 // Read implements io.Reader.
 func (r *patientReader) Read(p []byte) (int, error) {
-	deadline := r.began.Add(slowest(r.read, r.timeout))
-	if next := time.Now().Add(r.timeout); next.Before(deadline) {
-		deadline = next
+	deadline := time.Now().Add(r.timeout)
+	if last := r.began.Add(slowest(r.read, r.timeout)); last.Before(deadline) && r.held.of.short() {
+		deadline = last
 	}
 	_ = r.control.SetReadDeadline(deadline)
 	n, err := r.ReadCloser.Read(p)

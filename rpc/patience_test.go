@@ -211,32 +211,46 @@ func TestTimeForBodies(t *testing.T) {
 		{2 * second, 2 * minRate, []time.Duration{30 * second, 30 * second, 30 * second, 30 * second}},
 		{10 * second, 4 * minRate, []time.Duration{30 * second, 24 * second, 18 * second, 12 * second}},
 		{10 * second, minRate - 1, []time.Duration{30 * second, 20 * second, 11 * second, 2 * second}},
+		{29 * second, 1, []time.Duration{30 * second, 1 * second, -28 * second, -57 * second}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := &timedWriter{}
-			held := share{of: &budget{limit: 2 << 20}}
-			r := &patientReader{
-				ReadCloser: &slowBody{test.pause, test.size, 3}, control: http.NewResponseController(w),
-				timeout: 30 * second, began: time.Now(), held: &held,
+		for _, short := range []bool{true, false} {
+			if !short {
+				test.want = []time.Duration{30 * second, 30 * second, 30 * second, 30 * second}
 			}
-			p, read := make([]byte, 1<<20), 0
-			for {
-				n, err := r.Read(p)
-				read += n
-				if errors.Is(err, io.EOF) {
-					break
+			synctest.Test(t, func(t *testing.T) {
+				w := &timedWriter{}
+				held := share{of: &budget{limit: 2 << 20}}
+				if short {
+					held.of.limit = 4 << 20
+					held.of.used.Store(2<<20 + 1)
 				}
-				if err != nil {
-					t.Fatal(err)
+				r := &patientReader{
+					ReadCloser: &slowBody{test.pause, test.size, 3}, control: http.NewResponseController(w),
+					timeout: 30 * second, began: time.Now(), held: &held,
 				}
-			}
-			if read != 3*test.size || !slices.Equal(w.reading, test.want) {
-				t.Errorf("%d bytes each %v: read %d, times %v", test.size, test.pause, read, w.reading)
-			}
-			if want := int64(read); read > smallMessage && held.size != want || read <= smallMessage && held.size != 0 {
-				t.Errorf("%d bytes are counted of %d", held.size, read)
-			}
-		})
+				p, read := make([]byte, 1<<20), 0
+				for {
+					n, err := r.Read(p)
+					read += n
+					if errors.Is(err, io.EOF) {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if read != 3*test.size || !slices.Equal(w.reading, test.want) {
+					t.Errorf("%d bytes each %v: read %d, times %v", test.size, test.pause, read, w.reading)
+				}
+				want := int64(read)
+				if read <= smallMessage {
+					want = 0
+				}
+				if held.size != want {
+					t.Errorf("%d bytes are counted of %d", held.size, read)
+				}
+			})
+		}
 	}
 	r := &patientReader{
 		ReadCloser: &slowBody{0, 100_000, 5}, control: http.NewResponseController(&timedWriter{}),

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
 const (
 	// maxScrapes is how many scrapes are answered at a time; more get 503.
 	maxScrapes = 4
 
-	// MaxConns is how many connections there are at a time; more wait.
-	MaxConns = 16
+	// MaxConns is how many connections there are at a time.
+	MaxConns = 64
 
 	// headTime, idleTime and replyTime bound how long a client may take: for the head of a request,
 	// until the next one, for the reply.
@@ -48,9 +47,9 @@ func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
 	}
 	logger := slog.NewLogLogger(e.log.Handler(), slog.LevelWarn)
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", buffered(promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{
 		ErrorLog: scrapeLog{e.log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
-	}))
+	})))
 	return &Server{
 		listener: listener,
 		http: http.Server{
@@ -78,7 +77,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Serve answers scrapes until [Server.Shutdown] is called, and returns nil then.
 func (s *Server) Serve() error {
-	err := s.http.Serve(netutil.LimitListener(s.listener, MaxConns))
+	err := s.http.Serve(&crowd{Listener: s.listener})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

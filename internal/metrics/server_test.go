@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -199,5 +200,24 @@ func TestShutdownCutsOff(t *testing.T) {
 	close(hold)
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+// Clients that say nothing keep no scrape out: the oldest give way.
+func TestSilentClients(t *testing.T) {
+	addr := start(t, metrics.New(slog.New(slog.DiscardHandler), "x"))
+	for range 3 * metrics.MaxConns {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	began := time.Now()
+	if status, _ := request(t, "GET", "http://"+addr+"/metrics"); status != 200 {
+		t.Errorf("status %d", status)
+	}
+	if took := time.Since(began); took > 4*time.Second { // silent clients are cut off after five
+		t.Errorf("the scrape took %v", took)
 	}
 }

@@ -19,11 +19,12 @@ var pages embed.FS
 type view struct {
 	templates *template.Template
 	kept      *views
+	exports   exporting
 }
 
 func newView(log *slog.Logger) *view {
 	t := template.New("").Funcs(pageFunctions())
-	return &view{template.Must(t.ParseFS(pages, "pages/*.html")), newViews(log)}
+	return &view{templates: template.Must(t.ParseFS(pages, "pages/*.html")), kept: newViews(log)}
 }
 
 // render executes a template.

@@ -199,7 +199,13 @@ func (v *view) serveExport(a *asker, w http.ResponseWriter, r *http.Request) boo
 	case !a.Has("getsearchentries"):
 		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call getsearchentries"))
 		return true
-	case !a.door.Hold(w, r):
+	case !v.exports.enter(a.User):
+		const busy = "Too many exports at a time: wait until one has ended"
+		a.reply(w, http.StatusServiceUnavailable, textKind, []byte(busy))
+		return true
+	}
+	defer v.exports.leave(a.User)
+	if !a.door.Hold(w, r) {
 		panic(http.ErrAbortHandler)
 	}
 	begun := false

@@ -226,19 +226,34 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// There are only so many connections.
+// There are only so many connections. A new one takes the place of the one that has been silent for longest, if there
+// is such a one.
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := fake(t, 10, maxWaiting, "x")
-		for range maxSubscribers {
+		first := pipe(t, p)
+		for range maxSubscribers - 1 {
 			pipe(t, p)
 		}
-		if _, err := pipe(t, p).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		good := meet(t, pipe(t, p))
+		good.subscribe("x")
+		good.synced()
+		if _, err := first.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("got %v", err)
 		}
 		if n := connections(p); n != maxSubscribers {
 			t.Errorf("%d connections", n)
 		}
+		s := p.sockets[0]
+		s.mu.Lock()
+		for sub := range s.subscribers {
+			s.settle(sub)
+		}
+		s.mu.Unlock()
+		if _, err := pipe(t, p).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("got %v", err)
+		}
+		good.synced()
 	})
 }
 

@@ -2,6 +2,7 @@ package zmqsink
 
 import (
 	"bufio"
+	"container/list"
 	"errors"
 	"log/slog"
 	"net"
@@ -33,6 +34,7 @@ type socket struct {
 
 	mu          sync.Mutex
 	subscribers map[*subscriber]struct{}
+	silent      list.List // of those that have subscribed to nothing yet, the oldest first
 	closed      bool
 	stop        chan struct{}
 	running     sync.WaitGroup
@@ -78,15 +80,29 @@ func (s *socket) pause() bool {
 	}
 }
 
-// add serves a connection, or closes it where there are too many.
+// add serves a connection. Where there are too many, it takes the place of the one that has been silent for longest, or
+// is closed where all have subscribed.
 func (s *socket) add(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.subscribers) >= maxSubscribers {
+	oldest := s.silent.Front()
+	full := len(s.subscribers) >= maxSubscribers
+	if s.closed || full && oldest == nil {
 		_ = conn.Close() // nothing was said yet
 		return
 	}
+	if full {
+		gone := oldest.Value.(*subscriber)
+		s.forget(gone)
+		gone.close()
+	}
 	sub := newSubscriber(conn, s.hwm, s.budget, s.topics)
+	sub.silent = s.silent.PushBack(sub)
+	sub.settled = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.settle(sub)
+	}
 	s.subscribers[sub] = struct{}{}
 	s.running.Go(func() { s.serve(sub) })
 }
@@ -111,8 +127,22 @@ func (s *socket) serve(sub *subscriber) {
 func (s *socket) remove(sub *subscriber) {
 	sub.close()
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(sub)
+}
+
+// forget takes a subscriber out. The lock is held.
+func (s *socket) forget(sub *subscriber) {
+	s.settle(sub)
 	delete(s.subscribers, sub)
-	s.mu.Unlock()
+}
+
+// settle says that a subscriber is silent no more. The lock is held.
+func (s *socket) settle(sub *subscriber) {
+	if sub.silent != nil {
+		s.silent.Remove(sub.silent)
+		sub.silent = nil
+	}
 }
 
 // caught keeps a panic to the connection that it came from.

@@ -2,6 +2,7 @@ package zmqsink
 
 import (
 	"bufio"
+	"container/list"
 	"net"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ type subscriber struct {
 	hwm    int // messages that may wait; 0: any number
 	budget *budget
 	topics []string // that the socket may publish
+
+	settled func()        // is called when it has subscribed
+	silent  *list.Element // the socket's; nil: it has
 
 	mu       sync.Mutex
 	changed  sync.Cond // a message, a PONG or the end has come
@@ -113,6 +117,9 @@ func (s *subscriber) read(r *bufio.Reader, buf *[maxFrame]byte) error {
 			first = flags&flagMore == 0
 		}
 		s.apply(q)
+		if q.subscribe && s.settled != nil {
+			s.settled()
+		}
 	}
 }
 
