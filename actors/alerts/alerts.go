@@ -99,7 +99,7 @@ func (a *Alerts) look(c actor.Context) {
 		return
 	}
 	tip := a.tip()
-	if tip == nil || tip == a.seen || a.cfg.Initial.Lasts(tip) {
+	if tip == nil || tip.Is(a.seen) || a.cfg.Initial.Lasts(tip) {
 		a.answer(a.waiting)
 		a.waiting = nil
 		return

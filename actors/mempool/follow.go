@@ -59,15 +59,15 @@ func (m *Mempool) current(c actor.Context) bool {
 		return false
 	}
 	tip := reader.Active().Tip()
-	if m.at != nil && m.at.Hash == tip.Hash {
-		m.at = tip // of the chain that is open now
+	if m.at.Is(tip) {
+		m.at = tip // of the chain that is open now: the tree of the one before can go
 	}
 	switch {
-	case m.unreadableTip == tip:
+	case tip.Is(m.unreadableTip):
 		return true // there is no way there: what is known is served
-	case m.at != tip:
+	case !m.at.Is(tip):
 		m.follower.Wake(c)
-		return m.at == tip && !m.follower.Busy()
+		return m.at.Is(tip) && !m.follower.Busy()
 	case m.disconnected != nil:
 		return m.resubmit(c)
 	}

@@ -184,15 +184,15 @@ func (n *Notify) blocks(c actor.Context) {
 	if before == nil || n.cfg.Initial.Lasts(n.best) {
 		return
 	}
-	if before = reader.Lookup(&before.Hash); before == nil { // the chain was made anew
+	if reader.Lookup(&before.Hash) == nil { // the chain was made anew
 		return
 	}
-	fork := active.Fork(before)
-	if fork == n.best && fork != before { // blocks were taken back
+	fork := active.ForkHeight(before)
+	if fork == n.best.Height && fork < before.Height { // blocks were taken back
 		n.block(c, n.best)
 	}
-	for b := active.Next(fork); b != nil && b.Height <= n.best.Height; b = active.Next(b) {
-		if b.CompareWork(before) > 0 || b == n.best {
+	for height := fork + 1; height <= n.best.Height; height++ {
+		if b := active.At(height); b.CompareWork(before) > 0 || height == n.best.Height {
 			n.block(c, b)
 		}
 	}

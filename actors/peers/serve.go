@@ -171,7 +171,7 @@ func (s *server) after(active *chainview.Chain, locator []*chainhash.Hash) *chai
 		if active.Contains(b) {
 			return active.At(b.Height + 1)
 		}
-		if b.Ancestor(active.Height()) == active.Tip() {
+		if b.Ancestor(active.Height()).Is(active.Tip()) {
 			return nil // the peer has more than this node
 		}
 	}

@@ -36,16 +36,18 @@ func (r *Relay) tipChanged(c actor.Context) {
 	active := reader.Active()
 	before := r.tip
 	r.tip = active.Tip()
-	if before == nil || !r.upToDate() || reader.Lookup(&before.Hash) != before {
+	if before == nil || !r.upToDate() {
 		return
 	}
-	fork := active.Fork(before)
-	if fork != before {
+	fork := active.ForkHeight(before)
+	if fork < before.Height {
 		r.confirmed.clear()
 	}
 	var blocks []*chainview.Block
-	for b := r.tip; b != fork && len(blocks) < maxBlocksRead; b = b.Parent {
-		blocks = append(blocks, b)
+	for b := range r.tip.Above(fork) {
+		if blocks = append(blocks, b); len(blocks) == maxBlocksRead {
+			break
+		}
 	}
 	if len(blocks) > 0 {
 		r.readBlocks(c, reader, blocks)

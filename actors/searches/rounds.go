@@ -188,14 +188,14 @@ func (s planner) disconnect(reader chainview.Reader, active *chainview.Chain, j 
 		s.end(j, searchdb.Failed, fmt.Sprintf("Block %v is not known any more", top.Hash))
 		return false
 	}
-	fork := active.Fork(at)
+	fork := active.ForkHeight(at)
 	var left []search.Block
 	times := map[int32]uint32{}
-	for ; at != fork; at = at.Parent {
-		left = append(left, blockOf(at))
-		times[at.Height] = uint32(at.Time().Unix())
+	for b := range at.Above(fork) {
+		left = append(left, blockOf(b))
+		times[b.Height] = uint32(b.Time().Unix())
 	}
-	found := j.Status.Disconnect(blockOf(fork), left)
+	found := j.Status.Disconnect(blockOf(active.At(fork)), left)
 	for i := range found {
 		found[i].Time = times[found[i].Height]
 		s.writer.change.Entries = append(s.writer.change.Entries, searchdb.Entry{
@@ -263,7 +263,7 @@ func (s planner) together(first *member, ready []*member) *round {
 			continue
 		}
 		// One that ends before joins where its last block is on the way.
-		if at := min(end, m.last.Height); m.last.Ancestor(at) == r.stop.Ancestor(at) {
+		if at := min(end, m.last.Height); m.last.Ancestor(at).Is(r.stop.Ancestor(at)) {
 			r.members = append(r.members, m)
 		}
 	}

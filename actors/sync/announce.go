@@ -18,13 +18,14 @@ func (s *Sync) tipChanged() {
 	active := s.chain.reader.Active()
 	old, tip := s.chain.tip, active.Tip()
 	s.chain.tip = tip
-	if s.chain.initialDownload() || old == nil || old == tip {
+	if s.chain.initialDownload() || old == nil || old.Is(tip) {
 		return
 	}
 	var blocks []*chainview.Block
-	fork := active.Fork(old)
-	for b := tip; b != fork && len(blocks) < maxAnnounced; b = b.Parent {
-		blocks = append([]*chainview.Block{b}, blocks...)
+	for b := range tip.Above(active.ForkHeight(old)) {
+		if blocks = append([]*chainview.Block{b}, blocks...); len(blocks) == maxAnnounced {
+			break
+		}
 	}
 	for _, p := range s.peers.list {
 		p.announcements = append(p.announcements, blocks...)
@@ -76,7 +77,7 @@ func (a *announcer) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainv
 	active := a.chain.reader.Active()
 	var last *chainview.Block
 	for _, b := range list {
-		if !active.Contains(b) || last != nil && b.Parent != last {
+		if !active.Contains(b) || last != nil && !b.Parent.Is(last) {
 			return nil, false
 		}
 		last = b

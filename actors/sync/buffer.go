@@ -221,7 +221,7 @@ func (s *reorderBuffer) refused(h *pendingBlock) {
 		}
 		delete(s.children, last.block.Hash)
 		s.ready = slices.DeleteFunc(s.ready, func(o *pendingBlock) bool {
-			if o.block.Parent != last.block {
+			if !o.block.Parent.Is(last.block) {
 				return false
 			}
 			s.forget(o)

@@ -21,25 +21,28 @@ type chainState struct {
 	cfg *Config
 
 	reader   chainview.Reader // that the blocks below are of
-	root     *chainview.Block // its genesis block
 	best     *chainview.Block // header with the most work that is not known to be invalid
 	tip      *chainview.Block // last announced
 	imported bool             // no block file is read any more
 	leftIBD  bool             // once set, the node is not in initial download again
 }
 
-// open takes over the chain's present view. changed says that it is another chain than
-// before, ok that there is one.
+// open takes over the chain's present view. changed says that the chain was opened again, so that
+// blocks are to be found in its new tree, ok that there is one.
 func (cs *chainState) open() (changed, ok bool) {
 	reader := cs.cfg.View.Open()
 	if reader == nil {
 		return false, false
 	}
-	root := reader.Active().At(0)
-	if cs.reader != nil && cs.root == root {
+	if cs.reader == reader {
 		return false, true
 	}
-	cs.reader, cs.root, cs.tip = reader, root, reader.Active().Tip()
+	if cs.reader = reader; cs.tip != nil {
+		cs.tip = reader.Lookup(&cs.tip.Hash)
+	}
+	if cs.tip == nil {
+		cs.tip = reader.Active().Tip()
+	}
 	cs.findBest()
 	return true, true
 }
@@ -83,7 +86,7 @@ func (cs *chainState) age(b *chainview.Block) time.Duration {
 // isOnBest reports whether a header is part of the best chain of headers, or of
 // blocks.
 func (cs *chainState) isOnBest(b *chainview.Block) bool {
-	return cs.best.Ancestor(b.Height) == b || cs.reader.Active().Contains(b)
+	return cs.best.Ancestor(b.Height).Is(b) || cs.reader.Active().Contains(b)
 }
 
 // leastWork is the work that a chain must have before its headers are kept.
@@ -114,7 +117,7 @@ func (cs *chainState) have(b *chainview.Block) bool {
 // begins with is made of.
 func (cs *chainState) isBefore(b *chainview.Block) bool {
 	a := chainview.AssumedOf(cs.reader)
-	return a != nil && a.Base.Ancestor(b.Height) == b
+	return a != nil && a.Base.Ancestor(b.Height).Is(b)
 }
 
 // canFetchDirectly reports whether the tip is so recent that a new block is

@@ -194,10 +194,8 @@ func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, stall
 	if p.common == nil {
 		p.common = active.At(min(p.best.Height, active.Height()))
 	}
-	if p.best.Ancestor(p.common.Height) != p.common {
-		p.common = commonBlock(p.common, p.best)
-	}
-	if p.common == p.best {
+	p.common = p.best.Ancestor(p.best.ForkHeight(p.common))
+	if p.common.Is(p.best) {
 		return nil, nil
 	}
 	if d.buffer.isFull() {
@@ -212,7 +210,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 	top := min(p.best.Height, end+1)
 	full := d.buffer.isFull()
 	var waitingFor *peer
-	for _, b := range branch(p.best.Ancestor(top), p.common) {
+	for _, b := range branch(p.best.Ancestor(top), p.common.Height) {
 		switch {
 		case b.Status().Invalid(), !p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height):
 			return blocks, nil
@@ -254,12 +252,12 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 // come: nothing waits for those before them but the validation in the background.
 func (d *download) before(p *peer, count int) (blocks []*chainview.Block) {
 	a := chainview.AssumedOf(d.chain.reader)
-	if a == nil || count <= 0 || p.isLimited() || p.best == nil || p.best.Ancestor(a.Base.Height) != a.Base ||
+	if a == nil || count <= 0 || p.isLimited() || p.best == nil || !p.best.Ancestor(a.Base.Height).Is(a.Base) ||
 		p.best.CompareWork(d.chain.reader.Active().Tip()) > 0 {
 		return nil
 	}
-	from := chainview.Fork(a.Validated, a.Base)
-	top := a.Base.Ancestor(min(from.Height+window, a.Base.Height))
+	from := a.Base.ForkHeight(a.Validated)
+	top := a.Base.Ancestor(min(from+window, a.Base.Height))
 	for _, b := range branch(top, from) {
 		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 ||
 			!p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height) {
@@ -272,25 +270,11 @@ func (d *download) before(p *peer, count int) (blocks []*chainview.Block) {
 	return blocks
 }
 
-// branch returns the blocks after base up to top, lowest first.
-func branch(top, base *chainview.Block) []*chainview.Block {
-	list := make([]*chainview.Block, max(top.Height-base.Height, 0))
-	for b := top; b.Height > base.Height; b = b.Parent {
-		list[b.Height-base.Height-1] = b
-	}
+// branch returns the blocks above a height up to top, lowest first.
+func branch(top *chainview.Block, height int32) []*chainview.Block {
+	list := slices.Collect(top.Above(height))
+	slices.Reverse(list)
 	return list
-}
-
-// commonBlock returns the last block that two chains share.
-func commonBlock(a, b *chainview.Block) *chainview.Block {
-	if a.Height > b.Height {
-		a = a.Ancestor(b.Height)
-	}
-	b = b.Ancestor(a.Height)
-	for a != b {
-		a, b = a.Parent, b.Parent
-	}
-	return a
 }
 
 // fetchDirectly asks a peer for the blocks of a chain that it has just announced,

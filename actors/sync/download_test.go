@@ -18,7 +18,7 @@ import (
 func TestRequestsAgree(t *testing.T) {
 	b := newBench(t, 1)
 	top := b.extend(8)
-	blocks := branch(top, b.chain.tip)
+	blocks := branch(top, b.chain.tip.Height)
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		d, peers := newDownload(b.chain.cfg, b.download.log, b.chain), make([]*peer, 4)

@@ -92,7 +92,7 @@ func (*fetches) mayGive(p *peer, b *chainview.Block) bool {
 	height := p.info.Remote.Version.StartHeight
 	if p.best != nil {
 		height = p.best.Height
-		if p.best.Ancestor(b.Height) != b {
+		if !p.best.Ancestor(b.Height).Is(b) {
 			return false
 		}
 	}

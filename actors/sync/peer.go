@@ -83,7 +83,8 @@ func (p *peer) isAutomatic() bool {
 
 // has reports whether it knows a header.
 func (p *peer) has(b *chainview.Block) bool {
-	return p.best != nil && p.best.Ancestor(b.Height) == b || p.bestSent != nil && p.bestSent.Ancestor(b.Height) == b
+	return p.best != nil && p.best.Ancestor(b.Height).Is(b) ||
+		p.bestSent != nil && p.bestSent.Ancestor(b.Height).Is(b)
 }
 
 // rebase finds its blocks in another tree.

@@ -158,12 +158,9 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 		m.Answer(messages.SinceBlock{}, codes.Errorf(codes.AddressOrKey, "Block not found"))
 		return
 	}
-	fork := given
-	for tip.Ancestor(fork.Height) != fork {
-		fork = fork.Parent
-	}
-	since.Fork = &fork.Height
-	if fork == given || !m.Req.IncludeRemoved {
+	fork := tip.ForkHeight(given)
+	since.Fork = &fork
+	if fork == given.Height || !m.Req.IncludeRemoved {
 		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		return
 	}
@@ -181,11 +178,11 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 	})
 }
 
-// transactionsOf returns the ids of the transactions of the blocks from one down
-// to another, which is left out.
-func transactionsOf(reader chainview.Reader, from, to *chainview.Block) ([][]chainhash.Hash, error) {
+// transactionsOf returns the ids of the transactions of the blocks above a height up to one, the
+// highest block first.
+func transactionsOf(reader chainview.Reader, last *chainview.Block, height int32) ([][]chainhash.Hash, error) {
 	var lists [][]chainhash.Hash
-	for b := from; b != to; b = b.Parent {
+	for b := range last.Above(height) {
 		msg, err := reader.Block(&b.Hash)
 		if err != nil {
 			return nil, err

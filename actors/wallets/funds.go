@@ -30,7 +30,7 @@ func takeTx(w *Wallet, r *messages.ImportTx) error {
 	reader := w.cfg.Chain.Open()
 	tip := w.at(reader)
 	block := reader.Lookup(&r.Block)
-	if block == nil || block.Height > tip.Height || tip.Ancestor(block.Height) != block {
+	if block == nil || !tip.Ancestor(block.Height).Is(block) {
 		return codes.Errorf(codes.AddressOrKey, "Block not found in chain")
 	}
 	if r.Index == nil {

@@ -143,6 +143,6 @@ func (s *rescans) passDone(c actor.Context, m passDone) {
 		r.candidates = append(r.candidates, r.end.Ancestor(hit.Height))
 	}
 	slices.SortFunc(r.candidates, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
-	r.candidates = slices.Compact(r.candidates)
+	r.candidates = slices.CompactFunc(r.candidates, (*chainview.Block).Is)
 	s.read(c)
 }

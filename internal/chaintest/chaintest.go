@@ -293,7 +293,7 @@ func (c *Chain) connect(b *chainview.Block, block *wire.MsgBlock) ([][]chainview
 // coin returns an output made by b or a block below it.
 func (c *Chain) coin(b *chainview.Block, at wire.OutPoint) (chainview.Coin, error) {
 	for _, made := range c.coins[at] {
-		if b.Ancestor(made.block.Height) == made.block {
+		if b.Ancestor(made.block.Height).Is(made.block) {
 			return made.coin, nil
 		}
 	}

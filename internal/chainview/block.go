@@ -194,26 +194,6 @@ func (b *Block) ForkHeight(other *Block) int32 {
 	return b.Height
 }
 
-// Fork returns the last block that the chains ending in a and b share.
-func Fork(a, b *Block) *Block { return fork(a, b) }
-
-// fork returns the last block that the chains ending in a and b share.
-func fork(a, b *Block) *Block {
-	if a.Height > b.Height {
-		a = a.Ancestor(b.Height)
-	} else {
-		b = b.Ancestor(a.Height)
-	}
-	for a != b {
-		if a.skip != b.skip && a.skip != nil && b.skip != nil {
-			a, b = a.skip, b.skip
-		} else {
-			a, b = a.Parent, b.Parent
-		}
-	}
-	return a
-}
-
 // Above returns the blocks of the chain that ends in b which are above a height, highest first.
 func (b *Block) Above(height int32) iter.Seq[*Block] {
 	return func(yield func(*Block) bool) {

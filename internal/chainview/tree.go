@@ -79,16 +79,16 @@ func (*Tree) SetStatus(b *Block, s Status) { b.setStatus(s) }
 // handed out before stay as they were.
 func (t *Tree) SetActive(tip *Block) {
 	old := t.active.Load()
-	from := fork(old.Tip(), tip)
-	keep := old.blocks[:from.Height+1]
-	added := int(tip.Height - from.Height)
-	if int(from.Height) != len(old.blocks)-1 {
+	fork := old.ForkHeight(tip)
+	keep := old.blocks[:fork+1]
+	added := int(tip.Height - fork)
+	if fork != old.Height() {
 		// Readers of the old chain share the array: what comes after the
 		// fork must not be written over.
 		keep = append(make([]*Block, 0, len(keep)+added+added/4+16), keep...)
 	}
 	blocks := append(keep, make([]*Block, added)...)
-	for b := tip; b != from; b = b.Parent {
+	for b := range tip.Above(fork) {
 		blocks[b.Height] = b
 	}
 	t.active.Store(&Chain{blocks: blocks})
@@ -138,9 +138,6 @@ func (c *Chain) Contains(b *Block) bool { return c.At(b.Height).Is(b) }
 // ForkHeight returns the height of the last block that the chain shares with the chain that
 // ends in b, as [Block.ForkHeight] does.
 func (c *Chain) ForkHeight(b *Block) int32 { return c.Tip().ForkHeight(b) }
-
-// Fork returns the last block that the chain shares with the one ending in b.
-func (c *Chain) Fork(b *Block) *Block { return fork(c.Tip(), b) }
 
 // First returns the lowest height from which on something holds of all blocks, one more
 // than the last height if for none. What holds of a block has to hold of all above it.

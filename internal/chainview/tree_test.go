@@ -86,8 +86,8 @@ func TestChainIsImmutable(t *testing.T) {
 			}
 		}
 	}
-	if got := tree.Active().Fork(b); got != common {
-		t.Errorf("fork at height %d, want %d", got.Height, common.Height)
+	if got := tree.Active().ForkHeight(b); got != common.Height {
+		t.Errorf("fork at height %d, want %d", got, common.Height)
 	}
 	if !tree.Active().Contains(common) || tree.Active().Contains(b) {
 		t.Error("Contains is wrong")

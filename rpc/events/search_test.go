@@ -67,11 +67,11 @@ func (r *listRig) move(on *chainview.Block, blocks int) {
 		on = r.chain.MineOn(on, chaintest.Template{Version: int32(len(r.list)) + 0x20000000})
 	}
 	tip := r.chain.Active().Tip()
-	fork := r.chain.Active().Fork(r.tip)
-	for b := r.tip; b != fork; b = b.Parent {
+	fork := r.chain.Active().ForkHeight(r.tip)
+	for b := range r.tip.Above(fork) {
 		r.list = append(r.list, messages.SearchEntry{Type: messages.SearchDisconnect, Height: b.Height, Block: b.Hash})
 	}
-	for h := fork.Height + 1; h <= tip.Height; h++ {
+	for h := fork + 1; h <= tip.Height; h++ {
 		b := r.chain.Active().At(h)
 		r.list = append(r.list, messages.SearchEntry{Type: messages.SearchBlock, Height: h, Block: b.Hash})
 	}

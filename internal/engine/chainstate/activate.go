@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -77,7 +78,7 @@ const maxPending = 32 << 20
 // activateTo takes the tip to a block, as far as blocks break no rule. It returns the
 // first that does and why.
 func (e *Engine) activateTo(to *chainview.Block, found verdicts) (wanting *chainview.Block, reason, err error) {
-	fork := chainview.Fork(e.tip, to)
+	fork := forkchoice.Fork(e.tip, to)
 	for e.tip != fork {
 		if err := e.disconnectTip(); err != nil {
 			return nil, nil, &messages.FatalError{Summary: "Failed to disconnect block.", Err: err}

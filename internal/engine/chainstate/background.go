@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -138,7 +139,7 @@ func (b *background) broke(err error) error {
 // next returns a block on the way to the base that the tip can be moved to, some blocks on; the
 // tip where there is none.
 func (b *background) next() *chainview.Block {
-	to := chainview.Fork(b.tip, b.base)
+	to := forkchoice.Fork(b.tip, b.base)
 	for n := 0; to != b.base; n++ {
 		if n >= stepBlocks && to.CompareWork(b.tip) > 0 {
 			return to
@@ -149,7 +150,7 @@ func (b *background) next() *chainview.Block {
 		}
 		to = next
 	}
-	if to.CompareWork(b.tip) > 0 && b.choice.CanReturn(b.tip, chainview.Fork(b.tip, to)) {
+	if to.CompareWork(b.tip) > 0 && b.choice.CanReturn(b.tip, forkchoice.Fork(b.tip, to)) {
 		return to
 	}
 	return b.tip

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
@@ -26,7 +27,7 @@ func (l loader) recover() error {
 	case stored == l.e.tip:
 		return nil
 	}
-	fork := chainview.Fork(stored, l.e.tip)
+	fork := forkchoice.Fork(stored, l.e.tip)
 	corelog.Printf(
 		l.e.log, slog.LevelInfo, "Replaying blocks: unspent outputs are at height %d, the chain is at %d",
 		stored.Height,

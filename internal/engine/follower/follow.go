@@ -179,7 +179,7 @@ func (e *Engine) holds(ctx context.Context, tip *chainview.Block, info *corenode
 	}
 	for _, t := range tips {
 		hash := chainhash.Hash(t.Hash)
-		if b := e.tree.Lookup(&hash); t.Status == "invalid" && b != nil && chainview.Fork(b, now) == now {
+		if b := e.tree.Lookup(&hash); t.Status == "invalid" && b != nil && b.ForkHeight(now) == now.Height {
 			return false, nil
 		}
 	}

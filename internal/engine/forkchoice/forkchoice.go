@@ -203,9 +203,8 @@ func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
 // usable returns the last block on the way from tip to leaf that all blocks are there
 // for; nil where the way back from tip is gone.
 func (c *Choice) usable(tip, leaf *chainview.Block) *chainview.Block {
-	fork := chainview.Fork(tip, leaf)
 	last := leaf
-	for b := leaf; b != fork; b = b.Parent {
+	for b := range leaf.Above(tip.ForkHeight(leaf)) {
 		if s := b.Status(); s.Invalid() || s&chainview.HasData == 0 || s&chainview.Pruned != 0 {
 			last = b.Parent
 		}
@@ -213,11 +212,14 @@ func (c *Choice) usable(tip, leaf *chainview.Block) *chainview.Block {
 	for last.Status().Invalid() {
 		last = last.Parent // of the chain of tip, which is about to be left
 	}
-	if !c.CanReturn(tip, chainview.Fork(tip, last)) {
+	if !c.CanReturn(tip, Fork(tip, last)) {
 		return nil
 	}
 	return last
 }
+
+// Fork returns the last block that the chains ending in two blocks of one tree share.
+func Fork(a, b *chainview.Block) *chainview.Block { return a.Ancestor(a.ForkHeight(b)) }
 
 // CanReturn reports whether all blocks after from up to tip can be taken back.
 func (c *Choice) CanReturn(tip, from *chainview.Block) bool {

@@ -239,8 +239,8 @@ func (p *Pruner) markPruned(hashes []chainhash.Hash) {
 
 // MoveLocksBack lets the chain leave blocks behind that locks keep.
 func (p *Pruner) MoveLocksBack(from, to *chainview.Block) {
-	fork := p.chain.Tree.Active().Fork(to)
-	for height := from.Height - 1; height >= fork.Height; height-- {
+	fork := p.chain.Tree.Active().ForkHeight(to)
+	for height := from.Height - 1; height >= fork; height-- {
 		for _, name := range slices.Sorted(maps.Keys(p.locks)) {
 			if p.locks[name] > height {
 				p.locks[name] = height

@@ -29,7 +29,7 @@ func (p *Pruner) ResumePruning(s State) error {
 	case was == nil:
 		p.limitLocks(active.Height())
 	case !active.Contains(was):
-		p.limitLocks(active.Fork(was).Height)
+		p.limitLocks(active.ForkHeight(was))
 	}
 	if !s.started {
 		return nil

@@ -90,7 +90,7 @@ func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
 	var counted int32 // merge-mined blocks up to known
 	count := func(tip *chainview.Block) (merged int32) {
 		for at := tip; at != nil; at = at.Parent {
-			if at == known {
+			if at.Is(known) {
 				return merged + counted
 			}
 			if auxPoWVersion(uint32(at.Version())) {

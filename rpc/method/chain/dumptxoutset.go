@@ -147,7 +147,7 @@ func (d *Deps) dump(
 	ctx context.Context, reader chainview.Reader, txs *txCounter, at *chainview.Block, path string,
 ) (any, error) {
 	request := messages.DumpCoins{Path: path}
-	if at != nil && at != reader.Active().Tip() {
+	if at != nil && !at.Is(reader.Active().Tip()) {
 		if d.Pruning != nil && prunedHeight(reader.Active())+1 > at.Height {
 			return nil, command.Error{
 				Code:    command.MiscError,
@@ -183,12 +183,11 @@ func (d *Deps) dump(
 // txsTo counts the transactions up to a block, which may have left the active chain since.
 func txsTo(reader chainview.Reader, txs *txCounter, b *chainview.Block) (int64, error) {
 	active := reader.Active()
-	fork := active.Fork(b)
-	n, _, err := txs.upTo(reader, active, fork)
-	for ; b != fork && err == nil; b = b.Parent {
-		var more int
-		more, err = b.TxCount(reader)
-		n += int64(more)
+	fork := active.ForkHeight(b)
+	n, _, err := txs.upTo(reader, active, active.At(fork))
+	if err != nil {
+		return 0, err
 	}
-	return n, err
+	more, err := sumTxs(reader, b, fork)
+	return n + more, err
 }

@@ -62,7 +62,7 @@ func (d *Deps) chainTips() (any, error) {
 	})
 	list := make([]chainTip, len(tips))
 	for i, b := range tips {
-		list[i] = chainTip{b.Height, b.Hash, b.Height - active.Fork(b).Height, branchStatus(active, b)}
+		list[i] = chainTip{b.Height, b.Hash, b.Height - active.ForkHeight(b), branchStatus(active, b)}
 	}
 	return list, nil
 }

@@ -140,14 +140,16 @@ func statsOf(
 	return stats, nil
 }
 
-// sumTxs counts the transactions of blocks from one down to another, which is left out; nil: all.
-func sumTxs(reader chainview.Reader, from, to *chainview.Block) (n int64, err error) {
-	for b := from; b != to && err == nil; b = b.Parent {
-		var txs int
-		txs, err = b.TxCount(reader)
+// sumTxs counts the transactions of the blocks above a height up to one.
+func sumTxs(reader chainview.Reader, last *chainview.Block, height int32) (n int64, err error) {
+	for b := range last.Above(height) {
+		txs, err := b.TxCount(reader)
+		if err != nil {
+			return 0, err
+		}
 		n += int64(txs)
 	}
-	return n, err
+	return n, nil
 }
 
 // upTo counts the transactions of the active chain up to a block of it. known is false
@@ -156,10 +158,10 @@ func (t *txCounter) upTo(
 	reader chainview.Reader, active *chainview.Chain, last *chainview.Block,
 ) (n int64, known bool, err error) {
 	if a := chainview.AssumedOf(reader); a != nil && last.Height < a.Base.Height {
-		n, err = sumTxs(reader, last, nil)
+		n, err = sumTxs(reader, last, -1)
 	} else if n, err = t.count(reader, active); err == nil {
 		var above int64
-		above, err = sumTxs(reader, active.Tip(), last)
+		above, err = sumTxs(reader, active.Tip(), last.Height)
 		n -= above
 	}
 	if errors.Is(err, chainview.ErrNotYet) || errors.Is(err, chainview.ErrNotFound) {

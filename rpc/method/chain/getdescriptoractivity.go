@@ -160,7 +160,7 @@ func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Bloc
 		return nil, err
 	}
 	active := reader.Active()
-	blocks := map[*chainview.Block]struct{}{}
+	blocks := map[chainhash.Hash]*chainview.Block{}
 	for _, v := range list.Elements() {
 		hash, err := arg.Hash(v, "blockhash")
 		if err != nil {
@@ -173,10 +173,10 @@ func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Bloc
 		if !active.Contains(b) {
 			return nil, command.Error{Code: command.InvalidParameter, Message: "Block is not in main chain"}
 		}
-		blocks[b] = struct{}{}
+		blocks[b.Hash] = b
 	}
 	byHeight := func(a, b *chainview.Block) int { return cmp.Compare(a.Height, b.Height) }
-	return slices.SortedFunc(maps.Keys(blocks), byHeight), nil
+	return slices.SortedFunc(maps.Values(blocks), byHeight), nil
 }
 
 // addBlock adds what happened in a block.
