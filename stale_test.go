@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/messages"
@@ -23,6 +24,23 @@ func TestStaleBlocksInIndexes(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s %v: %v", method, params, err)
+		}
+	}
+	type states map[string]struct {
+		Height int32 `json:"best_block_height"`
+		Synced bool
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var indexes states
+		call(&indexes, "getindexinfo")
+		synced := 0
+		for _, index := range indexes {
+			if index.Synced {
+				synced++
+			}
+		}
+		if synced == 3 {
+			break
 		}
 	}
 	var stale []string
@@ -75,10 +93,7 @@ func TestStaleBlocksInIndexes(t *testing.T) {
 			t.Errorf("sums of block %d: %v", height, got)
 		}
 	}
-	var indexes map[string]struct {
-		Height int32 `json:"best_block_height"`
-		Synced bool
-	}
+	var indexes states
 	call(&indexes, "getindexinfo")
 	for name, index := range indexes {
 		if !index.Synced || index.Height != tip.Blocks {

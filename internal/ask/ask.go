@@ -218,6 +218,16 @@ func Control[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R
 	return send(ctx, to, q)
 }
 
+// Wait is Control for a request that waits and changes nothing: where the actor fails meanwhile, its
+// next instance is asked.
+func Wait[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	for {
+		if got, err := send(ctx, to, q); !errors.Is(err, ErrRestarted) {
+			return got, err
+		}
+	}
+}
+
 func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	if to.IsAbsent() {
 		var zero R

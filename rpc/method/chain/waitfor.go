@@ -135,7 +135,7 @@ func (d *Deps) waitTip(ctx context.Context, timeout time.Duration, wanted messag
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	tip, err := ask.Control(ctx, d.Actor, wanted)
+	tip, err := ask.Wait(ctx, d.Actor, wanted)
 	if err != nil {
 		active, notOpen := d.active()
 		if notOpen != nil {

@@ -86,7 +86,7 @@ func readLongPollID(text string) (tip chainhash.Hash, updates uint32, err error)
 func (d *Deps) tipMoves(ctx context.Context, tip chainhash.Hash, limit time.Duration) (bool, error) {
 	inTime, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := ask.Control(inTime, d.Actor, messages.WaitTip{Not: &tip})
+	_, err := ask.Wait(inTime, d.Actor, messages.WaitTip{Not: &tip})
 	switch {
 	case err == nil:
 		return true, nil
