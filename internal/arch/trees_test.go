@@ -112,7 +112,8 @@ type listed struct {
 // listPackages returns the packages of the module and what they import.
 func listPackages(t *testing.T) (all []*listed) {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./...")
+	fields := "-json=ImportPath,Dir,Export,GoFiles"
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", fields, "./...")
 	list.Dir, list.Stderr = filepath.Join("..", ".."), os.Stderr
 	text, err := list.Output()
 	if err != nil {
@@ -150,7 +151,8 @@ func checkPackage(t *testing.T, p *listed) *comparisons {
 		}
 		c.parsed = append(c.parsed, file)
 	}
-	from := importer.ForCompiler(c.files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(p.exports[path]) })
+	open := func(path string) (io.ReadCloser, error) { return os.Open(p.exports[path]) }
+	from := importer.ForCompiler(c.files, "gc", open)
 	if err := c.check(p.ImportPath, from); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,10 @@ func checkPackage(t *testing.T, p *listed) *comparisons {
 }
 
 func (c *comparisons) check(path string, from types.Importer) (err error) {
-	c.info = types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Uses: map[*ast.Ident]types.Object{}}
+	c.info = types.Info{
+		Types:     map[ast.Expr]types.TypeAndValue{},
+		Instances: map[*ast.Ident]types.Instance{}, Uses: map[*ast.Ident]types.Object{},
+	}
 	c.pkg, err = (&types.Config{Importer: from}).Check(path, c.files, c.parsed, &c.info)
 	return err
 }
