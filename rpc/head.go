@@ -129,7 +129,10 @@ func (h *headMender) add(field []byte) bool {
 	}
 	text := strings.Trim(string(value), " \t\r\n")
 	if !isPlain(value) {
-		return !own[key]
+		if key != "accept-language" {
+			return !own[key]
+		}
+		field = []byte("Accept-Language: -\r\n") // a page may have written it so, to look like no browser
 	}
 	switch key {
 	case "host":

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bufio"
+	"bytes"
 	"net/http"
 	"os"
 	"strings"
@@ -40,6 +41,23 @@ func TestClientsByName(t *testing.T) {
 	}
 	if n < 25 {
 		t.Errorf("%d clients", n)
+	}
+}
+
+// A page whose name leads here cannot look like a program by a header that is no header: some browsers let it write its
+// own languages and its own agent, with all but the end of a line in them.
+func TestLanguagesCannotBeTakenAway(t *testing.T) {
+	for _, languages := range []string{"en", "", "en\x01", "\x7f", "en\x1f\r\n fr"} {
+		head := "GET /rest/chaininfo.json HTTP/1.1\r\nHost: evil.example:8332\r\nUser-Agent: curl/8\r\n" +
+			"Accept-Language: " + languages + "\r\nAccept-Encoding: gzip, deflate\r\n\r\n"
+		mended, _, ok := mendHead([]byte(head))
+		if !ok {
+			continue // 400
+		}
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(mended)))
+		if err == nil && !(Hosts)(nil).Refuses(r) {
+			t.Errorf("%q: let in", languages)
+		}
 	}
 }
 
