@@ -73,7 +73,7 @@ func (d *Door) Login(r *http.Request, user string, password []byte) (v *Visitor,
 		password, user = whole, ""
 	}
 	defer connOf(r).forget()
-	return d.judge(r, &claim{user, password, func() string {
+	return d.judge(r, &claim{user: user, password: password, header: func() string {
 		return "Basic " + base64.StdEncoding.EncodeToString(append([]byte(user+":"), password...))
 	}})
 }

@@ -49,7 +49,8 @@ func (g *gate) ask(from string, on *conn, user, password string) (who command.Ca
 		ctx = context.WithValue(ctx, connKey{}, on)
 	}
 	r := (&http.Request{RemoteAddr: from}).WithContext(ctx)
-	who, refused := g.judge(r, &claim{user, []byte(password), func() string { return basic(user + ":" + password) }})
+	whole := func() string { return basic(user + ":" + password) }
+	who, refused := g.judge(r, &claim{user: user, password: []byte(password), header: whole})
 	if refused != nil {
 		return who, refused.status
 	}
@@ -277,4 +278,25 @@ func (away) Known(context.Context, string) command.Login { return nil }
 
 func (away) Ask(context.Context, string) (command.Login, error) {
 	return nil, errors.New("away")
+}
+
+// A header that holds no login is wrong also where a user has no name, or no password.
+func TestNoLoginInHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, nil)
+		g.accounts.Store(&accounts{credentials: []access.Credential{access.New("u", ""), access.New("", "")}})
+		for header, want := range map[string]int{
+			basic("u:"): 0, basic(":"): 0,
+			basic("u"): 401, "Bearer x": 401, "Basic ": 401, "Basic %": 401, "basic " + basic("u:")[6:]: 401, "": 401,
+		} {
+			r := (&http.Request{Header: http.Header{"Authorization": {header}}}).WithContext(g.ctx)
+			status := 0
+			if _, refused := authorize(g.Server, r); refused != nil {
+				status = refused.status
+			}
+			if status != want {
+				t.Errorf("%q: %d, want %d", header, status, want)
+			}
+		}
+	})
 }

@@ -15,12 +15,13 @@ type claim struct {
 	user     string
 	password []byte        // to be overwritten
 	header   func() string // the value of an Authorization header that says the same
+	none     bool          // the header is no login: it is wrong, whatever users there are
 }
 
 // claimIn returns the claim of an Authorization header.
 func claimIn(header string) *claim {
-	user, password, _ := access.Decode(header)
-	return &claim{user, []byte(password), func() string { return header }}
+	user, password, ok := access.Decode(header)
+	return &claim{user, []byte(password), func() string { return header }, !ok}
 }
 
 // authorize returns who logged in, or what to refuse the request with.
@@ -80,6 +81,9 @@ func (k *cookie) is(c *claim) bool {
 
 // knows reports whether a claim is right, by this server's logins or by what it knows of another node's.
 func knows(ctx context.Context, s *Server, c *claim, who *command.Caller) bool {
+	if c.none {
+		return false
+	}
 	if _, ok := access.Find(s.accounts.Load().credentials, c.user, c.password); ok {
 		who.User = c.user
 		return true
