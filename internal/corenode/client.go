@@ -305,8 +305,12 @@ func (c *Client) send(
 // context is no fault of Core's.
 func (c *Client) failed(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil {
-		c.lose()
-		c.answered() // it does not hang
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+			c.unanswered(began) // its machine is off, or lets nothing through
+		} else {
+			c.lose()
+			c.answered() // it does not hang
+		}
 		return away("%w", err)
 	}
 	cause := context.Cause(ctx)

@@ -9,11 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -271,6 +273,25 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%v, still silent %t", err, silent())
 		}
 	})
+}
+
+// A Core whose machine takes no connection in time does not answer either.
+func TestSilenceOfMachine(t *testing.T) {
+	c := &Client{
+		base: "http://core", login: fixedLogin("a:b"), timeout: DefaultTimeout, maxReply: MaxReply,
+	}
+	for err, want := range map[error]bool{os.ErrDeadlineExceeded: true, syscall.ECONNREFUSED: false} {
+		c.own = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Err: err}
+		})}
+		before := c.Lost()
+		if _, err := c.BestBlock(t.Context()); !errors.Is(err, ErrAway) {
+			t.Error(err)
+		}
+		if _, silent := c.Silent(); silent != want || c.Lost() != before+1 {
+			t.Errorf("%v: silent %t, lost %d times", err, silent, c.Lost()-before)
+		}
+	}
 }
 
 type transport func(*http.Request) (*http.Response, error)
