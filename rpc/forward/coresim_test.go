@@ -28,6 +28,7 @@ const (
 	down
 	hung
 	busy
+	barred // it serves other addresses alone
 )
 
 // A coreSim judges logins as Core does, by the configuration that it was started with.
@@ -85,9 +86,16 @@ func (c *coreSim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case busy:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
+	case barred:
+		w.WriteHeader(http.StatusForbidden)
+		return
 	case up, hung:
 	}
-	user, sent, _ := r.BasicAuth()
+	user, sent, any := r.BasicAuth()
+	if !any { // it answers that at once
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch want, known := c.users[user]; {

@@ -109,3 +109,24 @@ func TestBusyCoreIsAskedAgain(t *testing.T) {
 		t.Errorf("may %q", got)
 	}
 }
+
+// A Core that refuses the node for its address says nothing of a login: a wrong one is not let in by that, and a right
+// one may what it could.
+func TestBarredFromCore(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		core := newCoreSim(t)
+		core.start(t, wide, "1")
+		g := newGate(t, core, remote)
+		before := rightsOf(g.login(t.Context(), "full", password("full")))
+		core.set(barred)
+		g.ago += remembered
+		for user, want := range map[string]string{"full": before, "low": "", "nobody": ""} {
+			if got := rightsOf(g.login(t.Context(), user, password(user))); got != want {
+				t.Errorf("remote %v: %s may %q, want %q", remote, user, got, want)
+			}
+		}
+		if login, err := g.Ask(t.Context(), header("nobody", "any")); login != nil || err == nil {
+			t.Errorf("remote %v: %v, %v", remote, login, err)
+		}
+	}
+}

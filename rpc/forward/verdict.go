@@ -74,7 +74,7 @@ func (l *logins) judgeOnce(ctx context.Context, header string) (verdict, error) 
 	case http.StatusUnauthorized:
 		return wrong, nil
 	case http.StatusForbidden:
-		return limited, nil
+		return limited, l.judges(ctx)
 	case http.StatusOK, http.StatusNotFound, http.StatusInternalServerError: // by version and state
 		if answer, err := corenode.ParseReply(reply.Body); err != nil || answer.Err == nil {
 			return wrong, corenode.ErrReply
@@ -85,6 +85,22 @@ func (l *logins) judgeOnce(ctx context.Context, header string) (verdict, error) 
 	default:
 		return wrong, corenode.ErrAway
 	}
+}
+
+// judges returns an error where Core refuses this node before it looks at any login, for its address, with the
+// status that it has for whitelists too: then no login is right for that. It has another one for no login at all.
+func (l *logins) judges(ctx context.Context) error {
+	reply, err := l.core.Forward(ctx, "/", "", bytes.Clone(probe))
+	if reply.Large != nil {
+		_ = reply.Large.Close()
+	}
+	if err == nil && reply.Status == http.StatusServiceUnavailable {
+		return errBusy
+	}
+	if err == nil && reply.Status != http.StatusUnauthorized {
+		return corenode.ErrForbidden
+	}
+	return err
 }
 
 // accept remembers what a login may call. Its whitelist is known where the configuration is, has
