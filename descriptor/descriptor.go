@@ -97,12 +97,13 @@ func (d *Descriptor) PrivateText() (text []byte, private bool) {
 }
 
 // TextIsPrivate reports whether any key expression of [Descriptor.PrivateText] has its
-// private key. It is false for addr() and raw(), and true for rawmr(), as in Core and qbit.
+// private key. It is false for addr() and raw(), as in Core, and true for rawmr() and where
+// there are only keys that have no private text, as in qbit.
 func (d *Descriptor) TextIsPrivate() bool {
 	if given, opaque := d.root.(*fixed); opaque {
 		return given.name == "rawmr"
 	}
-	return slices.ContainsFunc(d.keys, func(k *key) bool { return k.private() })
+	return len(d.keys) == 0 || slices.ContainsFunc(d.keys, func(k *key) bool { return k.private() })
 }
 
 // IsRanged reports whether the scripts depend on an index.
