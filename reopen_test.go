@@ -39,21 +39,22 @@ func (h *heard) add(by, what string) {
 	h.list[by] = append(h.list[by], what)
 }
 
-// await waits until something was told last.
+// told returns what somebody has told until now.
+func (h *heard) told(by string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.list[by])
+}
+
+// await waits until something was told.
 func (h *heard) await(t *testing.T, by, what string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		h.mu.Lock()
-		list := h.list[by]
-		told := slices.Contains(list, what)
-		h.mu.Unlock()
-		if told {
+		if slices.Contains(h.told(by), what) {
 			return
 		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t.Fatalf("%s was not told of %s, but of %d", by, what, len(h.list[by]))
+	t.Fatalf("%s was not told of %s, but of %d", by, what, len(h.told(by)))
 }
 
 // publisher is a trawl.Publisher of the hashes of blocks.
@@ -254,13 +255,13 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 		}
 	}
 	for _, by := range []string{"tips", "command", "published"} {
-		if got := told.list[by]; !slices.Equal(got[len(got)-len(mined):], mined) {
+		if got := told.told(by); !slices.Equal(got[len(got)-len(mined):], mined) {
 			t.Errorf("%s tell of %v, mined are %v", by, got, mined)
 		}
 	}
 	for _, topic := range []string{"mempool", "scan", "wallet", "search"} {
-		if len(told.list["stream "+topic]) < 3 {
-			t.Errorf("the stream of %s has told %v", topic, told.list["stream "+topic])
+		if got := told.told("stream " + topic); len(got) < 3 {
+			t.Errorf("the stream of %s has told %v", topic, got)
 		}
 	}
 	if strings.Count(log.String(), "panicked") != 3 {
