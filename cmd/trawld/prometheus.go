@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/metrics"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/version"
+	"github.com/seed61375155/trawl/rpc"
 )
 
 // metricsPorts is how far above the default port of calls metrics are, where the option
@@ -28,6 +29,9 @@ func (d *daemon) openMetrics(ctx context.Context) error {
 		return err
 	}
 	d.metrics = metrics.New(d.log, version.String())
+	if d.metrics.Hosts, err = rpc.ParseHosts(d.settings.Strings("rpcallowhost")); err != nil {
+		return err
+	}
 	if d.scraped, err = d.metrics.Listen(ctx, addr); err != nil {
 		return refuse("Cannot show metrics (-prometheus): %v", err)
 	}

@@ -20,6 +20,10 @@ import (
 
 // An Exporter is what can be scraped.
 type Exporter struct {
+	// Hosts are the names by which browsers may ask, beside addresses and localhost; for others than browsers any
+	// name will do. It is set before Listen.
+	Hosts rpc.Hosts
+
 	log      *slog.Logger
 	registry *prometheus.Registry
 	calls    *calls

@@ -53,10 +53,23 @@ func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
 	return &Server{
 		listener: listener,
 		http: http.Server{
-			Handler: mux, ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: replyTime,
+			Handler: e.own(mux), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: replyTime,
 			IdleTimeout: idleTime, MaxHeaderBytes: maxHead, ErrorLog: logger,
 		},
 	}, nil
+}
+
+// own has answered only what no web page from elsewhere asks: the numbers need no login, and a page could read them whose
+// name was made to lead here.
+func (e *Exporter) own(answer http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e.Hosts.Refuses(r) {
+			http.Error(w, "Refused: a page from elsewhere asks, or by a name that -rpcallowhost does not have.",
+				http.StatusForbidden)
+			return
+		}
+		answer.ServeHTTP(w, r)
+	})
 }
 
 // A scrapeLog takes what goes wrong with a scrape. That a client has gone before it had all

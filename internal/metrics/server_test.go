@@ -221,3 +221,37 @@ func TestSilentClients(t *testing.T) {
 		t.Errorf("the scrape took %v", took)
 	}
 }
+
+// A web page from elsewhere reads no numbers, under its own name neither. Programs may use any name.
+func TestForeignPages(t *testing.T) {
+	e := metrics.New(slog.New(slog.DiscardHandler), "x")
+	e.Hosts = rpc.Hosts{"node.example"}
+	addr := start(t, e)
+	for _, test := range []struct {
+		host   string
+		header http.Header
+		want   int
+	}{
+		{"", http.Header{"User-Agent": {"Prometheus/3.5.0"}}, http.StatusOK},
+		{"trawl:9332", http.Header{"User-Agent": {"Prometheus/3.5.0"}}, http.StatusOK},
+		{"", http.Header{"User-Agent": {"Mozilla/5.0"}, "Accept-Language": {"en"}}, http.StatusOK},
+		{"node.example:9332", http.Header{"Accept-Language": {"en"}}, http.StatusOK},
+		{"evil.example:9332", http.Header{"Accept-Language": {"en"}}, http.StatusForbidden},
+		{"", http.Header{"Origin": {"http://evil.example"}}, http.StatusForbidden},
+		{"", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/metrics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host, r.Header = test.host, test.header
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != test.want {
+			t.Errorf("%q %v: %d, want %d", test.host, test.header, resp.StatusCode, test.want)
+		}
+	}
+}
