@@ -65,6 +65,7 @@ type logins struct {
 	mu         sync.Mutex
 	configured *corenode.Configured // nil: not known, as that of another machine
 	of         era                  // in which the configuration was read
+	reloads    int
 	known      map[loginID]accepted
 	asking     map[loginID]*question
 }
@@ -73,6 +74,7 @@ type logins struct {
 // same configuration.
 type era struct {
 	lost   int64
+	reload int       // how often the operator had all read again
 	cookie time.Time // when the cookie file was written; zero: there is none
 }
 
@@ -113,8 +115,10 @@ func (l *logins) id(header string) (id loginID, ok bool) {
 
 // era returns the present one.
 func (l *logins) era() era {
-	now := era{lost: l.core.Lost()}
-	if c := l.configuration(); c != nil && c.Cookie != "" {
+	l.mu.Lock()
+	c, now := l.configured, era{lost: l.core.Lost(), reload: l.reloads}
+	l.mu.Unlock()
+	if c != nil && c.Cookie != "" {
 		if info, err := os.Stat(c.Cookie); err == nil {
 			now.cookie = info.ModTime()
 		}
@@ -290,10 +294,14 @@ func (l *logins) recall(id loginID) (last accepted, known bool) {
 	return last, known
 }
 
-// remember notes that Core has accepted a login, in the place of that which was longest ago.
+// remember notes that Core has accepted a login, in the place of that which was longest ago. It does not if all was
+// forgotten since Core was asked: the rights may be those from before.
 func (l *logins) remember(id loginID, a accepted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if a.of.reload != l.reloads {
+		return
+	}
 	if _, known := l.known[id]; !known && len(l.known) >= maxRemembered {
 		var oldest loginID
 		for other, b := range l.known {
@@ -334,6 +342,7 @@ func (l *logins) heard(header string, status int) {
 func (l *logins) reload() error {
 	l.mu.Lock()
 	clear(l.known)
+	l.reloads++
 	l.mu.Unlock()
 	return l.readAgain(l.era())
 }
@@ -349,6 +358,8 @@ func (l *logins) readAgain(of era) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.configured, l.of = &now, of
+	if of.reload >= l.of.reload { // and nobody has read it later
+		l.configured, l.of = &now, of
+	}
 	return nil
 }

@@ -3,6 +3,8 @@ package forward
 import (
 	"testing"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/corenode"
 )
 
 // Where Core's configuration is not known, a login may what is said of such, once Core has
@@ -128,5 +130,27 @@ func TestBarredFromCore(t *testing.T) {
 		if login, err := g.Ask(t.Context(), header("nobody", "any")); login != nil || err == nil {
 			t.Errorf("remote %v: %v, %v", remote, login, err)
 		}
+	}
+}
+
+// What Core says of a login while all is read again counts by what was read.
+func TestReloadWhileCoreIsAsked(t *testing.T) {
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, false)
+	reread, read := g.reread, false
+	g.reread = func() (corenode.Configured, error) {
+		if !read {
+			read = true
+			_, _ = g.Ask(t.Context(), header("scan", password("scan")))
+		}
+		return reread()
+	}
+	core.write(t, narrow)
+	if err := g.reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := rightsOf(g.login(t.Context(), "scan", password("scan"))); got != "c" {
+		t.Errorf("may %q", got)
 	}
 }
