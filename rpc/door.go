@@ -123,7 +123,10 @@ func (v *Visitor) now(ctx context.Context) (who command.Caller, ok bool) {
 		return v.who, slices.Contains(v.server.accounts.Load().credentials, v.credential)
 	}
 	who = v.who
-	who.Login = v.server.elsewhere.Known(ctx, v.header)
+	if who.Login = v.server.elsewhere.Known(ctx, v.header); who.Login == nil {
+		// It was right once, and may have been forgotten since: it is no guess.
+		who.Login, _ = v.server.elsewhere.Ask(ctx, v.header)
+	}
 	return who, who.Login != nil
 }
 

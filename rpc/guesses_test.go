@@ -300,3 +300,26 @@ func TestNoLoginInHeader(t *testing.T) {
 		}
 	})
 }
+
+// Who has logged in on the page stays logged in when the other node's logins are forgotten, if that still has the login.
+func TestForgottenVisitor(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		g := newGate(t, forgetful{has})
+		v := &Visitor{server: g.Server, header: basic("core:right")}
+		if v.LoggedIn(g.ctx) != has {
+			t.Errorf("logged in is not %v", has)
+		}
+	}
+}
+
+// A forgetful node has to be asked each time.
+type forgetful struct{ has bool }
+
+func (forgetful) Known(context.Context, string) command.Login { return nil }
+
+func (f forgetful) Ask(context.Context, string) (command.Login, error) {
+	if f.has {
+		return coreUser{}, nil
+	}
+	return nil, nil //nolint:nilnil // wrong
+}
