@@ -301,7 +301,7 @@ func TestNoLoginInHeader(t *testing.T) {
 	})
 }
 
-// Who has logged in on the page stays logged in when the other node's logins are forgotten, if that still has the login.
+// A visitor of the page stays logged in when the other node's logins are forgotten, if that still has the login.
 func TestForgottenVisitor(t *testing.T) {
 	for _, has := range []bool{true, false} {
 		g := newGate(t, forgetful{has})

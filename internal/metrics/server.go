@@ -59,7 +59,7 @@ func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
 	}, nil
 }
 
-// own has answered only what no web page from elsewhere asks: the numbers need no login, and a page could read them whose
+// own has answered only what no web page from elsewhere asks. The numbers need no login: a page could read them whose
 // name was made to lead here.
 func (e *Exporter) own(answer http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
