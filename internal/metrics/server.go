@@ -72,17 +72,12 @@ func (e *Exporter) own(answer http.Handler) http.Handler {
 	})
 }
 
-// A scrapeLog takes what goes wrong with a scrape. That a client has gone before it had all
-// numbers is its own affair, and would let it fill the log.
+// A scrapeLog takes what goes wrong with a scrape.
 type scrapeLog struct{ log *slog.Logger }
 
 // Println implements promhttp.Logger.
 func (l scrapeLog) Println(v ...any) {
-	text, level := strings.TrimSpace(fmt.Sprintln(v...)), slog.LevelWarn
-	if strings.HasPrefix(text, "error encoding and sending") {
-		level = slog.LevelDebug
-	}
-	l.log.LogAttrs(context.Background(), level, "Metrics are not sent", slog.String("err", text))
+	l.log.Warn("Metrics are not sent", "err", strings.TrimSpace(fmt.Sprintln(v...)))
 }
 
 // Addr returns where the server listens.
