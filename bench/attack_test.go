@@ -134,7 +134,10 @@ func head(user string, length string) string {
 
 const oneCall = `{"method":"getblockcount","id":1}`
 
-var wrongLogin = head("bench:guess", fmt.Sprint("Content-Length: ", len(oneCall))) + "\r\n" + oneCall
+var (
+	wrongLogin   = head("bench:guess", fmt.Sprint("Content-Length: ", len(oneCall))) + "\r\n" + oneCall
+	foreignLogin = head("other:guess", fmt.Sprint("Content-Length: ", len(oneCall))) + "\r\n" + oneCall
+)
 
 // badLogins guesses passwords on one connection.
 func badLogins(ctx context.Context, v *victim) (answered int) {
@@ -158,14 +161,16 @@ func badLogins(ctx context.Context, v *victim) (answered int) {
 	}
 }
 
-// badLoginsReconnecting guesses passwords without waiting for answers.
+// badLoginsReconnecting guesses passwords of another user without waiting for answers. Guesses of the same
+// user's, from the same address and each on a new connection, are told from that user's logins by nothing but
+// the password: those wait for their turns among them.
 func badLoginsReconnecting(ctx context.Context, v *victim) (sent int) {
 	conn, hangUp := v.dial(ctx)
 	defer hangUp()
 	if conn == nil {
 		return 0
 	}
-	_, _ = io.WriteString(conn, wrongLogin)
+	_, _ = io.WriteString(conn, foreignLogin)
 	return 1
 }
 

@@ -14,6 +14,9 @@ import (
 // build makes the transaction, or says what is wrong in the order that
 // [messages.BuildTx] promises. It ends early when ctx does.
 func build(ctx context.Context, cfg *Config, req *messages.BuildTx) (*wire.MsgTx, error) {
+	if cfg.fault != nil {
+		cfg.fault(req)
+	}
 	if req.Version < messages.MinTxVersion || req.Version > messages.MaxTxVersion {
 		return nil, messages.ErrTxVersion
 	}

@@ -27,6 +27,8 @@ const smallTx = 100
 type Config struct {
 	Net            *descriptor.Network // whose addresses are paid to
 	AllowNoOutputs bool                // as Core does with -deprecatedrpc=emptyoutputs
+
+	fault func(*messages.BuildTx) // of tests, before something is built; nil: none
 }
 
 // Requests lists what a plain protoactor request may ask.

@@ -89,7 +89,13 @@ func TestSuite(t *testing.T) {
 // A request that the actor fails over, at once or in a worker, is answered, and so is the
 // next one.
 func TestPanic(t *testing.T) {
-	ref := actortest.New(t).Spawn("txbuilder", New(Config{AllowNoOutputs: true})) // addresses cannot be read
+	cfg := config(true)
+	cfg.fault = func(req *messages.BuildTx) {
+		if len(req.Outputs) > 0 {
+			panic("injected fault")
+		}
+	}
+	ref := actortest.New(t).Spawn("txbuilder", New(*cfg))
 	for _, n := range []int{1, 10 * smallTx} {
 		if _, err := ask.Ask(
 			t.Context(), ref, messages.BuildTx{Version: 2, Outputs: manyOutputs(n)},
