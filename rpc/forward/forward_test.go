@@ -149,7 +149,7 @@ func TestGuesses(t *testing.T) {
 	if len(p.core.wrong) != 6 {
 		t.Fatalf("%d guesses reached Core", len(p.core.wrong))
 	}
-	if took := p.core.wrong[5].Sub(began); took < 450*time.Millisecond { // 250 for the first, 50 for each after it
+	if took := p.core.wrong[5].Sub(began); took < 240*time.Millisecond { // 60 between two; one may have come at once
 		t.Errorf("six guesses reached Core within %v", took)
 	}
 	if n := strings.Count(p.log.String(), "incorrect password attempt"); n != 6 {
