@@ -2,6 +2,7 @@ package trawl_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (h *heard) await(t *testing.T, by, what string) {
 type publisher struct{ *heard }
 
 func (publisher) Has(topic string) bool             { return topic == "hashblock" }
-func (p publisher) Publish(_ string, body []byte)   { p.add("published", fmt.Sprintf("%x", body)) }
+func (p publisher) Publish(_ string, body []byte)   { p.add("published", hex.EncodeToString(body)) }
 func (p publisher) Skip(topic string, messages int) { p.add("skipped", topic) }
 
 // whole is a node with all parts under test.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -216,7 +217,7 @@ func TestGuessesOnProvenConnections(t *testing.T) {
 		for range 40 {
 			all.Go(func() {
 				c := connFrom("192.0.2.1")
-				for time.Now(); g.ctx.Err() == nil; {
+				for g.ctx.Err() == nil {
 					_, _ = g.ask("192.0.2.1:1", c, "u", "right")
 					_, _ = g.ask("192.0.2.1:1", c, "u", "wrong")
 				}
@@ -251,7 +252,7 @@ func TestGuessesAreForgotten(t *testing.T) {
 			t.Errorf("logged\n%.2000s", text)
 		}
 		for n := range 3 * knownLogins {
-			g.guesses.right(turn{}, fmt.Sprint(n), netip.Prefix{})
+			g.guesses.right(turn{}, strconv.Itoa(n), netip.Prefix{})
 		}
 		if len(g.guesses.known) > knownLogins {
 			t.Errorf("%d logins are remembered", len(g.guesses.known))

@@ -75,8 +75,8 @@ func (s *Server) judge(r *http.Request, c *claim) (who command.Caller, refused *
 }
 
 // is reports whether a claim is the cookie, which nobody can guess.
-func (k *cookie) is(c *claim) bool {
-	return k != nil && c.user == cookieUser && subtle.ConstantTimeCompare(c.password, []byte(k.password)) == 1
+func (c *cookie) is(said *claim) bool {
+	return c != nil && said.user == cookieUser && subtle.ConstantTimeCompare(said.password, []byte(c.password)) == 1
 }
 
 // knows reports whether a claim is right, by this server's logins or by what it knows of another node's.

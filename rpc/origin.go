@@ -110,13 +110,14 @@ func (h Hosts) Refuses(r *http.Request) bool {
 
 // cameFrom is what a request says of where it comes from, for the log.
 func cameFrom(r *http.Request) string {
-	text := "Host " + shown(withoutUser(r.Host))
+	var text strings.Builder
+	text.WriteString("Host " + shown(withoutUser(r.Host)))
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
 		if values := r.Header[name]; len(values) > 0 {
-			text += ", " + name + " " + shown(withoutUser(strings.Join(values, ", ")))
+			text.WriteString(", " + name + " " + shown(withoutUser(strings.Join(values, ", "))))
 		}
 	}
-	return text
+	return text.String()
 }
 
 // withoutUser returns a host, or an origin, without the name and password that do not belong there.

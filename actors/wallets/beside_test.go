@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // makes what a crash leaves
+	_ "modernc.org/sqlite" //nolint:depguard // it makes what a crash leaves
 
 	"github.com/seed61375155/trawl/messages"
 )

@@ -134,7 +134,7 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 		blocks, err := t.readLeft(s)
 		return func() error { t.disconnect(blocks, err); return nil }, nil
 	}
-	blocks, err := t.w.readBlocks(ctx, s.Reader, s.Chain, s.Connect)
+	blocks, err := t.w.readBlocks(ctx, s.Reader, s.Connect)
 	if err != nil {
 		u := &unreadable{err: err}
 		if ctx.Err() == nil {
@@ -147,7 +147,7 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 
 // readLeft reads the blocks that have left the chain, as far as that can be done. The last
 // one has no transactions if it could not be read.
-func (t chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
+func (chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
 	for _, b := range s.Disconnect {
 		block := &txs.Block{BlockRef: blockRef(b)}
 		read = append(read, block)
@@ -264,7 +264,7 @@ func (w *Wallet) saveAt(c actor.Context) {
 // readBlocks reads blocks from the first one on, as many as fit a batch. It runs
 // in workers.
 func (h *home) readBlocks(
-	ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block,
+	ctx context.Context, reader chainview.Reader, wanted []*chainview.Block,
 ) ([]*txs.Block, error) {
 	var blocks []*txs.Block
 	size := 0

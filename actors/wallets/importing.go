@@ -164,7 +164,7 @@ func (d *imports) done(c actor.Context, i *importing, err error) {
 }
 
 // tell calls those back who wait for the descriptors.
-func (d *imports) tell(i *importing) {
+func (*imports) tell(i *importing) {
 	waiting := i.waiting
 	i.added, i.waiting = true, nil
 	for _, then := range waiting {

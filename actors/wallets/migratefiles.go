@@ -85,7 +85,7 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 	if old.Flags.Has(walletfile.Descriptors) {
 		return errNotLegacy
 	}
-	if err := m.copyOld(); err != nil {
+	if err := m.copyOld(); err != nil { //nolint:contextcheck // files know no contexts
 		m.cfg.Log.Error("legacy wallet not copied", "wallet", m.label(), "err", err)
 		return codes.Errorf(codes.Wallet, "Error: Unable to make a backup of your wallet")
 	}

@@ -225,7 +225,7 @@ func (h *home) planBehind(o *opened, chain activeChain, first int32) error {
 
 // firstToScan returns the first block from a height on that may concern a wallet whose oldest key is of
 // birth, in seconds; the tip, if none may. A wallet without keys has no birth.
-func (h *home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
+func (*home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
 	if birth != nil {
 		if first, found := firstSince(chain.active, from, *birth-timestampWindow); found {
 			return first

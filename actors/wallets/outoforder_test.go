@@ -100,6 +100,7 @@ func TestPaidOutOfOrder(t *testing.T) {
 		"import, many small windows":      {false, false, manyBlocks, 2, nil},
 		"import, many blocks, no filters": {true, false, manyBlocks, 3, nil},
 		"rescan": {false, true, manyBlocks, 2, func(t *testing.T, r *rig, ref *ask.Ref) {
+			t.Helper()
 			if got := do(t, ref, messages.Rescan{}); got.Start != 0 || got.Stop == nil || *got.Stop != 10 {
 				t.Errorf("rescanned %+v", got)
 			}

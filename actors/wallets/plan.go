@@ -35,7 +35,7 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 		p.got.LastBlock = &messages.PreviewBlock{Hash: best[0], Height: inChain(chain, best)}
 	}
 	plan := &p.got.Plan
-	plan.Problem = p.nameProblem()
+	plan.Problem = p.nameProblem() //nolint:contextcheck // files know no contexts
 	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.active.At(0).Hash {
 		plan.Problem = errOtherChain.Text
 		return nil

@@ -230,7 +230,7 @@ func (p *preview) copyLimit() int64 {
 	if err != nil {
 		return previewCopy // the copying will tell
 	}
-	return min(previewCopy, max(int64(free/2)-previewRoom, 0)) //nolint:gosec // a disk has fewer bytes
+	return min(previewCopy, max(int64(free/2)-previewRoom, 0))
 }
 
 // describe tells what the file has in it.

@@ -217,9 +217,9 @@ func (s *rescans) read(c actor.Context) {
 		s.nextWindow(c)
 		return
 	}
-	reader, active, wanted := r.reader, r.active, r.candidates[:min(len(r.candidates), batchBlocks)]
+	reader, wanted := r.reader, r.candidates[:min(len(r.candidates), batchBlocks)]
 	r.spawn(c, func() any {
-		blocks, err := s.readBlocks(r.ctx, reader, active, wanted)
+		blocks, err := s.readBlocks(r.ctx, reader, wanted)
 		return rescanRead{r, blocks, err}
 	})
 }

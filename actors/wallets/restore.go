@@ -47,7 +47,7 @@ func (r *restoration) run(ctx context.Context) (*opened, error) {
 	case err != nil:
 		return nil, fileSystem("status", err, r.source)
 	}
-	free, err := r.isFree()
+	free, err := r.isFree() //nolint:contextcheck // files know no contexts
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func TestPublications(t *testing.T) {
 // then, and the node warns.
 func TestPublishNowhere(t *testing.T) {
 	read := func(_ context.Context, s *session) error {
-		err := s.openPublisher()
+		err := s.openPublisher() //nolint:contextcheck // as in the program
 		if s.publisher != nil || s.published != nil {
 			t.Error("something is published")
 		}
@@ -70,7 +70,7 @@ func TestPublishAtAnyAddress(t *testing.T) {
 	}
 	defer taken.Close()
 	read := func(_ context.Context, s *session) error {
-		err := s.openPublisher()
+		err := s.openPublisher() //nolint:contextcheck // as in the program
 		if (s.publisher == nil) != (err != nil) {
 			t.Errorf("publisher %v, %v", s.publisher, err)
 		}

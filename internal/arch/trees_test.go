@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -214,10 +215,8 @@ func (c *comparisons) compared() (at []token.Position) {
 // switches reports whether a switch compares with more than nil.
 func (c *comparisons) switches(s *ast.SwitchStmt) bool {
 	for _, clause := range s.Body.List {
-		for _, value := range clause.(*ast.CaseClause).List {
-			if c.holds(value) {
-				return true
-			}
+		if slices.ContainsFunc(clause.(*ast.CaseClause).List, c.holds) {
+			return true
 		}
 	}
 	return false

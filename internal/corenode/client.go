@@ -324,7 +324,7 @@ func (c *Client) failed(ctx context.Context, began time.Time, err error) error {
 var errTimeout = errors.New("no reply in time")
 
 // limit gives a call of the node its time.
-func (c *Client) limit(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
+func (*Client) limit(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, atMost, errTimeout)
 }
 

@@ -237,7 +237,7 @@ func TestSilence(t *testing.T) {
 			}
 			body := `{"result":"` + strings.Repeat("0", 64) + `","error":null,"id":0}`
 			return &http.Response{
-				StatusCode: 200, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+				StatusCode: http.StatusOK, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 			}, nil
 		})}
 		silent := func() bool { _, silent := c.Silent(); return silent }

@@ -30,9 +30,9 @@ func newRecorder(r *rig) *recorder {
 }
 
 func (r *recorder) Advance(ctx context.Context, s follow.Step) (func() error, error) {
-	before, _ := r.disk.Position()
+	before, _ := r.Position()
 	apply, err := r.disk.Advance(ctx, s)
-	after, _ := r.disk.Position()
+	after, _ := r.Position()
 	for _, b := range s.Connect {
 		if b.Height <= after.Height && before != after {
 			r.has[b.Hash]++

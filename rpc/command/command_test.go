@@ -71,7 +71,8 @@ func TestExamplesInAShell(t *testing.T) {
 	table := newTable(t, command.Command{
 		Name: "pay", Category: command.Wallet, Summary: "Pays.", Run: answerArgs,
 		Params: []command.Param{
-			{Name: "to", Type: command.Array}, {Name: "note", Type: command.String, Optional: true},
+			{Name: "to", Type: command.Array},
+			{Name: "note", Type: command.String, Optional: true},
 			{Name: "rate", Type: command.Number, Optional: true},
 		},
 		Examples: []string{

@@ -161,7 +161,6 @@ type gate struct {
 	*logins
 	core *coreSim
 	ago  time.Duration // how far its clock is ahead
-	last string        // cookie
 }
 
 func newGate(t *testing.T, core *coreSim, remote bool) *gate {
@@ -231,11 +230,13 @@ func rightsOf(login command.Login) (may string) {
 	if login == nil || !login.Any() {
 		return ""
 	}
+	var list strings.Builder
 	for _, of := range letters {
 		if login.Allows(of.method) {
-			may += of.letter
+			list.WriteString(of.letter)
 		}
 	}
+	may = list.String()
 	if login.(coreLogin).rights().mayUseWallets() {
 		may += "w"
 	}

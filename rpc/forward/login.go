@@ -147,7 +147,7 @@ func (l *logins) Known(ctx context.Context, authorization string) command.Login 
 	if _, may := l.current(ctx, id, authorization); !may {
 		return nil
 	}
-	return l.login(id, authorization)
+	return l.login(id, authorization) //nolint:contextcheck // it outlives the request
 }
 
 // Ask implements rpc.Logins.
@@ -166,7 +166,7 @@ func (l *logins) Ask(ctx context.Context, authorization string) (command.Login, 
 	if err != nil || !accepted {
 		return nil, err
 	}
-	return l.login(id, authorization), nil
+	return l.login(id, authorization), nil //nolint:contextcheck // it outlives the request
 }
 
 // login returns a login that Core accepts.
@@ -199,7 +199,7 @@ func (l *logins) current(ctx context.Context, id loginID, header string) (rights
 	case !known:
 		wait = askTime
 	}
-	l.question(id, header).wait(ctx, l, wait)
+	l.question(id, header).wait(ctx, l, wait) //nolint:contextcheck // it is asked for others too
 	last, known = l.recall(id)
 	return last.rights, known
 }

@@ -68,8 +68,10 @@ func TestLoginIsRemembered(t *testing.T) {
 		do    func()
 		asked int
 	}{
-		{func() {}, 1}, {func() { g.ago += remembered / 2 }, 0},
-		{func() { g.ago += remembered / 2 }, 1}, {func() {}, 0},
+		{func() {}, 1},
+		{func() { g.ago += remembered / 2 }, 0},
+		{func() { g.ago += remembered / 2 }, 1},
+		{func() {}, 0},
 	}
 	for i, step := range steps {
 		step.do()

@@ -62,7 +62,7 @@ func (f *Forwarder) Own(
 
 // needsChain reports whether an answer of the node is about the chain: while nothing of that is
 // known, it would be that of an empty one.
-func (f *Forwarder) needsChain(c *command.Command) bool {
+func (*Forwarder) needsChain(c *command.Command) bool {
 	switch c.About {
 	case command.Blocks, command.Filters, command.Funds:
 		return true

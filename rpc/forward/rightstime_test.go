@@ -1,10 +1,10 @@
 package forward
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +114,13 @@ func TestRightsInAnyOrder(t *testing.T) {
 		case methods == nil:
 			return "chsw"
 		}
-		may := ""
+		var may strings.Builder
 		for _, of := range letters {
 			if slices.Contains(methods, of.method) {
-				may += of.letter
+				may.WriteString(of.letter)
 			}
 		}
-		return may
+		return may.String()
 	}
 	users := slices.Sorted(maps.Keys(wide))
 	last := map[string]string{} // what a login could when Core was asked about it last
@@ -130,7 +130,7 @@ func TestRightsInAnyOrder(t *testing.T) {
 		case 0:
 			g.lose(t)
 			now, answers = configurations[random.IntN(len(configurations))], true
-			core.start(t, now, fmt.Sprint(i))
+			core.start(t, now, strconv.Itoa(i))
 		case 1:
 			g.lose(t)
 			answers = false

@@ -55,7 +55,8 @@ func TestPreview(t *testing.T) {
 		{`{"size":1,"format":"bdb","intact":false,"problem":"legacy"}`, true, []string{"legacy", "bdb"}, "data-call"},
 		{
 			strings.Replace(whole, `"intact":true`, `"intact":false,"recovered":["rolled back"],"warnings":["<lost>"]`, 1), true,
-			[]string{"only a part can be restored", "rolled back", "&lt;lost&gt;", `data-call="restorewallet"`}, "intact<",
+			[]string{"only a part can be restored", "rolled back", "&lt;lost&gt;", `data-call="restorewallet"`},
+			"intact<",
 		},
 		{"error:No such file", true, []string{"No such file"}, "data-call"},
 	} {

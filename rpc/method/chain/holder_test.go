@@ -2,8 +2,8 @@ package chain_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +50,7 @@ func slowRig(t *testing.T) (*rig, []chainhash.Hash) {
 // aborted scan ends before the first block whose activity it lacks.
 func TestActivityIsPartOfTheScan(t *testing.T) {
 	for _, after := range []int{-1, 0, 10, 39, 40} { // blocks before the abort
-		t.Run(fmt.Sprint(after), func(t *testing.T) {
+		t.Run(strconv.Itoa(after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, blocks := slowRig(t)
 				aborted := make(chan struct{})

@@ -10,9 +10,11 @@ import (
 const goneWords = "has been replaced by the -generate cli option. Refer to -help for more information."
 
 func generate() command.Command {
-	gone := command.Command{Name: "generate", Category: command.Hidden,
+	gone := command.Command{
+		Name: "generate", Category: command.Hidden,
 		About: command.State, Effect: command.MovesTip,
-		Summary: goneWords}
+		Summary: goneWords,
+	}
 	gone.Run = func(context.Context, *command.Args) (any, error) {
 		return nil, command.Error{Code: command.MethodNotFound, Message: gone.Help()}
 	}

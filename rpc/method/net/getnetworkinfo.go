@@ -54,7 +54,7 @@ func getNetworkInfo(d *Deps) command.Command {
 		Name:     "getnetworkinfo",
 		Category: command.Network,
 		About:    command.State, Effect: command.Reads,
-		Summary:  "Returns the node's versions and the state of its networking.",
+		Summary: "Returns the node's versions and the state of its networking.",
 		Results: []command.Result{{Type: command.Object, Inner: append(
 			slices.Clone(networkInfoResults), arg.WarningsResult(d.LastWarning),
 		)}},

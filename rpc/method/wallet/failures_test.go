@@ -256,8 +256,12 @@ func TestLoading(t *testing.T) {
 	}
 	for _, name := range []string{"w", "y"} {
 		for _, call := range [][2]string{
-			{"getwalletinfo", `[]`}, {"getbalance", `[]`}, {"listdescriptors", `[]`}, {"unloadwallet", `[]`},
-			{"rescanblockchain", `[]`}, {"getnewaddress", `[]`},
+			{"getwalletinfo", `[]`},
+			{"getbalance", `[]`},
+			{"listdescriptors", `[]`},
+			{"unloadwallet", `[]`},
+			{"rescanblockchain", `[]`},
+			{"getnewaddress", `[]`},
 		} {
 			if got := r.call(&name, call[0], call[1]); !strings.Contains(got, `"code":-18`) {
 				t.Errorf("%s of %s: got %s", call[0], name, got)
