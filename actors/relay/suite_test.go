@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/internal/actortest"
@@ -25,6 +26,8 @@ func TestSuite(t *testing.T) {
 				r.takeIn(transaction(4), true)
 				tip := r.chain.MineN(1)
 				r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+				r.ahead.Add(int64(time.Hour)) // peers are told of the least fee, and it is asked for again
+				r.ref.Tell(relay.ClockSet{})
 			},
 			Check: func() {
 				salt += 10
