@@ -96,9 +96,6 @@ func (l *progressLine) update(status *jsontree.Value) {
 		return
 	}
 	l.text = fmt.Sprintf("%s  height %s", percentBar(int(percent)), status.Get("current_height").Text())
-	if stage := status.Get("stage"); stage != nil {
-		l.text = fmt.Sprintf("%s  %s", percentBar(int(percent)), stage.Text())
-	}
 	l.draw()
 }
 

@@ -104,17 +104,9 @@ var scanResults = []command.Result{
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
 		{Type: command.Number, Key: "current_height", Help: "height up to which all blocks were looked at"},
-		scanStage,
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
 	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
-}
-
-// scanStage says what a scan does before or after it looks through blocks or outputs.
-var scanStage = command.Result{
-	Type: command.String, Key: "stage", Optional: true,
-	Help: "\"" + string(messages.ScanDeriving) + "\" before blocks or outputs are looked at,\n" +
-		"\"" + string(messages.ScanReading) + "\" after it; else absent",
 }
 
 // scan is the body of scanblocks.
@@ -157,10 +149,9 @@ func (s *scan) status(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return struct {
-		Progress int                `json:"progress"`
-		Height   int32              `json:"current_height"`
-		Stage    messages.ScanStage `json:"stage,omitempty"`
-	}{status.Progress, status.Height, status.Stage}, nil
+		Progress int   `json:"progress"`
+		Height   int32 `json:"current_height"`
+	}{status.Progress, status.Height}, nil
 }
 
 // scanResult is what a scan returns.

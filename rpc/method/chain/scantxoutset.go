@@ -61,7 +61,6 @@ var coinScanResults = []command.Result{
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done, estimated; of the stage if there is one"},
-		scanStage,
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
 	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
@@ -87,9 +86,8 @@ func (s *coinScan) run(ctx context.Context, a *command.Args) (any, error) {
 			return nil, err
 		}
 		return struct {
-			Progress int                `json:"progress"`
-			Stage    messages.ScanStage `json:"stage,omitempty"`
-		}{status.Progress, status.Stage}, nil
+			Progress int `json:"progress"`
+		}{status.Progress}, nil
 	case scanAbort:
 		return ask.Control(ctx, s.deps.Coins, messages.AbortCoinScan{})
 	default:
