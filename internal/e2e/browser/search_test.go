@@ -93,7 +93,7 @@ func TestSearch(t *testing.T) {
 	b.do(chromedp.Click("[data-call=removesearch]"), chromedp.WaitVisible("#confirm"))
 	b.waitText("#confirm-text", hostile)
 	b.do(chromedp.Click("#confirm-yes"))
-	b.wait(`location.pathname === '/' && document.querySelector('.searches .empty')`)
+	b.wait(`location.pathname.endsWith('/') && document.querySelector('.searches .empty')`)
 	b.clean()
 }
 
