@@ -201,9 +201,9 @@ func testPrefix(t *testing.T, w *world, b *tab, search string) {
 	server := httptest.NewServer(http.StripPrefix("/node", proxy))
 	defer server.Close()
 	defer server.CloseClientConnections() // streams do not end by themselves
-	direct := b.base
+	base, at := b.base, b.at
 	defer func() {
-		b.base = direct
+		b.base, b.at = base, at
 		b.visit("") // before the proxy goes
 	}()
 	b.base = server.URL + "/node/"
@@ -241,8 +241,7 @@ func testTabs(t *testing.T, w *world, b *tab, _ string) {
 			if !worker {
 				tabs[i].inject("delete window.SharedWorker")
 			}
-			tabs[i].visit("")
-			tabs[i].wait(`document.getElementById('live')?.dataset.state === 'on'`)
+			tabs[i].enter("")
 		}
 		seen := func(some []*tab) {
 			w.mine(1)
@@ -330,7 +329,7 @@ func testWhitelist(t *testing.T, _ *world, b *tab, search string) {
 		"ui/new": 403, "ui/wallet?name=miner": 403, "ui/part/wallet?name=miner": 403, "ui/part/entries?id=" + search: 403,
 		"ui/export?format=csv&id=" + search: 403, "ui/part/search?id=" + search: 200,
 	} {
-		got := eval[int](b, fmt.Sprintf("fetch(%s).then(r => r.status)", quote(b.base+path)))
+		got := eval[int](b, fmt.Sprintf("fetch(%s).then(r => r.status)", quote(b.at+path)))
 		if got != status {
 			t.Errorf("/%s is answered with %d", path, got)
 		}

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,7 @@ type tab struct {
 	t    *testing.T
 	ctx  context.Context
 	base string // address of the page
+	at   string // where the pages of the session are; empty: nobody has signed in
 
 	hushed bool // what the console says is no failure
 
@@ -94,20 +96,42 @@ func (b *tab) dump() string {
 	return text
 }
 
-// visit loads a page by its address below that of the node.
+// visit loads a page by its address below that of the session, as its links do, or else of the node.
 func (b *tab) visit(path string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(b.base + path))
+	b.do(chromedp.Navigate(cmp.Or(b.at, b.base) + path))
 }
 
 // signIn fills in the form and waits for the page behind it.
 func (b *tab) signIn(name string) {
 	b.t.Helper()
+	b.at = ""
 	b.visit("")
 	b.do(
 		chromedp.SendKeys("#user", name), chromedp.SendKeys("#password", password),
 		chromedp.Click(".login button"), chromedp.WaitVisible("#live[data-state=on]"),
 	)
+	b.arrived()
+}
+
+// enter goes to a page by its address below that of the node, where another tab has signed in: the form for
+// signing in leads on to the session by itself.
+func (b *tab) enter(path string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.Navigate(b.base+path))
+	if err != nil && !strings.Contains(err.Error(), "net::ERR_ABORTED") { // the form leads on before it is loaded
+		b.t.Fatal(err)
+	}
+	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
+	b.arrived()
+}
+
+// arrived notes where the pages of the session are.
+func (b *tab) arrived() {
+	b.t.Helper()
+	b.at = eval[string](b, `new URL(document.documentElement.dataset.base, location.href).href`)
 }
 
 // eval returns the value of an expression of JavaScript; a promise is waited for.
