@@ -245,7 +245,7 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 				got, err := c.post(ctx, "/", "u:guess", v2Call("quick"))
 				if err == nil && got == "401" {
 					told.Add(1)
-				} else if err == nil && got != "503 Too many wrong passwords from this address" {
+				} else if err == nil && got != "503 Too many wrong passwords" {
 					err = errors.New(got)
 				}
 				return err

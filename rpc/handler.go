@@ -43,7 +43,7 @@ func refuseSite(s *Server, w http.ResponseWriter) {
 // their answers.
 var tooManyGuesses = response{
 	status: http.StatusServiceUnavailable,
-	body:   text("Too many wrong passwords from this address"),
+	body:   text("Too many wrong passwords"),
 }
 
 // ServeHTTP implements http.Handler. The order of the checks is Core's.

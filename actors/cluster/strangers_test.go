@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster/wire"
 )
 
-// A session belongs to the front that began it: whoever has heard its token from elsewhere
-// gets no answer, and changes nothing.
+// A session belongs to the front that began it. Another node that knows its token gets no
+// answer, and changes nothing.
 func TestSessionOfAnotherFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 200)

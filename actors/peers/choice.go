@@ -32,7 +32,7 @@ func newLimits(peers int) limits {
 	return l
 }
 
-// limits returns those of a configuration.
+// limits returns the limits that a configuration sets.
 func (c *Config) limits() limits {
 	l := newLimits(c.MaxPeers)
 	if c.MaxIncoming != 0 {

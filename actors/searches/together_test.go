@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// A search whose last block is on a branch that has left the chain has no round with those of
-// the chain: their blocks are other ones.
+// A search whose last block is on a branch that has left the chain shares no round with searches
+// on the chain: they look at other blocks.
 func TestRoundsAreOfOneBranch(t *testing.T) {
 	chain := chaintest.New(&chaincfg.RegressionNetParams)
 	fork := chain.MineN(3)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// A search looks for the indices that it was given, and for no others. Where one near the end of a range is used, the
-// next ones may be, too: whoever asks for the search is told.
+// A search looks for the indices that it was given, and for no others. Where an index near the end of a range is used,
+// indices behind the range may be used as well. The status of the search tells that.
 
 const (
 	// gap is how many unused indices after the highest used one say that no higher one is used. Wallets look so far

@@ -168,7 +168,7 @@ func TestFolderWithJournal(t *testing.T) {
 }
 
 // New wallets have no names that lead out of the wallets directory without being absolute;
-// their refusals are those of later versions of Core.
+// later versions of Core refuse them in the same words.
 func TestNamesThatLeave(t *testing.T) {
 	r := small(t, setup{})
 	const (

@@ -53,8 +53,8 @@ type imports struct {
 // running reports whether there is an import.
 func (d *imports) running() bool { return d.now != nil }
 
-// whenAdded calls back when the descriptors of an import are there: at once if there is
-// none. Whoever lists descriptors meanwhile would take it for an import of nothing.
+// whenAdded calls back when the descriptors of an import are there: at once if no import
+// runs. A list made before that would look like an import of nothing.
 func (d *imports) whenAdded(then func()) {
 	if d.now == nil || d.now.added {
 		then()

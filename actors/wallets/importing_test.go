@@ -69,8 +69,8 @@ func TestImportLetsOthersBeServed(t *testing.T) {
 	}
 }
 
-// From the first moment of an import until it is answered the wallet shows that it is scanning, and whoever lists
-// descriptors waits until those of the import are there: who polls does not take it for done.
+// From its first moment until it is answered an import shows as scanning, and lists of descriptors wait for its
+// descriptors: a client that polls does not take the import for done.
 func TestImportShowsAsScanning(t *testing.T) {
 	const last = 20_000
 	chain := newChain()

@@ -80,8 +80,8 @@ func checkPaid(t *testing.T, ref *ask.Ref, paid []*wire.MsgTx, kind string, next
 	}
 }
 
-// Payments whose order is not that of the addresses are found, wherever the wallet sees them: each one is within
-// what is derived ahead of a lower one.
+// Payments are found whatever the order of their addresses is, and wherever the wallet sees them: each address is
+// within the look-ahead of a lower one.
 func TestPaidOutOfOrder(t *testing.T) {
 	scripts := scriptsAt(t, outOfOrderDesc, 9)
 	at := func(address string) []byte { return scriptOf(t, address) }

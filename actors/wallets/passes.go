@@ -46,8 +46,8 @@ func (p *passes) next(from, next int32, scripts int) bool {
 	return true
 }
 
-// progress turns the part of this pass into that of the rescan, which never falls: each
-// pass that is known to be needed has half of what is left.
+// progress returns the progress of the rescan from that of this pass. It never falls: each
+// further pass takes half of the rest.
 func (p *passes) progress(part float64) float64 {
 	left := math.Pow(0.5, float64(p.count))
 	width := left

@@ -60,8 +60,8 @@ func (h *health) unanswered(began time.Time) {
 	h.silent.CompareAndSwap(0, began.UnixNano())
 }
 
-// Ping asks Core whether it is there, for whoever waits for an answer longer than usual:
-// [Client.Silent] knows then. It returns at once while another one asks.
+// Ping asks Core whether it is there, for a caller that waits for an answer longer than usual:
+// [Client.Silent] knows then. It returns at once while another Ping asks.
 func (c *Client) Ping(ctx context.Context) {
 	if !c.pinging.CompareAndSwap(false, true) {
 		return

@@ -19,8 +19,8 @@ import (
 )
 
 // Several participants sign together for one key (MuSig2, BIP327) in three rounds, with the fields of BIP373: each adds
-// a nonce; each adds a partial signature, when all nonces are there; whoever has all partial signatures adds them up.
-// A secret nonce stays in the memory of who made it, and serves once.
+// a nonce; each adds a partial signature, when all nonces are there; a participant that has all of them adds them up.
+// A secret nonce stays in the memory of the wallet that made it, and serves once.
 
 // together returns the signature of all participants for a key of which the x coordinate is known, nil while it is not
 // complete: then it adds what it can to the next round. leaf is the script that names the key; nil: it is the internal

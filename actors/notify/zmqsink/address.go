@@ -40,8 +40,8 @@ func listen(address string) (net.Listener, error) {
 	return nil, fmt.Errorf("transport %q is not supported", transport)
 }
 
-// tcpAddress returns an address for package net. Names are those of network interfaces, as
-// with libzmq, then those of hosts.
+// tcpAddress returns an address for package net. A name is a network interface, as with
+// libzmq, or else a host.
 func tcpAddress(text string) (network, address string, err error) {
 	colon := strings.LastIndexByte(text, ':')
 	if colon < 0 {
