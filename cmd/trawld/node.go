@@ -51,7 +51,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 			corelog.Printf(s.log, slog.LevelWarn, "%s", warning)
 		}
 	}
-	if err := s.openPublisher(); err != nil { //nolint:contextcheck // a name is looked up at the start, for seconds at most
+	if err := s.openPublisher(); err != nil { //nolint:contextcheck // looks up a name, for seconds at most
 		return err
 	}
 	defer func() { err = errors.Join(err, s.closePublisher()) }()

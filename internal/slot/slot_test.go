@@ -129,7 +129,10 @@ func TestStates(t *testing.T) {
 			"b=expired",
 		},
 		{reserved, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
-		{reserved, "abort twice", func(r *rig) any { first := r.Abort(); return first && r.Abort() }, true, reserved, ""},
+		{
+			reserved, "abort twice", func(r *rig) any { first := r.Abort(); return first && r.Abort() }, true,
+			reserved, "",
+		},
 		{reserved, "abort, reserve", func(r *rig) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
 		{
 			reserved, "abort, begin",

@@ -2,7 +2,6 @@ package feefile_test
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,7 +38,7 @@ func TestOpen(t *testing.T) {
 		"one too old":    {path, false, later, feefile.ErrStale, false},
 		"that all same":  {path, true, later, nil, true},
 		"none":           {filepath.Join(dir, "none"), false, time.Now(), nil, false},
-		"a folder":       {dir, false, time.Now(), fs.ErrInvalid, false},
+		"a folder":       {dir, false, time.Now(), vfs.ErrNotRegular, false},
 		"something else": {odd, false, time.Now(), feeestimate.ErrDamaged, false},
 	} {
 		got, err := feefile.Open(test.path, test.stale, test.now)

@@ -9,7 +9,6 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
-	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -33,9 +32,6 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 		if !ok {
 			for i := range list {
 				list[i].Desc.Wipe()
-			}
-			if private && s.flags.Has(walletfile.DisablePrivateKeys) {
-				return nil, codes.Errorf(codes.Wallet, "Can't get private descriptor string for watch-only wallets")
 			}
 			return nil, codes.Errorf(codes.Wallet, "Can't get descriptor string.")
 		}
