@@ -46,14 +46,26 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests are linked without tables for debuggers, and not vetted again.
 QUICK := -vet=off -ldflags=-w
 
-race: ## tests under the race detector, end-to-end tests included
+# Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk.
+TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
+race large large-nodes large-wallets large-stores: export GOTMPDIR := $(if $(TMP),$(or $(TMPDIR),/tmp))
+race large large-nodes large-wallets large-stores: export TMPDIR := $(or $(TMP),$(TMPDIR))
+
+# Packages without goroutines, and packages whose tests need a Bitcoin Core or tools: the race detector only slows them.
+SERIAL := internal/arch/testdata/serial.txt
+
+race: ## tests under the race detector where goroutines run, end-to-end tests included; then the other tests
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
+	@(failed=0; \
+	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$ | grep -vxFf $(SERIAL)) || failed=1; \
+	$(GO) test $(QUICK) -shuffle=on -timeout=5m $$(cat $(SERIAL)) || failed=1; exit $$failed) | $(GO) run ./internal/slowest
 
 # Tests that skip themselves under the race detector.
 LARGE_NODES := TestClusterFrontEnds|TestClusterMemberOutOfMemory|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
 LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
 LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
+LARGE_WALLETS := TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords|TestRecorded
+LARGE_WALLETS := $(LARGE_WALLETS)|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
 large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
@@ -62,7 +74,7 @@ large: ## the tests that the race detector is not for, or that take too long wit
 large-nodes:
 	$(GO) test $(QUICK) -run='^($(LARGE_NODES))$$' -parallel=3 -timeout=10m ./internal/e2e
 large-wallets:
-	$(GO) test $(QUICK) -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
+	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets ./internal/wallet
 large-stores:
 	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
 

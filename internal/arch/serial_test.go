@@ -1,0 +1,76 @@
+package arch
+
+import (
+	"go/ast"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// serialFile lists the packages that are tested without the race detector.
+const serialFile = "testdata/serial.txt"
+
+// tools are packages that only compare with other programs, measure or build: their tests skip themselves in CI, or run
+// other programs.
+var tools = []string{"bench", "deploy/release", "filters/internal/asmgen", "internal/differ"}
+
+// modules are folders that are modules of their own, and the root, whose node runs goroutines.
+var modules = map[string]bool{".": true, "deploy/image": true, "deploy/validate": true}
+
+// concurrent are imports of packages that run goroutines, or share memory between them.
+var concurrent = []string{
+	"context", "net", "net/http", "net/http/httptest", "os/exec", "sync", "sync/atomic", "testing/synctest",
+	"github.com/asynkron/protoactor-go/actor",
+	module + "/internal/actortest", module + "/internal/ask", module + "/internal/cores", module + "/internal/e2e",
+}
+
+// Packages that the race detector cannot help are tested without it, and no others.
+func TestSerialPackages(t *testing.T) {
+	t.Parallel()
+	var list strings.Builder
+	count := 0
+	for _, f := range folders(t) {
+		isTool := slices.ContainsFunc(tools, f.in)
+		if len(f.tests) > 0 && (isTool || !f.hasGoroutines()) && !modules[f.name] {
+			list.WriteString(module + "/" + f.name + "\n")
+			count++
+		}
+	}
+	if *record {
+		if err := os.WriteFile(serialFile, []byte(list.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(serialFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != list.String() {
+		t.Errorf("%s is not the list of packages without goroutines: `go test ./internal/arch -record` writes it", serialFile)
+	}
+	if count < 30 {
+		t.Errorf("only %d packages have no goroutines", count)
+	}
+}
+
+// hasGoroutines reports whether the code or the tests of a folder start goroutines, or import packages that do.
+func (f *folder) hasGoroutines() bool {
+	return slices.ContainsFunc(slices.Concat(f.files, f.tests), startsGoroutines)
+}
+
+func startsGoroutines(file *ast.File) bool {
+	found := slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+		return slices.Contains(concurrent, importPath(spec))
+	})
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			found = found || lastName(n.Fun) == "Parallel"
+		}
+		return !found
+	})
+	return found
+}
