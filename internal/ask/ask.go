@@ -1,8 +1,8 @@
 // Package ask puts typed request and reply on top of protoactor.
 //
-// protoactor's own futures carry any, know no context.Context, wake one waiter
-// only, and leave a caller to its timeout when the actor panics or stops with
-// the request still queued. [Ask] closes those gaps. It promises the caller
+// protoactor's own futures carry any, know no context.Context, and wake one
+// waiter only. They leave a caller to its timeout when the actor panics, or
+// stops with the request still queued. [Ask] closes those gaps. It promises
 // that every Ask returns: with the answer, with the caller's context error, or
 // with [ErrStopped], [ErrRestarted], [ErrUnhandled] or [ErrAbsent]. A plain
 // protoactor request with the same message gets the same promise, see [Serve].
@@ -39,8 +39,8 @@ var (
 	ErrAbsent = errors.New("the node runs without it")
 )
 
-// A Call is one request inside an actor's mailbox. Whoever holds it owes
-// exactly one Answer, now or after later messages.
+// A Call is one request inside an actor's mailbox. Its holder owes exactly one
+// Answer, now or after later messages.
 type Call[Q messages.Request[R], R any] struct {
 	Ctx context.Context //nolint:containedctx // travels with the request, as in http.Request
 	Req Q
@@ -213,7 +213,7 @@ func (r *Ref) enter(ctx context.Context) error {
 }
 
 // Control is Ask for requests that must be served at any load, such as an
-// abort: it takes no slot. What bounds their number is who may send them.
+// abort: it takes no slot. Callers bound their number.
 func Control[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	return send(ctx, to, q)
 }

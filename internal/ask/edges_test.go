@@ -54,7 +54,7 @@ func TestNothingIsHeld(t *testing.T) {
 	})
 }
 
-// A caller who has gone without having noticed yet is not served, and told why.
+// A caller whose context has ended is not served, and learns why, even before it notices the end itself.
 func TestGoneUnnoticed(t *testing.T) {
 	ref := actortest.New(t).Spawn("calc", newCalc)
 	if got, err := ask.Ask(gone{t.Context()}, ref, double{N: 1}); !errors.Is(err, context.Canceled) || got != 0 {
@@ -89,8 +89,7 @@ func TestSpawnAndKinds(t *testing.T) {
 	}
 }
 
-// Of what the actor library says, warnings and errors reach the log, with all that is
-// said beside them.
+// Warnings and errors of the actor library reach the log with all their attributes.
 func TestSystemLog(t *testing.T) {
 	var text bytes.Buffer
 	system := ask.NewSystem(slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -110,7 +109,7 @@ func TestSystemLog(t *testing.T) {
 	}
 }
 
-// Who waits for a worker goes on when that has ended, with its result on the way.
+// Wait returns when the worker has ended, with its result on the way.
 func TestWorkerWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, began := make(chan struct{}), make(chan *ask.Worker, 1)

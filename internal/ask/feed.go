@@ -6,12 +6,12 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// A Feed announces news to actors, each of which gets all of them in their order:
-// unlike a [Topic] it does not coalesce, so that whoever publishes must be slower
-// than who listens.
+// A Feed announces news to actors. Each listener gets all news in their order:
+// unlike a [Topic], a Feed does not coalesce. So the publisher must be slower
+// than its listeners.
 //
-// What is published before the publisher answers a request is in the mailboxes
-// of all listeners before the answer is anywhere.
+// News that a publisher announces before it answers a request are in the
+// mailboxes of all listeners before the caller has the answer.
 //
 // The zero value is ready. All methods are safe for concurrent use and none of
 // them waits.

@@ -30,10 +30,10 @@ func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
 	}
 }
 
-// admit notes what is about to be handled. It reports false for what must not
-// reach the actor: a call that nobody waits for, and everything but the last
-// words once the actor is stopping. protoactor would restart an actor that
-// panics between Stopping and Stopped, and even one that has stopped.
+// admit notes the message that is about to be handled. It reports false for a
+// call whose caller has gone. Once the actor is stopping, it reports false for
+// all messages but Stopped. The reason is protoactor: it would restart an actor
+// that panics between Stopping and Stopped, and even a stopped actor.
 func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
 	r.mu.Lock()
 	delete(r.queued, env)

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// A Poll reads the same again and again, for readers that must not wait for one who is
-// slow: it is read at most once at a time, and all get the answer who ask meanwhile. So
-// requests to an actor that is busy do not pile up in its mailbox. The zero value is ready;
-// it is safe for concurrent use.
+// A Poll reads the same value again and again for many readers. At most one read runs at a
+// time, and all readers that ask meanwhile share its answer, so requests to a busy actor
+// do not pile up in its mailbox. The zero value is ready; a Poll is safe for concurrent use.
 type Poll[R any] struct {
 	mu      sync.Mutex
 	current *polled[R] // nil: nothing is being read

@@ -48,7 +48,7 @@ func (n *counts) leave() {
 	n.messages.Add(1)
 }
 
-// watched makes the mailbox of an actor one whose length can be read.
+// watched wraps the producer of an actor's mailbox so that its length can be read.
 func (n *counts) watched(make actor.MailboxProducer) actor.MailboxProducer {
 	return func() actor.Mailbox {
 		m := make()

@@ -35,7 +35,7 @@ func sleeper() actor.Actor {
 	})
 }
 
-// What an actor does is counted, and can be read while it does not answer.
+// The counts of an actor's work can be read while the actor does not answer.
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ref, err := ask.Spawn(actortest.New(t).Root, nolog, "sleeper", 2, sleeper, nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// NewSystem returns a new actor system. Of what the actor library logs only warnings and
-// errors reach log: the rest is about itself.
+// NewSystem returns a new actor system. Warnings and errors of the actor library go to log;
+// its other lines, which are about itself, are dropped.
 func NewSystem(log *slog.Logger) *actor.ActorSystem {
 	log = slog.New(warnings{log.Handler()})
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }))

@@ -49,8 +49,8 @@ func (h *householder) Receive(c actor.Context) {
 	}
 }
 
-// What is left to do by any number of workers is done in the actor, one after the
-// other, and a piece is over then.
+// The rests of all workers' tasks run in the actor, one after the other. A task is over
+// when its rest has run.
 func TestTasks(t *testing.T) {
 	const pieces = 50
 	ref := actortest.New(t).Spawn("householder", func() actor.Actor { return new(householder) })
@@ -80,8 +80,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// Whoever drops tasks waits for the workers, and nothing of them is done any more. A
-// piece with nothing left to do is over all the same.
+// Dropping tasks waits for the workers, and runs no rest of a task any more. A task without
+// a rest is over all the same.
 func TestTasksAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -111,7 +111,7 @@ func TestTasksAreDropped(t *testing.T) {
 	})
 }
 
-// A panic in the worker, or in what it has left to do, is a panic of the actor.
+// A panic in the worker, or in the rest of a task, is a panic of the actor.
 func TestTaskPanics(t *testing.T) {
 	ref := actortest.New(t).Spawn("householder", func() actor.Actor { return new(householder) })
 	for name, work := range map[string]func() func(){

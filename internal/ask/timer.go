@@ -13,7 +13,7 @@ type Timer struct {
 	turn  int // counts Set and Stop: a message of an earlier turn is late
 }
 
-// Set has msg arrive in the mailbox of the actor in c after d, in place of what was set before.
+// Set has msg arrive in the mailbox of the actor in c after d, in place of the message set before.
 func (t *Timer) Set(c actor.Context, d time.Duration, msg any) {
 	t.Stop()
 	self, root, turn := c.Self(), c.ActorSystem().Root, t.turn

@@ -30,8 +30,8 @@ func (a *timed) Receive(c actor.Context) {
 	}
 }
 
-// A message comes once, after its time, and never when it was taken back or set anew: not even
-// where it waits in the mailbox by then, nor in the instance after a restart.
+// A message comes once, after its time. It never comes when it was taken back or replaced, even
+// if it is in the mailbox by then, and never in the instance after a restart.
 func TestTimer(t *testing.T) {
 	set := func(d time.Duration, msg string) func(*timed, actor.Context) {
 		return func(a *timed, c actor.Context) { a.Set(c, d, msg) }

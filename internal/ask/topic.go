@@ -6,9 +6,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// A Topic announces one kind of news to actors, and to others by [Topic.Watch]. It coalesces: a listener that
-// has not yet handled the last announcement gets the newest one instead of
-// both, so that one that lags is never flooded and never misses the end.
+// A Topic announces one kind of news to actors, and to others by [Topic.Watch].
+// It coalesces: a listener that has not yet handled the last announcement gets
+// only the newest. So a slow listener is never flooded, and never misses the
+// latest value.
 //
 // The zero value is ready. All methods are safe for concurrent use and none of
 // them waits.

@@ -79,7 +79,7 @@ func TestTopicReachesEveryListener(t *testing.T) {
 	})
 }
 
-// A listener that lags gets the newest announcement instead of all of them.
+// A slow listener gets the newest announcement alone.
 func TestTopicCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys, topic := actortest.New(t), new(ask.Topic[news])
@@ -106,7 +106,7 @@ func TestTopicCoalesces(t *testing.T) {
 	})
 }
 
-// Whoever publishes how fast, the order stays and the last one arrives.
+// However fast announcements are published, their order stays and the last arrives.
 func TestTopicNeverMissesTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys, topic := actortest.New(t), new(ask.Topic[news])
@@ -124,7 +124,7 @@ func TestTopicNeverMissesTheEnd(t *testing.T) {
 	})
 }
 
-// A listener that failed subscribes again and hears of what comes next, once.
+// A listener that failed subscribes again, and gets each later announcement once.
 func TestTopicSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys, topic := actortest.New(t), new(ask.Topic[news])
@@ -159,8 +159,8 @@ func TestTopicUnsubscribe(t *testing.T) {
 	})
 }
 
-// Who watches without being an actor gets the newest announcement, and costs nobody
-// anything when it does not look.
+// A watcher that is no actor gets the newest announcement, and costs nothing while it does
+// not look.
 func TestTopicWatch(t *testing.T) {
 	var topic ask.Topic[news]
 	first, stop := topic.Watch()

@@ -14,7 +14,7 @@ import (
 
 type waits struct{ messages.Asks[int] }
 
-// Who waits goes on waiting over faults of the actor, and is told where there is no other instance.
+// Wait goes on over faults of the actor, and fails where no other instance follows.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys := actortest.New(t)

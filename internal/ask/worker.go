@@ -24,10 +24,10 @@ type WorkerPanic struct {
 // String returns the panic and where it happened.
 func (p WorkerPanic) String() string { return fmt.Sprintf("worker: %v\n%s", p.Value, p.Stack) }
 
-// Go runs work in a goroutine. What it returns arrives as a message in the
-// mailbox of the actor in c, unless it is nil. A panic of the worker becomes a
-// panic of the actor, so that its callers are answered and supervision decides;
-// so does a fault of mapped memory, say of a file that was cut short.
+// Go runs work in a goroutine. The result arrives as a message in the mailbox
+// of the actor in c, unless it is nil. A panic of the worker becomes a panic of
+// the actor: its callers are answered and supervision decides. The same holds
+// for a fault of mapped memory, say of a file that was cut short.
 func Go(c actor.Context, work func() any) *Worker {
 	w := &Worker{done: make(chan struct{})}
 	self, root := c.Self(), c.ActorSystem().Root

@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 )
 
-// A worker that reads mapped memory whose file was cut short fails like one
-// that panics, and does not take the process with it.
+// A worker that reads mapped memory whose file was cut short fails as if it
+// panicked, and the process goes on.
 func TestWorkerFault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mapped")
 	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {

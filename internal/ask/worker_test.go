@@ -17,8 +17,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// employ asks an employer to run work in a worker. The answer is what comes of
-// it.
+// employ asks an employer to run work in a worker. The answer is the result.
 type employ struct {
 	messages.Asks[string]
 	work func() any

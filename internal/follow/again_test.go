@@ -137,8 +137,8 @@ func TestSyncOnTheWay(t *testing.T) {
 		r.start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		// Steps of five begin at 0, 2.5, 5 and 7.5 s: the first after more than five seconds
-		// is the fourth, which ends at 10 s, and then the one that begins at 17.5 s.
+		// Steps of five begin at 0, 2.5, 5 and 7.5 s. The first Sync after more than five seconds
+		// follows the fourth step, which ends at 10 s; the next follows the step of 17.5 s.
 		if got := r.disk.syncs; len(got) != 2 || got[0] != 20 || got[1] != 40 {
 			t.Errorf("synced at %v blocks", got)
 		}
@@ -187,8 +187,7 @@ func TestAwayAtTheRetry(t *testing.T) {
 	})
 }
 
-// An attempt that another event brought about takes the place of the one that the timer
-// was to bring: that does not come too.
+// An attempt that another event causes replaces the attempt that the timer was set for.
 func TestNoAttemptTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)

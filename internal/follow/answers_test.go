@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/follow"
 )
 
-// Who waits for a block that leaves the chain is told when that is taken in.
+// A wait for a block that leaves the chain ends when the target has disconnected the block.
 func TestWaitingForABlockThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
@@ -23,7 +23,7 @@ func TestWaitingForABlockThatLeaves(t *testing.T) {
 			return nil
 		}
 		r.start()
-		waits := make(chan int32, 1) // the height at which one who waits for block 4 is answered
+		waits := make(chan int32, 1) // the height at which a wait for block 4 ends
 		r.ref.Tell(func(o *owner, c actor.Context) {
 			o.f.When(c, nil, func(error) { waits <- o.f.Status().Height })
 		})
@@ -45,8 +45,7 @@ func TestWaitingForABlockThatLeaves(t *testing.T) {
 	})
 }
 
-// Who asks for a tip that is below the target waits until the blocks above it are
-// disconnected.
+// A wait for a tip below the target ends when the blocks above it are disconnected.
 func TestWaitingForALowerTip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -67,7 +66,7 @@ func TestWaitingForALowerTip(t *testing.T) {
 	})
 }
 
-// What is to be known at the tip is known before those are called back who wait for it.
+// Reached is called before the callbacks of those waiting for the tip.
 func TestReachedBeforeTheAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -92,7 +91,7 @@ func TestReachedBeforeTheAnswers(t *testing.T) {
 	})
 }
 
-// Who waits for a block that a step took before it failed is not refused.
+// A wait for a block that a step took before it failed succeeds.
 func TestTakenBeforeTheFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)
@@ -113,7 +112,7 @@ func TestTakenBeforeTheFailure(t *testing.T) {
 	})
 }
 
-// Those who are called back may pause the follower: no step begins then.
+// A callback may pause the follower: no step begins then.
 func TestPausedByAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)

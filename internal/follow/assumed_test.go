@@ -10,14 +10,14 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// assume has a chain begin with a snapshot of a height, with the blocks up to another one validated.
+// assume has a chain begin with a snapshot at height base, and its blocks up to height validated be validated.
 func (r *rig) assume(base, validated int32) {
 	active := r.chain.Active()
 	r.chain.SetAssumed(&chainview.Assumed{Base: active.At(base), Validated: active.At(validated)})
 }
 
-// A target takes in the blocks before a snapshot as they are validated, and none that is not. Who
-// waits for more is told so.
+// A target takes in only validated blocks of those before a snapshot. A wait for a later block
+// ends with ErrNotYet.
 func TestFollowsWhatIsValidated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 40)

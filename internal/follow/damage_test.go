@@ -27,8 +27,8 @@ func waitRetry() {
 
 var errTorn = fmt.Errorf("table: %w", follow.ErrDamaged)
 
-// A damaged target is reset and built again, whoever finds the damage; those who wait are
-// told, and until it is at the tip again it is not said to be synced.
+// A damaged target is reset and built again, whether a step or another part finds the damage.
+// Waits end with the error, and the target is not synced until it is at the tip again.
 func TestDamage(t *testing.T) {
 	t.Run("found by a step", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,14 +19,14 @@
 //     is not here yet ([chainview.ErrNotYet]): it tries again with the next tip, or after
 //     [Config.Retry].
 //     The blocks before a snapshot that the chain begins with are taken in as they are
-//     validated ([chainview.Assumed]); who waits for one behind those gets ErrNotYet. A target
-//     that needs none of them leaps ([Config.Leaps]).
+//     validated ([chainview.Assumed]); a wait for a block behind them ends with ErrNotYet. A
+//     target that needs none of them leaps ([Config.Leaps]).
 //
 //  5. Damage ([ErrDamaged], from a step or told by [Follower.Damaged]), and a position that the
-//     chain does not know: the target is reset, and built again from where it then is. One
-//     that is damaged again before it has reached the tip has failed.
+//     chain does not know: the target is reset, and built again from where it then is. A
+//     target that is damaged again before it has reached the tip has failed.
 //
-//  6. Failure, which is any other error: those who wait in [Follower.When] get it. With
+//  6. Failure, which is any other error: the error ends all waits of [Follower.When]. With
 //     [Config.Failed] set the actor stops; else the follower tries again with the next tip,
 //     when somebody waits, or after [Config.Retry].
 //
@@ -35,7 +35,7 @@
 //     what is above.
 //
 //  8. Stale branches. A [Recorder] is led through blocks that were connected and have left the chain
-//     before it saw them, and back, in steps as those to the tip. Who waits for the tip waits for that.
+//     before it saw them, and back, in steps as those to the tip. A wait for the tip includes these steps.
 //
 // A step runs in a worker; what it returns runs in the actor that owns the Follower. So a
 // target may keep its state in either, but not in both.

@@ -49,17 +49,17 @@ type Target interface {
 
 	// Advance takes a step, or its beginning, in the worker. apply, unless it is nil,
 	// runs in the actor afterwards, and may take less than was read. Both may be
-	// returned: apply is of what came before the error.
+	// returned: apply is of the part before the error.
 	Advance(ctx context.Context, s Step) (apply func() error, err error)
 
 	// Reset takes the target back to a position that the reader knows, or empties it, in
-	// the worker. why wraps ErrDamaged, or is ErrUnknown, or chainview.ErrNotYet as
-	// [Config.Leaps] says. apply is as that of Advance.
+	// the worker. The error why wraps ErrDamaged, or is ErrUnknown, or chainview.ErrNotYet
+	// (see [Config.Leaps]). The function apply is as in Advance.
 	Reset(reader chainview.Reader, why error) (apply func() error, err error)
 }
 
-// A Durable target is on disk, and changes in the worker alone. What it has taken in may be
-// lost with the power until Sync has returned.
+// A Durable target is on disk, and changes in the worker alone. A loss of power may undo its
+// steps until Sync has returned.
 type Durable interface {
 	Target
 
@@ -91,9 +91,9 @@ type Config struct {
 	// afterwards. Nil: it is never paused.
 	Paused func() bool
 
-	// Moved is called after a step, Reached whenever the target is at the tip, before those
-	// are called back who wait for that, and Synced before it when that is the first time,
-	// or the first since the target was reset for damage. Each may be nil.
+	// Moved is called after a step. Reached is called whenever the target is at the tip,
+	// before the callbacks of those waiting for the tip. Synced is called before Reached the
+	// first time, and the first time after a reset for damage. Each may be nil.
 	Moved, Reached, Synced func(actor.Context)
 
 	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
@@ -114,8 +114,8 @@ type Status struct {
 }
 
 // farBehind is how many blocks the tip may be ahead of a target that is in step with the
-// chain: more come at a time when the chain of another node is followed, or many blocks
-// are read from a file, and whoever waits for the target then waits for long.
+// chain. More come at a time when the chain of another node is followed, or many blocks are
+// read from a file: a wait for the target then takes long.
 const farBehind = 1000
 
 // A Follower belongs to one actor, which calls all of its methods.
@@ -145,7 +145,7 @@ type Follower struct {
 	locking bool  // it is being set
 }
 
-// waiter is who wants to know when a block was taken in.
+// waiter is a caller's wait for a block.
 type waiter struct {
 	block *chainview.Block // nil: the tip, once there is a chain
 	then  func(error)
@@ -216,9 +216,9 @@ func (f *Follower) Damaged(c actor.Context, err error) {
 	f.next(c)
 }
 
-// When calls back when the target has taken a block in and nothing that has left the chain
-// is left in it, or the chain and the target have left the block; the active tip for nil.
-// It calls back with an error when that cannot be.
+// When calls back when the target has connected block b (nil: the active tip), and has
+// disconnected all blocks that left the chain. If b itself leaves the chain, it calls back
+// when the target has left it, too. It calls back with an error when that cannot be.
 func (f *Follower) When(c actor.Context, b *chainview.Block, then func(error)) {
 	if reader := f.cfg.Chain.Open(); b == nil && reader != nil {
 		b = reader.Active().Tip()
@@ -267,7 +267,7 @@ func (f *Follower) serve(reader chainview.Reader) (served bool) {
 	return served
 }
 
-// refuse tells all who wait why they wait in vain.
+// refuse ends all waits with an error.
 func (f *Follower) refuse(err error) {
 	waiting := f.waiting
 	f.waiting = nil

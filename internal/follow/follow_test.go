@@ -165,7 +165,7 @@ func TestNotYet(t *testing.T) {
 	})
 }
 
-// What cannot be mended is told to those who wait; the follower tries again.
+// Waits end with an error that cannot be mended; the follower tries again.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)

@@ -51,7 +51,7 @@ func (h *Host) Follow(ctx context.Context, from messages.BlockID, f func(message
 	}
 }
 
-// step leads from a block to the active tip, or some way to it.
+// step returns the way from a position to the active tip, or its first part.
 func (h *Host) step(from messages.BlockID) (messages.ChainStep, error) {
 	reader := h.Chain.Open()
 	step := messages.ChainStep{Last: from}
@@ -121,7 +121,7 @@ func (h *Host) running(ctx context.Context) error {
 	return h.Err()
 }
 
-// wait returns nil when the chain has changed, and else why nobody should wait for that.
+// wait returns nil when the chain has changed, or an error when it cannot change any more.
 func (h *Host) wait(ctx context.Context, changed <-chan messages.TipChanged) error {
 	select {
 	case <-changed:

@@ -46,7 +46,7 @@ func newHost(blocks int) *hosted {
 	return h
 }
 
-// applied follows a host into a list of what is connected.
+// applied follows a host into a list of the connected blocks.
 type applied struct {
 	t      *testing.T
 	blocks []messages.BlockID
@@ -81,8 +81,8 @@ func (a *applied) check(chain *chainview.Chain) {
 	}
 }
 
-// Whoever follows gets every block that joins or leaves, in steps of a hundred, and on
-// from where he was.
+// A follower gets every block that joins or leaves, in steps of a hundred, from its last
+// position on.
 func TestHostFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, a := newHost(250), &applied{t: t}
@@ -199,7 +199,7 @@ func TestHostReads(t *testing.T) {
 	}
 }
 
-// While the chain is opened again, who reads waits for it, or until he or the program ends.
+// While the chain is opened again, a reader waits, until its context or the program ends.
 func TestHostWaitsForTheChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(5)

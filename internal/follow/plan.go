@@ -9,10 +9,10 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 )
 
-// Plan returns what leads from a block to the tip of a chain: the blocks to disconnect,
-// highest first, then those to connect, ascending. Each list has at most limit blocks, and
-// there is none to connect while there are more to disconnect. A nil block stands for what
-// is before the genesis block.
+// Plan returns the way from a block to the tip of a chain: the blocks to disconnect,
+// highest first, then the blocks to connect, ascending. Each list has at most limit blocks,
+// and there is none to connect while there are more to disconnect. A nil block stands for
+// the position before the genesis block.
 func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
 	next := int32(0)
 	if at != nil {
@@ -31,8 +31,8 @@ func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, 
 	return disconnect, connect
 }
 
-// present returns those of some blocks to connect, from the first on, that can be taken in: a chain
-// that begins with a snapshot of unspent outputs lacks blocks before it, or has yet to validate them.
+// present returns the first blocks of connect that are there: a chain that begins with a snapshot
+// of unspent outputs lacks blocks before it, or has yet to validate them.
 func present(reader chainview.Reader, active *chainview.Chain, connect []*chainview.Block) []*chainview.Block {
 	assumed := chainview.AssumedOf(reader)
 	for i, b := range connect {

@@ -79,8 +79,8 @@ func (k *lockKeeper) Receive(c actor.Context) {
 	}
 }
 
-// Blocks are kept from the first one that the target has yet to read; where one of these
-// is gone, that is an error.
+// Blocks are kept from the first block that the target has yet to read. It is an error if one
+// of them is gone.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 20)
@@ -135,7 +135,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// What the chain does not know is reset before, and an error where that does not help.
+// A target at a position that the chain does not know is reset first; an error follows where that does not help.
 func TestNextOfUnknown(t *testing.T) {
 	r := newRig(t, 9)
 	r.disk.blocks = []chainhash.Hash{{1}}

@@ -96,7 +96,7 @@ func (d *disk) Reset(_ chainview.Reader, why error) (func() error, error) {
 	return nil, nil
 }
 
-// durableDisk is one that has to be synced.
+// durableDisk is a disk that has to be synced.
 type durableDisk struct{ *disk }
 
 func (d durableDisk) Sync() error {

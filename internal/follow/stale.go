@@ -90,7 +90,7 @@ func connectedUpTo(tip *chainview.Block, fork int32) *chainview.Block {
 	return tip.Ancestor(fork + int32(never))
 }
 
-// wayTo returns what leads from a block to another one, as [Plan] does to the tip of a chain.
+// wayTo returns the way from a block to any other, as [Plan] returns the way to the tip of a chain.
 func wayTo(at, to *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
 	fork := at.ForkHeight(to)
 	for b := range at.Above(fork) {

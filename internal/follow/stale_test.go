@@ -69,9 +69,9 @@ func (r *rig) invalidate(on *chainview.Block, blocks int) []*chainview.Block {
 	return gone
 }
 
-// A target that records blocks gets those too that have left the chain before it could see them:
-// after an announcement, after none, while it lags, and after its actor has ended meanwhile. Each
-// comes once, and who waits for the tip finds it recorded.
+// A Recorder also gets blocks that left the chain before it could see them: after an announcement,
+// without an announcement, while it lags, and after a restart of its actor. Each comes once, and
+// is recorded before a wait for the tip ends.
 func TestStaleBlocks(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestStaleBlocks(t *testing.T) {
 	}
 }
 
-// Branches that were never connected, that begin far below the tip, or whose blocks are gone
-// are left out; so is a branch that cannot be read, and the target goes on.
+// Left out are branches that were never connected, branches that begin far below the tip, and
+// branches whose blocks are gone or cannot be read. The target goes on.
 func TestStaleBlocksLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 300)

@@ -15,7 +15,7 @@ import (
 
 // Messages of a follower to its actor.
 type (
-	// stepped says what has come of a step.
+	// stepped is the result of a step.
 	stepped struct {
 		of *Follower
 		outcome
