@@ -14,6 +14,7 @@ func (s *Sync) schedule() {
 	}
 	preferred, now := s.peers.preferred(), s.cfg.Now()
 	for _, p := range s.peers.list {
+		s.headers.sayHeaders(p)
 		from := p.isPreferred()
 		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 ||
 			len(s.download.inFlight) == 0) {
@@ -38,7 +39,6 @@ func (s *Sync) watch() {
 		}
 		s.headers.stopHeadersSync(p)
 		s.headers.watchTimeout(p, now)
-		s.headers.sayHeaders(p)
 	}
 }
 

@@ -208,6 +208,10 @@ func TestAnnounces(t *testing.T) {
 		byHeaders.say(wire.NewMsgSendHeaders())
 		for _, p := range []*fakePeer{byHash, byHeaders} {
 			p.sayHeaders(remote, 285, 285)
+			synctest.Wait() // no time passes
+			if asked := take[*wire.MsgSendHeaders](p); len(asked) != 1 {
+				t.Errorf("asked %d times to announce by headers, want once", len(asked))
+			}
 			p.forget()
 		}
 		grow(remote, 2)
