@@ -53,10 +53,8 @@ func (g *gathering) derive(ctx context.Context, s *rawtx.Signing) error {
 
 // signGathered derives what is missing, and signs.
 func signGathered(ctx context.Context, s *rawtx.Signing, k *gathering) ([]rawtx.InputError, error) {
-	if k != nil {
-		if err := k.derive(ctx, s); err != nil {
-			return nil, err
-		}
+	if err := k.derive(ctx, s); err != nil {
+		return nil, err
 	}
 	return rawtx.Sign(ctx, s)
 }

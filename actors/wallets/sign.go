@@ -82,7 +82,8 @@ func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(me
 		g.signWith(c, s, k, nil, then)
 		return
 	}
-	k.spenders.Wipe() // keys of P2MR are not in descriptors
+	k.spenders.Wipe() // no private key waits for the disk: they are gathered again
+	s.Zero()
 	g.of.writable(c, func(err error) {
 		if err != nil {
 			then(messages.Signed{}, err)
@@ -92,7 +93,7 @@ func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(me
 	})
 }
 
-// signP2MR signs with keys that count their signatures.
+// signP2MR signs with keys that count their signatures, and with all others for the other inputs.
 func (g *signer) signP2MR(
 	c actor.Context, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32, then func(messages.Signed, error),
 ) {
@@ -101,8 +102,9 @@ func (g *signer) signP2MR(
 			then(messages.Signed{}, err)
 			return
 		}
+		k := gatherKeys(g.of.open().Keys(), s, g.cfg.Network.NewSigning)
 		r.give(s)
-		g.signWith(c, s, nil, r.uses, then)
+		g.signWith(c, s, k, r.uses, then)
 	})
 }
 
@@ -151,7 +153,7 @@ func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, th
 	})
 }
 
-// signWith signs in a worker. k has keys that are to be derived there, nil for none.
+// signWith signs in a worker. k has keys that are to be derived there.
 func (g *signer) signWith(
 	c actor.Context, s *rawtx.Signing, k *gathering, uses []messages.PQCUse, then func(messages.Signed, error),
 ) {
