@@ -25,7 +25,7 @@ var (
 // Errors: [ErrNotAttached].
 type GetAttachState struct{ Asks[AttachState] }
 
-// AttachPhase is what a node does that is attached to another one.
+// AttachPhase is the phase of a node that is attached to another node.
 type AttachPhase string
 
 // The phases.

@@ -105,9 +105,8 @@ type GenerateBlock struct {
 }
 
 // MakeTemplate asks for a block on On, serialized, that is valid but for its proof
-// of work: with the transactions, in their order, after a coinbase that pays the
-// subsidy and Fees to Script. Its time is now, and it votes for the rules that can
-// be voted for.
+// of work. Its coinbase pays the subsidy and Fees to Script; the transactions follow
+// in their order. Its time is now, and it votes for the rules that can be voted for.
 //
 // Errors: [ErrTipMoved]; [*RejectError] from the validation of the block.
 type MakeTemplate struct {
@@ -168,7 +167,7 @@ type PruneBlocks struct {
 // VerifyChain checks the last blocks of the active chain and what they have done to the
 // unspent outputs, and changes nothing. Nothing else is done meanwhile.
 //
-// Errors: [*CorruptError] with what was found; [ErrPartlyVerified].
+// Errors: [*CorruptError], which says the fault; [ErrPartlyVerified].
 type VerifyChain struct {
 	Asks[Done]
 

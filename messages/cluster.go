@@ -41,8 +41,8 @@ type ClusterMember struct {
 	Refusal  string        // why, the last time
 }
 
-// ClusterError reports that a member of the cluster has answered what is not true, so that no
-// result which it had a part in can be trusted.
+// ClusterError reports a wrong answer of a member of the cluster. No result with a part of this
+// member can be trusted.
 type ClusterError struct {
 	Member   string // its address
 	From, To int32  // heights of the blocks, To not included

@@ -22,8 +22,8 @@ type SetCoin struct {
 }
 
 // A CoinSet is the set of unspent outputs as it was at one tip, whatever the
-// chain does since. Its methods are safe for concurrent use. Whoever was given
-// one releases it.
+// chain does since. Its methods are safe for concurrent use. Its receiver
+// releases it.
 type CoinSet interface {
 	Tip() Tip
 
@@ -49,9 +49,9 @@ type CoinSet interface {
 
 // SnapshotCoins asks for the set of unspent outputs at the present tip.
 //
-// Who gets the set releases it, also when it leaves early: until then the chain can
-// neither stop nor start again after a failure, for which it has to close its
-// database. A method of the set that runs ends with its context only.
+// The receiver of the set releases it, also if it does not wait for the answer. Until then
+// the chain can neither stop nor restart after a failure: both close its database. A method
+// of the set that runs ends with its context only.
 //
 // Errors: [ErrNoRollback].
 type SnapshotCoins struct {
@@ -62,9 +62,9 @@ type SnapshotCoins struct {
 	At *chainhash.Hash
 }
 
-// ErrNoRollback reports that the set of unspent outputs cannot be had as of a block: it is
-// not on the active chain, blocks or undo data after it cannot be read, or the changes do not
-// fit into the memory for unspent outputs.
+// ErrNoRollback reports that the set of unspent outputs cannot be had as of a block. The block
+// is not on the active chain, or blocks or undo data after it cannot be read, or the changes do
+// not fit into the memory for unspent outputs.
 var ErrNoRollback = refusal("unspent outputs cannot be taken back to that block")
 
 // DumpCoins writes the set of unspent outputs into a file that Bitcoin Core's loadtxoutset
@@ -107,7 +107,7 @@ type ReportCoinScan struct {
 	Progress int // percent, 0 to 100
 }
 
-// ReleaseCoinScan gives a slot back: without a scan, or after one that holds it. A slot
+// ReleaseCoinScan gives a slot back: without a scan, or after a scan that holds it. A slot
 // that was released before is left alone.
 type ReleaseCoinScan struct {
 	Control[Done]

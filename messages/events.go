@@ -80,7 +80,7 @@ func (PeerChanged) Kind() EventKind { return EventPeer }
 // A Subscription is read by one goroutine at a time. Events that are not read are kept, up to
 // a number.
 type Subscription interface {
-	// Next returns the next event, and waits for it. Errors: that of ctx, after which it
+	// Next waits for the next event and returns it. Errors: that of ctx, after which it
 	// may be called again; [ErrLagged], [ErrUnsubscribed], and that the
 	// actor has stopped, each after the events before.
 	Next(ctx context.Context) (Event, error)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Requests are values that [trawl.Ask] sends to an actor of a node. What they are answered
-// with follows from their type, and errors can be told apart.
+// Requests are values that [trawl.Ask] sends to an actor of a node. The type of a request
+// determines the type of its answer, and errors can be told apart.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "trawl")

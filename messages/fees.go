@@ -22,10 +22,10 @@ type EstimateFee struct {
 
 // FeeEstimate is the answer to [EstimateFee]. Rates are in the smallest unit for 1000 virtual bytes.
 type FeeEstimate struct {
-	Rate   int64  // 0: too little is known
-	Blocks int    // for so many it is, by what is known
-	Reason string // what it rests on, in Core's words
-	MinFee int64  // what the pool takes at least
+	Rate   int64  // 0: too little data
+	Blocks int    // the target in blocks that the estimate is for
+	Reason string // its basis, in Core's words
+	MinFee int64  // the least that the pool takes
 }
 
 // EstimateRawFee asks for the fee rate whose transactions were confirmed in time to such a share, by

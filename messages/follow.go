@@ -2,15 +2,15 @@ package messages
 
 import "github.com/btcsuite/btcd/chaincfg/chainhash"
 
-// A BlockID names a block. Its zero value stands for what is before the genesis block.
+// A BlockID names a block. Its zero value stands for the position before the genesis block.
 type BlockID struct {
 	Hash   chainhash.Hash
 	Height int32
 }
 
-// A ChainStep leads from one block some way to the tip of the active chain. Whoever
-// carries it out takes back the Disconnected blocks in their order, then adds the
-// Connected ones in theirs, and is at Last.
+// A ChainStep leads from one block some way to the tip of the active chain: take back
+// the Disconnected blocks in their order, then add the Connected blocks in theirs. The
+// position is Last then.
 type ChainStep struct {
 	Disconnected []BlockID // highest first
 	Connected    []BlockID // ascending, each on the one before it

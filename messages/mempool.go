@@ -80,8 +80,8 @@ func FormatMoney(amount int64, decimals int) string {
 }
 
 // SubmitTx puts a transaction of our own into the pool and announces it to all
-// peers. One that is there already is announced again. It is answered when those
-// who listen to the pool have been told.
+// peers, again if it is there already. The answer comes after the announcement to
+// all listeners of the pool.
 //
 // Errors: [ErrTxConfirmed], [ErrTxFee], [*TxReject].
 type SubmitTx struct {
@@ -155,7 +155,7 @@ type PoolInfo struct {
 
 // BlockSize says how large a block is that transactions were selected for.
 type BlockSize struct {
-	Weight int64 // with what was reserved
+	Weight int64 // includes the reserved weight
 	Txs    int   // without the coinbase
 }
 
@@ -382,8 +382,8 @@ type PoolStep struct {
 	After     int // how many of the changes announced with it came before
 }
 
-// PoolChanged announces changes of the pool in their order. Every listener hears
-// all of them. Reset says that the pool is empty and new.
+// PoolChanged announces changes of the pool in their order. Every listener gets all
+// changes. Reset says that the pool is empty and new.
 type PoolChanged struct {
 	Changes  []PoolChange
 	Announce []RelayTx  // what is to be announced to peers

@@ -9,7 +9,8 @@ type WalletTxChanged struct {
 	TxID   chainhash.Hash
 	Block  *Tip // that it is in; nil: none of the active chain
 
-	// Quiet: it was given up, or found in conflict with a block, for which Core runs no command of
-	// -walletnotify. What left the memory pool because of a block is announced once more, and not so.
+	// Quiet: it was abandoned, or conflicts with a block, for which Core runs no command of
+	// -walletnotify. A transaction that left the memory pool because of a block is announced once
+	// more, without Quiet.
 	Quiet bool
 }

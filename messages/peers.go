@@ -154,8 +154,8 @@ type NetworkState struct {
 	Uploads        UploadState
 }
 
-// UploadState is how far the limit of what is sent a day is used up. All is zero where
-// there is none.
+// UploadState tells how much of the daily upload limit is used up. It is zero without a
+// limit.
 type UploadState struct {
 	Limit, Left uint64        // bytes
 	Reached     bool          // as much was sent
@@ -179,7 +179,7 @@ type LocalAddress struct {
 }
 
 var (
-	// ErrSubnet reports a text that is neither an address nor a range of them.
+	// ErrSubnet reports a text that is neither an address nor a range of addresses.
 	ErrSubnet = refusal("no address or subnet")
 
 	// ErrPast reports a ban that would be over already.
@@ -240,7 +240,7 @@ type AddPeerAddress struct {
 
 	Host  string
 	Port  uint16
-	Tried bool // as one that was reached
+	Tried bool // add it as an address that was reached
 }
 
 // AddedAddress is the answer to [AddPeerAddress].

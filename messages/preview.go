@@ -6,12 +6,12 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// PreviewRestore asks what is in a backup file and what [RestoreWallet] would do with it. The file
+// PreviewRestore asks for the contents of a backup file and the result that [RestoreWallet] would have. The file
 // is only read. Nothing is written or copied, unless it is a copy of a wallet in use with its journal
 // beside it: then a copy is made whole below the wallets directory, and removed. It takes some seconds for a
 // large one, 30 at most, and ends when the caller leaves.
 //
-// What is wrong with a file is part of the answer. Errors: [*WalletError] for a file that is not
+// The faults of a file are part of the answer. Errors: [*WalletError] for a file that is not
 // there, has more than a million records, or takes too long; the context's.
 type PreviewRestore struct {
 	Asks[RestorePreview]
@@ -27,7 +27,7 @@ type RestorePreview struct {
 	Problem string // why the wallet cannot be loaded, in the words of RestoreWallet; empty: it can
 
 	// The rest is empty where there is a problem with the file.
-	Partial      bool     // some of what was in the wallet cannot be read, or not be trusted
+	Partial      bool     // some records of the wallet cannot be read, or not be trusted
 	RolledBack   bool     // a journal beside the file is a part of it: an interrupted change was rolled back
 	FromLog      bool     // a write-ahead log beside the file is a part of it: its changes were taken over
 	Warnings     []string // what RestoreWallet would warn of

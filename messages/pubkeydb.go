@@ -9,7 +9,7 @@ package messages
 // ascending order, each place of a key once.
 type ExportPubKeys struct{ Asks[[]PubKey] }
 
-// PubKey is a public key of P2MR with what is known of its place.
+// PubKey is a public key of P2MR with its origin, where known.
 type PubKey struct {
 	Key     [32]byte
 	Account *int64 // nil: unknown

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every error of this package says that it is about the request: an actor that does
-// not know it would take it for the end of what it works with.
+// Every error of this package is a refusal of the request. An actor takes any other error
+// for a failure of its own work.
 func TestEveryErrorIsARefusal(t *testing.T) {
 	isCode := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
 	packages, err := parser.ParseDir(token.NewFileSet(), ".", isCode, 0) //nolint:staticcheck // no build tags here

@@ -49,7 +49,7 @@ type ScanSlot struct {
 }
 
 // ReportScan says how far the holder of a slot is: with the scripts before a [RunScan],
-// or with the result after one that holds the slot. [GetScanStatus] tells it on.
+// or with the result after a scan that holds the slot. [GetScanStatus] passes it on.
 type ReportScan struct {
 	Control[Done]
 
@@ -57,7 +57,7 @@ type ReportScan struct {
 	Progress int // percent, 0 to 100
 }
 
-// ReleaseScan gives a slot back: without a scan, or after one that holds it. A slot
+// ReleaseScan gives a slot back: without a scan, or after a scan that holds it. A slot
 // that was released before is left alone.
 type ReleaseScan struct {
 	Control[Done]

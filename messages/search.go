@@ -16,8 +16,8 @@ var (
 	// ErrBadCursor reports a cursor that is not one of the search.
 	ErrBadCursor = refusal("Invalid cursor")
 
-	// ErrSearchStore reports that what is kept of searches cannot be read or written now: the disk is full or damaged.
-	// What was acknowledged is there.
+	// ErrSearchStore reports that the store of searches cannot be read or written now: the disk is full or damaged.
+	// All acknowledged changes are there.
 	ErrSearchStore = refusal("the store of searches cannot be read or written")
 
 	// ErrNoPool reports a search for unconfirmed transactions in a node that has none.
@@ -33,7 +33,7 @@ func (e *SearchExistsError) Error() string { return "Search '" + e.Name + "' exi
 // AboutRequest implements [Refusal].
 func (*SearchExistsError) AboutRequest() {}
 
-// SearchLimitError reports that one of the limits of searches does not allow any more.
+// SearchLimitError reports that a limit of searches is reached.
 type SearchLimitError struct{ Option string } // its name, like "-maxsearches"
 
 // Error implements error.
@@ -74,8 +74,8 @@ type SearchObjects struct {
 	Scripts []SearchScript // of two with the same script the first counts
 }
 
-// CreateSearch makes a search, which is kept until it is removed. Where one has the same name
-// and is of the same, it is that one.
+// CreateSearch makes a search, which is kept until it is removed. Creating an identical search
+// of the same name returns the existing search, so that callers may retry.
 //
 // Errors: [*SearchExistsError], [*SearchLimitError], [ErrNoPool], [ErrBlockNotFound] for heights
 // outside of the active chain.

@@ -3,7 +3,7 @@ package messages
 // LoadSnapshot begins the active chain with a set of unspent outputs that is read from a file,
 // as dumptxoutset writes it, and whose hash the node knows. The blocks before are validated in
 // the background. The chain goes on while the file is read, and so does the reading when the caller
-// leaves. It is answered when a loss of power undoes nothing of it.
+// leaves. The answer comes when a loss of power cannot undo the load any more.
 //
 // Errors: [ErrNotOpened], [*SnapshotError].
 type LoadSnapshot struct {

@@ -30,7 +30,7 @@ func (e *FatalError) Error() string {
 // Unwrap returns what happened.
 func (e *FatalError) Unwrap() error { return e.Err }
 
-// StartChecks says what is looked at of the chain when it is opened, as [VerifyChain] does.
+// StartChecks says which checks of [VerifyChain] are made when the chain is opened.
 type StartChecks struct {
 	Level  int
 	Blocks int32 // 0 or less: all

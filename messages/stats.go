@@ -2,8 +2,8 @@ package messages
 
 import "time"
 
-// NodeStats are numbers about a node at one moment. What is nil or missing is not there, or
-// could not be had in time: then Late names its part.
+// NodeStats are numbers about a node at one moment. A part that is nil or missing does not run,
+// or could not answer in time: then Late names it.
 type NodeStats struct {
 	Actors   []PartStats // of the parts; those of all wallets, and of all peers, are one each
 	Chain    *ChainStats
@@ -33,8 +33,8 @@ type PartStats struct {
 	ActorStats
 }
 
-// ActorStats are numbers about an actor, or about several together. What grows does so from
-// the start of the program on.
+// ActorStats are numbers about an actor, or about several together. Counters count from the
+// start of the program on.
 type ActorStats struct {
 	Actors   int           // that there are
 	Messages uint64        // handled

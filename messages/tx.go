@@ -22,7 +22,7 @@ var (
 	// ErrTxVersion reports a version outside [MinTxVersion] to [MaxTxVersion].
 	ErrTxVersion = refusal("transaction version out of range")
 
-	// ErrTxAddress reports an output for what is no address of the network.
+	// ErrTxAddress reports an output whose address is not of the network.
 	ErrTxAddress = refusal("invalid address")
 
 	// ErrTxAddressTwice reports two outputs for the same destination.
@@ -31,8 +31,8 @@ var (
 	// ErrNoTxOutputs reports a transaction without any output.
 	ErrNoTxOutputs = refusal("a transaction needs at least one output")
 
-	// ErrTxReplaceable reports that a transaction should be replaceable and
-	// that no sequence number of its inputs says so.
+	// ErrTxReplaceable reports that a transaction should be replaceable while
+	// no sequence number of its inputs signals it.
 	ErrTxReplaceable = refusal("sequence numbers contradict replaceable")
 )
 
@@ -56,9 +56,9 @@ type BuildTx struct {
 	// replaceable, but the inputs' own sequence numbers may say otherwise.
 	Replaceable *bool
 
-	// Unread is why whoever asks could not read what comes behind these inputs
+	// Unread is the caller's error in reading the arguments behind these inputs
 	// and outputs. It is the answer if nothing before it is wrong, so that a
-	// client is told of the first mistake it made. Nil: everything was read.
+	// client gets the first of its mistakes. Nil: everything was read.
 	Unread error
 }
 
@@ -73,8 +73,8 @@ type TxOutput struct {
 	Address string         // of the node's network
 	Amount  btcutil.Amount // 0 to the network's limit
 
-	// Data makes an output that cannot be spent and holds these bytes, in
-	// place of one that pays. Nil: none.
+	// Data makes an unspendable output that holds these bytes, in place of a
+	// paying output. Nil: none.
 	Data []byte
 }
 

@@ -269,8 +269,8 @@ type SignWithWallet struct {
 	HashType string // "" for the default
 }
 
-// DisplayAddress has the signing device of a wallet show one of its addresses. It fails where
-// the device shows another one.
+// DisplayAddress has the signing device of a wallet show one of its addresses. It fails if
+// the device shows another address.
 //
 // Errors: [*WalletError].
 type DisplayAddress struct {
@@ -287,8 +287,8 @@ type SignMessage struct {
 	Message string
 }
 
-// SignDataHash signs the hash of data with a key behind a P2MR script of the wallet: that of
-// the first leaf of a single key that the request allows and that the wallet can sign with.
+// SignDataHash signs the hash of data with a key behind a P2MR script of the wallet. It takes
+// the first single-key leaf that the request allows and that the wallet can sign with.
 //
 // Errors: [*WalletError].
 type SignDataHash struct {

@@ -7,8 +7,7 @@ import (
 )
 
 // AbandonTx gives up a transaction of the wallet that is neither in a block nor in the
-// memory pool, with all of the wallet that spends from it: what they spend can be spent
-// again.
+// memory pool, and all its descendants in the wallet. Their inputs can be spent again.
 //
 // Errors: [*WalletError].
 type AbandonTx struct {
@@ -17,9 +16,8 @@ type AbandonTx struct {
 	TxID chainhash.Hash
 }
 
-// ListGroupings asks for the addresses of the wallet in groups: those of a group were
-// spent from together, or took the change of that, so that all can see that they have one
-// owner.
+// ListGroupings asks for the addresses of the wallet in groups. The addresses of a group were
+// spent from together, or took the change: anybody can see that they have one owner.
 type ListGroupings struct{ Asks[[][]GroupedAddress] }
 
 // GroupedAddress is an address in a group.

@@ -94,8 +94,8 @@ type UnloadWallet struct {
 type WalletUnloaded struct{ Warnings []string }
 
 // RestoreWallet makes a wallet from a backup file, loads it and brings it up to
-// the tip. What was there before is never touched, and after a failure nothing
-// new is left.
+// the tip. Files that were there before are never touched, and after a failure
+// nothing new is left.
 //
 // Errors: [*WalletError].
 type RestoreWallet struct {
@@ -106,10 +106,10 @@ type RestoreWallet struct {
 	OnStartup OnStartup
 }
 
-// MigrateWallet makes descriptor wallets of a legacy wallet of Bitcoin Core that is in
-// the wallets directory, and loads them: the wallet itself, one that watches what it
-// watched, and one that knows how to spend what it could solve. The old file is copied
-// first. After a failure the old wallet is where it was.
+// MigrateWallet makes descriptor wallets of a legacy wallet of Bitcoin Core in the wallets
+// directory, and loads them. They are the wallet itself, a wallet for its watched scripts,
+// and a wallet for scripts that it could solve but not sign. The old file is copied first.
+// After a failure the old wallet is where it was.
 //
 // Errors: [*WalletError].
 type MigrateWallet struct {
@@ -126,7 +126,7 @@ type WalletMigrated struct {
 	Solvables  string // the same
 	BackupPath string // of the copy of the old file
 
-	// Warnings tell of what was left out, since it belongs to none of the wallets.
+	// Warnings name records that were left out, since they belong to none of the wallets.
 	Warnings []string
 }
 
@@ -159,9 +159,9 @@ type WalletLoading struct {
 	Since    time.Time
 }
 
-// SyncWallets asks for the moment when every loaded wallet has on disk what
-// concerns it of the changes of the memory pool until now: what has been answered
-// after that survives the end of the process.
+// SyncWallets is answered when every loaded wallet has on disk its part of the
+// changes of the memory pool until now. Answers given after that survive the end of
+// the process.
 //
 // Errors: those of the wallets that cannot write, or cannot follow the chain; the
 // others are done then too.
@@ -172,8 +172,8 @@ type SyncWallets struct{ Asks[Done] }
 // does not pass over.
 type WaitWallets struct{ Control[Done] }
 
-// A Secret is text that must not be printed: a passphrase, or a private key. Whoever has used it
-// wipes it.
+// A Secret is text that must not be printed: a passphrase, or a private key. Its last user wipes
+// it.
 type Secret []byte
 
 // String implements fmt.Stringer and hides the secret.

@@ -59,14 +59,14 @@ type IdempotencyKey struct {
 	Arguments string // a digest: the same key with other arguments is an error
 }
 
-// Signs says what is signed.
+// Signs says which inputs of a transaction to sign.
 type Signs int
 
 // The values of Signs.
 const (
 	SignNothing Signs = iota
-	SignAll           // it is an error if that does not go
-	SignSome          // what goes
+	SignAll           // an input that cannot be signed is an error
+	SignSome          // inputs that cannot be signed are left unsigned
 )
 
 // Payment is an output to be paid to.
@@ -75,7 +75,7 @@ type Payment struct {
 	Amount      btcutil.Amount
 	SubtractFee bool // it bears its share of the fee
 
-	// Rest, in a [Spend] of all coins, gives it an equal share of what is left; Amount is 0.
+	// Rest, in a [Spend] of all coins, gives it an equal share of the rest; Amount is 0.
 	Rest    bool
 	Address string // as error texts name it, where all coins are spent
 }
