@@ -24,6 +24,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/txpool"
@@ -89,6 +90,10 @@ type Network struct {
 	// NewSigning returns a transaction to be signed, with the outputs that it spends as
 	// far as they are known, and nothing known to sign with.
 	NewSigning func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing
+
+	// Template returns what OP_CHECKTEMPLATEVERIFY compares of a transaction; nil where no script
+	// can have it.
+	Template func(tx *wire.MsgTx) *vm.Template
 
 	// DecodePSBT reads a partially signed transaction in base64: see [psbt.Decode].
 	DecodePSBT func(text string) (*psbt.Packet, error)

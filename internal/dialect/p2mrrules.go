@@ -25,6 +25,7 @@ func (n *Network) setP2MRRules() {
 	n.MinTime = func(parent *chainview.Block) int64 { return parent.MedianTimePast() + 1 }
 	n.RollVersion = rollVersion
 	n.NewSigning = n.newSigning
+	n.Template = vm.NewTemplate
 	n.DecodePSBT = psbt.DecodeP2MR
 	n.Verify, n.VerifyVersion = n.P2MR.verify, n.P2MR.weightVersion
 	n.Standard = txpool.Forms{

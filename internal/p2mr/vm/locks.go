@@ -3,7 +3,6 @@ package vm
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 
 	"github.com/btcsuite/btcd/wire"
 )
@@ -67,43 +66,8 @@ func (m *machine) checkTemplate() error {
 		}
 		return nil
 	}
-	if have := TemplateHash(m.spend.Tx, m.spend.Input); !bytes.Equal(have[:], want) {
+	if have := NewTemplate(m.spend.Tx).Hash(m.spend.Input); !bytes.Equal(have[:], want) {
 		return ErrTemplate
 	}
 	return nil
-}
-
-// TemplateHash returns what OP_CHECKTEMPLATEVERIFY compares of a transaction and
-// one of its inputs (BIP119).
-func TemplateHash(tx *wire.MsgTx, input int) [sha256.Size]byte {
-	var scripts, sequences, outputs, all bytes.Buffer
-	signed := false
-	for _, in := range tx.TxIn {
-		signed = signed || len(in.SignatureScript) > 0
-		_ = wire.WriteVarBytes(&scripts, 0, in.SignatureScript) // buffers take everything
-		put32(&sequences, in.Sequence)
-	}
-	for _, out := range tx.TxOut {
-		_ = wire.WriteTxOut(&outputs, 0, 0, out)
-	}
-	put32(&all, uint32(tx.Version))
-	put32(&all, tx.LockTime)
-	if signed {
-		all.Write(sum(&scripts))
-	}
-	put32(&all, uint32(len(tx.TxIn)))
-	all.Write(sum(&sequences))
-	put32(&all, uint32(len(tx.TxOut)))
-	all.Write(sum(&outputs))
-	put32(&all, uint32(input))
-	return sha256.Sum256(all.Bytes())
-}
-
-func sum(b *bytes.Buffer) []byte {
-	hash := sha256.Sum256(b.Bytes())
-	return hash[:]
-}
-
-func put32(b *bytes.Buffer, n uint32) {
-	b.Write(binary.LittleEndian.AppendUint32(nil, n))
 }

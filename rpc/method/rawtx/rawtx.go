@@ -72,7 +72,7 @@ func newMethods(d Deps) *methods {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	m := newMethods(d)
-	return []command.Command{
+	commands := []command.Command{
 		m.analyzePSBT(),
 		m.combinePSBT(),
 		m.combineRawTransaction(),
@@ -90,6 +90,10 @@ func Commands(d Deps) []command.Command {
 		m.signRawTransactionWithKey(),
 		m.utxoUpdatePSBT(),
 	}
+	if d.Network.Template != nil {
+		commands = append(commands, m.getDefaultCTVHash())
+	}
+	return commands
 }
 
 // unspent looks up every output that a transaction spends. Those that are
