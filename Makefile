@@ -91,7 +91,7 @@ vendor-web: ## bring the files of others that the page and its tests have into t
 
 vet: ## go vet of the assembly, for ARM too (golangci-lint vets all); the packages without a disk build for Windows
 	$(GO) vet ./filters ./internal/curve ./internal/slhdsa
-	GOARCH=arm64 $(GO) vet ./filters
+	GOARCH=arm64 $(GO) vet ./filters ./internal/slhdsa
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
 lint: $(LINT) ## golangci-lint, see .golangci.yml

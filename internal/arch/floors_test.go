@@ -66,7 +66,7 @@ func TestFloors(t *testing.T) {
 }
 
 // A list that nobody can read at a glance needs folders of its own.
-const maxRooms = 49
+const maxRooms = 50
 
 func TestRoomsStayFew(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join("..", "..", "internal"))

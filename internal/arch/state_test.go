@@ -59,7 +59,7 @@ func addGroups(groups map[string]bool, typ ast.Expr, names []*ast.Ident) {
 var writeDisk = []string{
 	"store", "internal/vfs", "cmd", "bench", "rpc", // rpc: its cookie and its socket
 	"internal/demo", "internal/load", "internal/e2e", "internal/differ", "internal/soak", "internal/mutate", "deploy", // help for tests
-	"internal/enginetest", "internal/arch", "filters/internal/asmgen",
+	"internal/enginetest", "internal/arch", "filters/internal/asmgen", "internal/slhdsa/internal/asmgen",
 }
 
 // diskCalls finds calls of package os that write, outside of those.

@@ -4,10 +4,11 @@ import "testing"
 
 func benchEachKernel(b *testing.B, bench func(*testing.B)) {
 	b.Helper()
-	setSHANI(b, false)
-	b.Run("portable", bench)
-	if setSHANI(b, true) {
-		b.Run("sha extensions", bench)
+	for _, k := range kernels {
+		b.Run(k.name, func(b *testing.B) {
+			useKernel(b, k)
+			bench(b)
+		})
 	}
 }
 

@@ -16,23 +16,23 @@ func (p params) signFORS(t *tweak, secret *node, d *digest, sig []byte) node {
 	return t.forsKey(a, roots)
 }
 
+// forsRun is how many leaves of a FORS tree are made at a time: a small part of
+// what a core has in its nearest memory.
+const forsRun = 1 << 9
+
 // forsLeaves fills in the leaves of the FORS tree whose first leaf has the index
 // first, and writes the secret of the leaf-th one to shown.
 func (t *tweak) forsLeaves(leaves []node, a address, first uint32, secret *node, leaf uint32, shown []byte) {
-	for done := 0; done < len(leaves); done += lanes {
-		n := min(lanes, len(leaves)-done)
-		for lane := range n {
-			t.blocks[lane].set(a.of(kindFORSSecret).at(0, first+uint32(done+lane)), secret)
+	for done := 0; done < len(leaves); done += forsRun {
+		run := leaves[done:min(done+forsRun, len(leaves))]
+		for i := range run {
+			run[i] = *secret
 		}
-		t.sumBatch(n)
-		if at := int(leaf) - done; at >= 0 && at < n {
-			copy(shown, t.sums[at][:])
+		t.by.leaves(t, a.of(kindFORSSecret), first+uint32(done), run)
+		if at := int(leaf) - done; at >= 0 && at < len(run) {
+			copy(shown, run[at][:])
 		}
-		for lane := range n {
-			t.blocks[lane].set(a.at(0, first+uint32(done+lane)), &t.sums[lane])
-		}
-		t.sumBatch(n)
-		copy(leaves[done:], t.sums[:n])
+		t.by.leaves(t, a, first+uint32(done), run)
 	}
 }
 

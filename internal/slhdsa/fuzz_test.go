@@ -30,6 +30,20 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
+// FuzzKernels holds each kernel against crypto/sha256, one hash at a time.
+func FuzzKernels(f *testing.F) {
+	for _, b := range []byte{0, 1, 0x7f, 0xff} {
+		f.Add(bytes.Repeat([]byte{b, 3 * b, 7}, walkInput/3+1))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		raw = append(raw, make([]byte, max(0, walkInput-len(raw)))...)
+		for _, k := range kernels {
+			checkWalk(t, k, raw)
+			checkTree(t, k, raw, int(raw[0]%8))
+		}
+	})
+}
+
 func FuzzParsePrivateKey(f *testing.F) {
 	f.Add(make([]byte, PrivateKeySize))
 	f.Add(make([]byte, PrivateKeySize-1))

@@ -1,18 +1,27 @@
 package slhdsa
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// forEachKernel runs a test with and without the SHA extensions, if there are
-// any. Such a test is not parallel.
+// forEachKernel runs a test with each kernel. Such a test is not parallel.
 func forEachKernel(t *testing.T, test func(*testing.T)) {
 	t.Helper()
-	t.Run("portable", func(t *testing.T) {
-		setSHANI(t, false)
-		test(t)
-	})
-	if setSHANI(t, true) {
-		t.Run("sha extensions", test)
+	for _, k := range kernels {
+		t.Run(k.name, func(t *testing.T) {
+			useKernel(t, k)
+			test(t)
+		})
 	}
+}
+
+// useKernel makes a kernel the one that is used, until the test ends.
+func useKernel(tb testing.TB, k kernel) {
+	tb.Helper()
+	before := kernels
+	tb.Cleanup(func() { kernels = before })
+	kernels = slices.Insert(slices.Clone(kernels), 0, k)
 }
 
 // parseKey reads a private key of the vectors.

@@ -1,23 +1,14 @@
 package slhdsa
 
-// shani says whether the processor has the SHA extensions.
-var shani = hasSHANI()
+// shani hashes pairs of blocks by the SHA extensions: one SHA256RNDS2 waits for
+// the one before it in its block, so a second block hashes in the time that the
+// first waits.
+type shani struct{}
 
-// sumPairs hashes pairs of blocks in assembly, two at a time: one
-// SHA256RNDS2 waits for the one before it in its block, so a second block
-// hashes in the time that the first waits. It returns false if the processor
-// cannot.
-//
-// It does the same instructions whatever the bytes are.
-func sumPairs(dst []node, start *[8]uint32, blocks []block) bool {
-	if !shani || start == nil {
-		return false
+func (shani) sums(t *tweak, from *midstate, n int) {
+	if pairs := (n + 1) / 2; pairs > 0 {
+		compressPairs(&t.sums[0], from.registers, &t.blocks[0], pairs)
 	}
-	pairs := min(len(dst), len(blocks)) / 2
-	if pairs > 0 {
-		compressPairs(&dst[0], start, &blocks[0], pairs)
-	}
-	return true
 }
 
 //go:noescape

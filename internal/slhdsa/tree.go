@@ -10,17 +10,8 @@ func (t *tweak) reduce(leaves []node, a address, first, leaf uint32, path []byte
 			sibling := leaf>>(height-1) ^ 1
 			copy(path[(height-1)*nodeSize:], leaves[sibling][:])
 		}
-		parents := len(leaves) / 2
-		for done := 0; done < parents; done += lanes {
-			n := min(lanes, parents-done)
-			for lane := range n {
-				parent := uint32(done + lane)
-				t.blocks[lane].setPair(a.at(height, first>>height+parent), &leaves[2*parent], &leaves[2*parent+1])
-			}
-			t.sumBatch(n)
-			copy(leaves[done:], t.sums[:n])
-		}
-		leaves = leaves[:parents]
+		t.by.parents(t, a, height, first>>height, leaves)
+		leaves = leaves[:len(leaves)/2]
 	}
 	return leaves[0]
 }

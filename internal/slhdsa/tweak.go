@@ -39,20 +39,11 @@ func (b *block) pad(size int) {
 	binary.BigEndian.PutUint16(b[len(b)-2:], uint16(8*(sha256.BlockSize+size)))
 }
 
-// message returns what the block holds before its padding.
-func (b *block) message() []byte {
-	bits := binary.BigEndian.Uint16(b[len(b)-2:])
-	return b[:int(bits)/8-sha256.BlockSize]
-}
-
-// lanes is how many blocks are hashed side by side: as many as a key pair has
-// chains. It is even, for blocks are hashed in pairs.
-const lanes = chains
-
 // A batch holds blocks to hash, and their sums.
 type batch struct {
 	blocks [lanes]block
 	sums   [lanes]node
+	values [chains]node // of the chains of a key pair
 }
 
 // A tweak is the tweakable hash of one key: SHA-256 of the key's public seed,
@@ -61,64 +52,36 @@ type batch struct {
 //
 // It belongs to one goroutine, and holds secrets until it is cleared.
 type tweak struct {
+	by     hasher
+	start  midstate // after the first block
 	digest hash.Hash
-	saved  []byte     // digest after the first block, as it marshals itself
-	start  *[8]uint32 // the same for sumPairs; nil where that is of no use
 	full   [sha256.Size]byte
 	batch
+	scratch vectorScratch
 }
 
-func newTweak(seed *node) *tweak {
-	t := &tweak{digest: sha256.New()}
+func newTweak(seed *node) *tweak { return kernels[0].newTweak(seed) }
+
+func (k kernel) newTweak(seed *node) *tweak {
 	var first block
 	copy(first[:], seed[:])
-	t.digest.Write(first[:]) // never fails
-	t.saved = stateOf(t.digest)
-	t.start = registers(t.saved)
+	t := &tweak{digest: sha256.New(), start: newMidstate(first[:]...)}
+	t.by = k.from(&t.start)
 	return t
-}
-
-// stateOf marshals a digest of crypto/sha256, which never fails.
-func stateOf(digest hash.Hash) []byte {
-	state, _ := digest.(encoding.BinaryAppender).AppendBinary(nil)
-	return state
 }
 
 // clear wipes what was hashed.
 func (t *tweak) clear() {
-	t.batch, t.full = batch{}, [sha256.Size]byte{}
-	t.restore() // overwrites the digest's buffer too
-}
-
-// registers returns the state in a marshalled SHA-256 digest in the order in
-// which the SHA extensions hold it (F, E, B, A and H, G, D, C). It returns nil
-// if the digest looks in a way that is not known.
-func registers(marshalled []byte) *[8]uint32 {
-	const magic = "sha\x03"
-	if len(marshalled) < len(magic)+sha256.Size || string(marshalled[:len(magic)]) != magic {
-		return nil
-	}
-	var start [8]uint32
-	for i, word := range [8]int{5, 4, 1, 0, 7, 6, 3, 2} {
-		start[i] = binary.BigEndian.Uint32(marshalled[len(magic)+4*word:])
-	}
-	return &start
+	t.batch, t.full, t.scratch = batch{}, [sha256.Size]byte{}, vectorScratch{}
+	restore(t.digest, &t.start) // overwrites the digest's buffer too
 }
 
 // sumBatch hashes the first n blocks of the batch.
-func (t *tweak) sumBatch(n int) {
-	even := n + n%2
-	if sumPairs(t.sums[:even], t.start, t.blocks[:even]) {
-		return
-	}
-	for i := range n {
-		t.sums[i] = t.sum(t.blocks[i].message())
-	}
-}
+func (t *tweak) sumBatch(n int) { t.by.sums(t, &t.start, n) }
 
 // sum hashes an address with a message of any length, given in parts.
 func (t *tweak) sum(parts ...[]byte) (out node) {
-	t.restore()
+	restore(t.digest, &t.start)
 	for _, part := range parts {
 		t.digest.Write(part) // never fails
 	}
@@ -126,8 +89,8 @@ func (t *tweak) sum(parts ...[]byte) (out node) {
 	return out
 }
 
-// restore sets the digest to the state after the first block.
-func (t *tweak) restore() {
+// restore sets a digest to a state.
+func restore(digest hash.Hash, to *midstate) {
 	// A digest understands what it wrote itself.
-	_ = t.digest.(encoding.BinaryUnmarshaler).UnmarshalBinary(t.saved)
+	_ = digest.(encoding.BinaryUnmarshaler).UnmarshalBinary(to.saved)
 }

@@ -3,6 +3,7 @@ package slhdsa
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -41,6 +42,115 @@ func TestSums(t *testing.T) {
 	})
 }
 
+// TestKernels holds each kernel against crypto/sha256, one hash at a time.
+func TestKernels(t *testing.T) {
+	for _, k := range kernels {
+		t.Run(k.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				checkWalk(t, k, drawBytes(t, walkInput))
+				checkTree(t, k, drawBytes(t, treeInput), rapid.IntRange(0, 7).Draw(t, "height"))
+			})
+		})
+	}
+}
+
+// Sizes of what the checks of a kernel read.
+const (
+	walkInput = nodeSize + addressSize + chains*(nodeSize+2)
+	treeInput = nodeSize + addressSize + 4 + nodeSize
+)
+
+// checkWalk compares a walk of any chains between any steps.
+func checkWalk(t failer, k kernel, raw []byte) {
+	t.Helper()
+	seed, a := node(raw), address(raw[nodeSize:])
+	raw = raw[nodeSize+addressSize:]
+	tw := k.newTweak(&seed)
+	var from, to digits
+	var want [chains]node
+	for chain := range chains {
+		from[chain], to[chain] = raw[chain], raw[chains+chain]
+		value := node(raw[2*chains+chain*nodeSize:])
+		tw.values[chain] = value
+		for step := int(from[chain]); step < int(to[chain]); step++ {
+			at := a.at(chain, uint32(step))
+			value = plainSum(seed, at[:], value[:])
+		}
+		want[chain] = value
+	}
+	tw.by.walk(tw, a.at(0, 0), from, to)
+	if tw.values != want {
+		t.Fatalf("walk from %v to %v: %x, want %x", from, to, tw.values, want)
+	}
+}
+
+// checkTree compares the leaves of a tree and their parents.
+func checkTree(t failer, k kernel, raw []byte, height int) {
+	t.Helper()
+	seed, a := node(raw), address(raw[nodeSize:])
+	raw = raw[nodeSize+addressSize:]
+	tw := k.newTweak(&seed)
+	n := 1 << height
+	first := binary.BigEndian.Uint32(raw) &^ uint32(n-1)
+	nodes := make([]node, n)
+	want := make([]node, n)
+	for i := range nodes {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint32(raw[4:4+nodeSize:4+nodeSize], uint32(i)))
+		nodes[i] = node(sum[:])
+		at := a.at(0, first+uint32(i))
+		want[i] = plainSum(seed, at[:], nodes[i][:])
+	}
+	tw.by.leaves(tw, a, first, nodes)
+	if !slices.Equal(nodes, want) {
+		t.Fatalf("%d leaves from %d on: %x, want %x", n, first, nodes, want)
+	}
+	if n == 1 {
+		return
+	}
+	for i := range n / 2 {
+		at := a.at(height, first/2+uint32(i))
+		want[i] = plainSum(seed, at[:], want[2*i][:], want[2*i+1][:])
+	}
+	tw.by.parents(tw, a, height, first/2, nodes)
+	if !slices.Equal(nodes[:n/2], want[:n/2]) {
+		t.Fatalf("%d parents from %d on: %x, want %x", n/2, first/2, nodes[:n/2], want[:n/2])
+	}
+}
+
+// failer is a test of any kind.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// TestSegments: the segments of a walk are in order, and have each step of each
+// chain once.
+func TestSegments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := digits(drawBytes(t, chains)), digits(drawBytes(t, chains))
+		var walked [chains][steps]bool
+		last := 0
+		for s := segmentAt(0, from, to); s.n > 0; s = segmentAt(s.end, from, to) {
+			if s.first < last || s.end <= s.first {
+				t.Fatalf("from %v to %v: segment %+v after %d", from, to, s, last)
+			}
+			last = s.end
+			for _, chain := range s.chains[:s.n] {
+				for step := s.first; step < s.end; step++ {
+					walked[chain][step] = true
+				}
+			}
+		}
+		for chain := range chains {
+			for step := range steps {
+				if walked[chain][step] != (int(from[chain]) <= step && step < int(to[chain])) {
+					t.Fatalf("from %v to %v: chain %d, step %d: %v", from, to, chain, step, walked[chain][step])
+				}
+			}
+		}
+	})
+}
+
 func plainSum(seed node, parts ...[]byte) node {
 	full := sha256.Sum256(append(append(seed[:], make([]byte, 48)...), bytes.Join(parts, nil)...))
 	return node(full[:])
@@ -55,11 +165,13 @@ func TestTweakIsCleared(t *testing.T) {
 		t.Helper()
 		tw := newTweak(&node{1})
 		secret := node(bytes.Repeat([]byte{0x5a}, nodeSize))
+		tw.oneTimeKey(address{}, &secret, nil, nil)
+		tw.forsLeaves(make([]node, lanes), address{}, 0, &secret, 0, make([]byte, nodeSize))
 		tw.blocks[0].set(address{}, &secret)
 		tw.sumBatch(1)
 		tw.sum(secret[:])
 		tw.clear()
-		if tw.batch != (batch{}) {
+		if tw.batch != (batch{}) || tw.scratch != (vectorScratch{}) {
 			t.Error("the batch keeps what was hashed")
 		}
 		if bytes.Contains(stateOf(tw.digest), secret[:]) {
@@ -75,14 +187,8 @@ func TestUnknownState(t *testing.T) {
 			t.Errorf("registers(%x) = %x, want nil", changed, *got)
 		}
 	}
-	// Without registers the digest serves.
-	tw := newTweak(&node{7})
-	tw.start = nil
-	a, m := address{1}, node{2}
-	tw.blocks[0].set(a, &m)
-	tw.sumBatch(1)
-	if got, want := tw.sums[0], plainSum(node{7}, a[:], m[:]); got != want {
-		t.Errorf("sum %x, want %x", got, want)
+	if got := kernels[0].from(&midstate{saved: state}); got != (byBlocks{portable{}}) {
+		t.Errorf("without registers %T hashes", got)
 	}
 }
 

@@ -1,7 +1,7 @@
 package slhdsa
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"encoding/binary"
 )
 
@@ -15,9 +15,6 @@ const (
 
 // digits are the bytes of the hash that a one-time key signs.
 type digits [chains]byte
-
-// unsalted is the state in which SHA-256 begins.
-var unsalted = registers(stateOf(sha256.New()))
 
 // digitsOf hashes m with the counters from 0 on until the digits have the sum
 // that every signature has, and returns them with the counter. 740 counters are
@@ -35,12 +32,7 @@ func (t *tweak) digitsOf(m *node) (digits, uint16, error) {
 		for lane := range lanes {
 			binary.BigEndian.PutUint16(t.blocks[lane][nodeSize:], uint16(first+lane))
 		}
-		if !sumPairs(t.sums[:], unsalted, t.blocks[:]) {
-			for lane := range lanes {
-				full := sha256.Sum256(t.blocks[lane][:size])
-				copy(t.sums[lane][:], full[:])
-			}
-		}
+		t.by.sums(t, &unsalted, lanes)
 		for lane := range lanes {
 			if d := digits(t.sums[lane]); d.sum() == digitSum {
 				return d, uint16(first + lane), nil
@@ -58,6 +50,12 @@ func (d *digits) sum() int {
 	return sum
 }
 
+// The digits at which chains begin and end.
+var (
+	chainStart = digits{}
+	chainEnd   = digits(bytes.Repeat([]byte{steps}, chains))
+)
+
 // oneTimeKey returns the public key of the key pair that a is the address of. If
 // signed is not nil, the signature of these digits is written to values.
 func (t *tweak) oneTimeKey(a address, secret *node, signed *digits, values []byte) node {
@@ -65,88 +63,38 @@ func (t *tweak) oneTimeKey(a address, secret *node, signed *digits, values []byt
 		t.blocks[chain].set(a.of(kindChainSecret).chain(chain), secret)
 	}
 	t.sumBatch(chains)
+	t.values = t.sums
+	a = a.of(kindChain)
+	if signed == nil {
+		t.by.walk(t, a, chainStart, chainEnd)
+		return t.chainsEnd(a)
+	}
+	t.by.walk(t, a, chainStart, *signed)
 	for chain := range chains {
-		t.blocks[chain].set(a.of(kindChain).chain(chain), &t.sums[chain])
+		copy(values[chain*nodeSize:], t.values[chain][:])
 	}
-	for step := range steps {
-		if signed != nil {
-			t.emit(step, signed, values)
-		}
-		for chain := range chains {
-			t.blocks[chain].advance(step, &t.sums[chain])
-		}
-		t.sumBatch(chains)
-	}
-	if signed != nil {
-		t.emit(steps, signed, values)
-	}
-	return t.chainsEnd(a, t.sums[:])
+	return t.endsOf(a, signed)
 }
 
-// emit writes the values of the chains that a signature shows after this step.
-func (t *tweak) emit(step int, signed *digits, values []byte) {
-	for chain, digit := range signed {
-		if int(digit) == step {
-			copy(values[chain*nodeSize:], t.sums[chain][:])
-		}
-	}
-}
-
-// oneTimeKeyOf returns the public key that a signature of the digits is of. The
-// chains take part from their digit on, those with small digits first, so that
-// what is to hash stays together.
+// oneTimeKeyOf returns the public key that a signature of the digits is of.
 func (t *tweak) oneTimeKeyOf(a address, signed *digits, values []byte) node {
-	order := signed.ascending()
-	ends := [chains]node{}
-	for lane, chain := range order {
-		t.sums[lane] = node(values[chain*nodeSize:])
-		t.blocks[lane].set(a.of(kindChain).chain(chain), &t.sums[lane])
+	for chain := range chains {
+		t.values[chain] = node(values[chain*nodeSize:])
 	}
-	active := 0
-	for step := range steps {
-		for active < chains && int(signed[order[active]]) == step {
-			active++
-		}
-		for lane := range active {
-			t.blocks[lane].advance(step, &t.sums[lane])
-		}
-		t.sumActive(active)
-	}
-	for lane, chain := range order {
-		ends[chain] = t.sums[lane]
-	}
-	return t.chainsEnd(a, ends[:])
+	return t.endsOf(a.of(kindChain), signed)
 }
 
-// sumActive is sumBatch for lanes of which those after the active hold values
-// that are not to be lost.
-func (t *tweak) sumActive(active int) {
-	if active == chains {
-		t.sumBatch(active)
-		return
-	}
-	kept := t.sums[active]
-	t.sumBatch(active)
-	t.sums[active] = kept
-}
-
-// ascending returns the numbers of the chains in the order of their digits.
-func (d *digits) ascending() (order [chains]int) {
-	for i := range order {
-		at := i
-		for ; at > 0 && d[order[at-1]] > d[i]; at-- {
-			order[at] = order[at-1]
-		}
-		order[at] = i
-	}
-	return order
+// endsOf returns the public key whose chains have the values at the digits.
+func (t *tweak) endsOf(a address, signed *digits) node {
+	t.by.walk(t, a, *signed, chainEnd)
+	return t.chainsEnd(a)
 }
 
 // chainsEnd hashes the ends of all chains to the public key of a key pair.
-func (t *tweak) chainsEnd(a address, ends []node) node {
+func (t *tweak) chainsEnd(a address) node {
 	a = a.of(kindChainsEnd)
 	var joined [chains * nodeSize]byte
-	for i, end := range ends {
+	for i, end := range t.values {
 		copy(joined[i*nodeSize:], end[:])
 	}
 	return t.sum(a[:], joined[:])

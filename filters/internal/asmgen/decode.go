@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/asm"
+)
 
 // lanes is how many filters are decoded side by side.
 const lanes = 32
@@ -13,7 +17,7 @@ var reverse8 = [8]uint64{
 
 // decoderConstants are what a decoder reads from memory.
 func decoderConstants(a *file) {
-	constant(a, "reverse8<>", reverse8[:])
+	a.Constant("reverse8<>", reverse8[:])
 	a.WriteString("\nDATA fourMin<>+0(SB)/8, $(4*const_minBits)\nGLOBL fourMin<>(SB), RODATA|NOPTR, $8\n")
 	a.WriteString("\nDATA maxRun<>+0(SB)/8, $const_maxRun\nGLOBL maxRun<>(SB), RODATA|NOPTR, $8\n")
 }
@@ -40,7 +44,8 @@ func sets() []set {
 	all := make([]set, lanes/8)
 	for i := range all {
 		all[i] = set{
-			i: i, pos: z(i), last: z(4 + i), value: z(8 + i), runs: z(12 + i), newPos: z(16 + i), first: z(20 + i),
+			i: i, pos: asm.Z(i), last: asm.Z(4 + i), value: asm.Z(8 + i), runs: asm.Z(12 + i),
+			newPos: asm.Z(16 + i), first: asm.Z(20 + i),
 		}
 	}
 	return all
@@ -71,21 +76,21 @@ type decoder struct {
 // over writes an instruction for each set of lanes in turn.
 func (d decoder) over(name string, operands func(s set) []any) {
 	for _, s := range d.sets {
-		d.op(name, operands(s)...)
+		d.Op(name, operands(s)...)
 	}
 }
 
 // start loads constants and state.
 func (d decoder) start() {
 	d.constants()
-	d.note("State of the lanes.")
+	d.Note("State of the lanes.")
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("pos", s.i), s.pos} })
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("last", s.i), s.last} })
 }
 
 func (d decoder) constants() {
-	d.note("Constants.")
-	d.op("VMOVDQU64", "reverse8<>(SB)", zReverse)
+	d.Note("Constants.")
+	d.Op("VMOVDQU64", "reverse8<>(SB)", zReverse)
 	for _, c := range []struct{ value, register string }{
 		{"$7", zSeven},
 		{"$(57-2*const_minBits)", zShared},
@@ -93,8 +98,8 @@ func (d decoder) constants() {
 		{"$const_minBits", zMin},
 		{"$((1<<const_P)-1)", zRemainder},
 	} {
-		d.op("MOVQ", c.value, "R9")
-		d.op("VPBROADCASTQ", "R9", c.register)
+		d.Op("MOVQ", c.value, "R9")
+		d.Op("VPBROADCASTQ", "R9", c.register)
 	}
 }
 
@@ -108,27 +113,27 @@ func (d decoder) save() {
 // most CX. 2^8 are enough for four elements, which take four windows of 57 bits at
 // most.
 func (d decoder) room(shift int) {
-	d.note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the "+
+	d.Note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the "+
 		"bits are.", 1<<shift)
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("end", s.i), s.value} })
 	d.over("VPSUBQ", func(s set) []any { return []any{s.pos, s.value, s.value} })
-	d.op("VPMINUQ", "Z8", "Z9", "Z8")
-	d.op("VPMINUQ", "Z10", "Z11", "Z10")
-	d.op("VPMINUQ", "Z8", "Z10", "Z8")
-	d.op("VEXTRACTI64X4", 1, "Z8", "Y9")
-	d.op("VPMINUQ", "Z8", "Z9", "Z8")
-	d.op("VEXTRACTI64X2", 1, "Z8", "X9")
-	d.op("VPMINUQ", "Z8", "Z9", "Z8")
-	d.op("VPSHUFD", "$0x4e", "X8", "X9")
-	d.op("VPMINUQ", "Z8", "Z9", "Z8")
-	d.op("VMOVQ", "X8", "R13")
-	d.op("SHRQ", shift, "R13")
-	d.op("CMPQ", "R13", "CX")
-	d.op("CMOVQGT", "CX", "R13")
+	d.Op("VPMINUQ", "Z8", "Z9", "Z8")
+	d.Op("VPMINUQ", "Z10", "Z11", "Z10")
+	d.Op("VPMINUQ", "Z8", "Z10", "Z8")
+	d.Op("VEXTRACTI64X4", 1, "Z8", "Y9")
+	d.Op("VPMINUQ", "Z8", "Z9", "Z8")
+	d.Op("VEXTRACTI64X2", 1, "Z8", "X9")
+	d.Op("VPMINUQ", "Z8", "Z9", "Z8")
+	d.Op("VPSHUFD", "$0x4e", "X8", "X9")
+	d.Op("VPMINUQ", "Z8", "Z9", "Z8")
+	d.Op("VMOVQ", "X8", "R13")
+	d.Op("SHRQ", shift, "R13")
+	d.Op("CMPQ", "R13", "CX")
+	d.Op("CMOVQGT", "CX", "R13")
 }
 
 // row is the memory of the elements of a set: those of all lanes lie side by side.
-func (d decoder) row(i int, s set) string { return mem(d.rows, 8*lanes*i+64*s.i) }
+func (d decoder) row(i int, s set) string { return asm.Mem(d.rows, 8*lanes*i+64*s.i) }
 
 // four decodes four elements of each lane, the first three into rows, the last one
 // into value, and the position after them into newPos; pos and last stay. It jumps
@@ -140,32 +145,32 @@ func (d decoder) row(i int, s set) string { return mem(d.rows, 8*lanes*i+64*s.i)
 // remainder to the end, and the next element to the front.
 func (d decoder) four() {
 	d.firstWindows()
-	d.note("First element: its quotient, the remainder, the sum.")
+	d.Note("First element: its quotient, the remainder, the sum.")
 	d.over("VPLZCNTQ", func(s set) []any { return []any{s.value, s.runs} })
 	d.rotate(func(s set) string { return s.runs })
 	d.over("VPSLLQ", func(s set) []any { return []any{"$const_P", s.runs, s.newPos} })
 	d.over("VPTERNLOGQ", withRemainder)
 	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.last, s.first} })
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(0, s)} })
-	d.note("Second element.")
+	d.Note("Second element.")
 	d.next()
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(1, s)} })
-	d.note("K5: does the second element of any lane not lie within the window?")
+	d.Note("K5: does the second element of any lane not lie within the window?")
 	d.beyond(zShared, "K5")
 	d.secondWindows()
-	d.note("Third element.")
+	d.Note("Third element.")
 	d.next()
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(2, s)} })
-	d.note("Fourth element.")
+	d.Note("Fourth element.")
 	d.next()
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, s.value} })
 	d.over("VPADDQ", func(s set) []any { return []any{s.runs, s.pos, s.newPos} })
 	d.over("VPADDQ.BCST", func(s set) []any { return []any{"fourMin<>(SB)", s.newPos, s.newPos} })
-	d.note("Did any element not lie within the windows?")
+	d.Note("Did any element not lie within the windows?")
 	d.beyond(zRest, "K6")
-	d.op("KORTESTB", "K5", "K6")
-	d.op("JNZ", "slow")
-	d.label("decoded", "Now the elements and the position after them are known.")
+	d.Op("KORTESTB", "K5", "K6")
+	d.Op("JNZ", "slow")
+	d.Label("decoded", "Now the elements and the position after them are known.")
 }
 
 // withRemainder are the operands that put the remainder, at the end of the window,
@@ -186,61 +191,61 @@ func (d decoder) next() {
 // rotate brings an element of a quotient to the end of the window.
 func (d decoder) rotate(quotient func(s set) string) {
 	for _, s := range d.sets {
-		d.op("VPADDQ", zMin, quotient(s), zScratch)
-		d.op("VPROLVQ", zScratch, s.value, s.value)
+		d.Op("VPADDQ", zMin, quotient(s), zScratch)
+		d.Op("VPROLVQ", zScratch, s.value, s.value)
 	}
 }
 
 // beyond sets the bits of those lanes of a set whose quotients, or those of the
 // same lane of another set, add up to more than a limit.
 func (d decoder) beyond(limit, mask string) {
-	d.op("VPMAXUQ", "Z12", "Z13", zTemp)
-	d.op("VPMAXUQ", "Z14", "Z15", zScratch)
-	d.op("VPMAXUQ", zTemp, zScratch, zTemp)
-	d.op("VPCMPUQ", 6, limit, zTemp, mask)
+	d.Op("VPMAXUQ", "Z12", "Z13", zTemp)
+	d.Op("VPMAXUQ", "Z14", "Z15", zScratch)
+	d.Op("VPMAXUQ", zTemp, zScratch, zTemp)
+	d.Op("VPCMPUQ", 6, limit, zTemp, mask)
 }
 
 // slow decodes four elements with a window for each, which one step in 200 needs.
 func (d decoder) slow() {
-	d.label("slow", "Decode the elements again with a window for each. R10 is not zero when a quotient fits none.")
-	d.op("XORQ", "R10", "R10")
-	d.op("XORQ", "R9", "R9")
+	d.Label("slow", "Decode the elements again with a window for each. R10 is not zero when a quotient fits none.")
+	d.Op("XORQ", "R10", "R10")
+	d.Op("XORQ", "R9", "R9")
 	for _, s := range d.sets {
 		pos, last := s.pos, s.last
 		for i, value := range []string{s.first, s.value, s.first, s.value} {
-			d.note("Lanes %d to %d: element %d.", 8*s.i, 8*s.i+7, i+1)
+			d.Note("Lanes %d to %d: element %d.", 8*s.i, 8*s.i+7, i+1)
 			d.slowElement(s, pos, last, value)
 			if i < 3 {
-				d.op("VMOVDQA64", value, d.row(i, s))
+				d.Op("VMOVDQA64", value, d.row(i, s))
 			}
 			pos, last = s.newPos, value
 		}
 	}
-	d.op("TESTQ", "R10", "R10")
-	d.op("JZ", "decoded")
+	d.Op("TESTQ", "R10", "R10")
+	d.Op("JZ", "decoded")
 }
 
 // slowElement decodes the element at pos into value, and sets newPos.
 func (d decoder) slowElement(s set, pos, last, value string) {
-	d.op("VPSRLQ", 3, pos, s.runs)
-	d.op("KXNORB", "K1", "K1", "K1")
-	d.op("VPXORQ", zScratch, zScratch, zScratch)
-	d.op("VPGATHERQQ", "(R9)("+s.runs+"*1)", "K1", zScratch)
-	d.op("VPANDQ", zSeven, pos, s.runs)
-	d.op("VPSHUFB", zReverse, zScratch, zScratch)
-	d.op("VPSLLVQ", s.runs, zScratch, zScratch)
-	d.op("VPTERNLOGQ", "$0x55", zScratch, zScratch, s.runs)
-	d.op("VPLZCNTQ", s.runs, s.runs)
-	d.op("VPCMPUQ.BCST", 6, "maxRun<>(SB)", s.runs, "K5")
-	d.op("KMOVB", "K5", "AX")
-	d.op("ORQ", "AX", "R10")
-	d.op("VPADDQ", s.runs, pos, s.newPos)
-	d.op("VPADDQ", zMin, s.newPos, s.newPos)
-	d.op("VPSLLVQ", s.runs, zScratch, zScratch)
-	d.op("VPSRLQ", "$(64-const_minBits)", zScratch, zScratch)
-	d.op("VPSLLQ", "$const_P", s.runs, s.runs)
-	d.op("VPADDQ", zScratch, last, value)
-	d.op("VPADDQ", s.runs, value, value)
+	d.Op("VPSRLQ", 3, pos, s.runs)
+	d.Op("KXNORB", "K1", "K1", "K1")
+	d.Op("VPXORQ", zScratch, zScratch, zScratch)
+	d.Op("VPGATHERQQ", "(R9)("+s.runs+"*1)", "K1", zScratch)
+	d.Op("VPANDQ", zSeven, pos, s.runs)
+	d.Op("VPSHUFB", zReverse, zScratch, zScratch)
+	d.Op("VPSLLVQ", s.runs, zScratch, zScratch)
+	d.Op("VPTERNLOGQ", "$0x55", zScratch, zScratch, s.runs)
+	d.Op("VPLZCNTQ", s.runs, s.runs)
+	d.Op("VPCMPUQ.BCST", 6, "maxRun<>(SB)", s.runs, "K5")
+	d.Op("KMOVB", "K5", "AX")
+	d.Op("ORQ", "AX", "R10")
+	d.Op("VPADDQ", s.runs, pos, s.newPos)
+	d.Op("VPADDQ", zMin, s.newPos, s.newPos)
+	d.Op("VPSLLVQ", s.runs, zScratch, zScratch)
+	d.Op("VPSRLQ", "$(64-const_minBits)", zScratch, zScratch)
+	d.Op("VPSLLQ", "$const_P", s.runs, s.runs)
+	d.Op("VPADDQ", zScratch, last, value)
+	d.Op("VPADDQ", s.runs, value, value)
 }
 
 // advance makes the fourth element the last.

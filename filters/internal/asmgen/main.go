@@ -51,7 +51,7 @@ func probe() []byte {
 
 func avx2Hash() []byte {
 	a := newFile("SipHash of the AVX2 kernel: 4 numbers of 64 bits in a register.")
-	constant(a, "rotate16<>", rotate16[:])
+	a.Constant("rotate16<>", rotate16[:])
 	round256(a, states256())
 	hashTile256(a)
 	hashLanes256(a)
@@ -101,7 +101,7 @@ func avx512Decode() []byte {
 func avx512Merge() []byte {
 	a := newFile("The decoder of the AVX-512 kernel that looks for hashes while it decodes.")
 	decoderConstants(a)
-	constant(a, "row<>", []uint64{lanes})
+	a.Constant("row<>", []uint64{lanes})
 	mergeLanes(a)
 	return a.Bytes()
 }
@@ -115,9 +115,9 @@ func avx512Walk() []byte {
 
 func avx512Fold() []byte {
 	a := newFile("CRC-32C of parts of code, for processors with AVX-512 and VPCLMULQDQ.")
-	constant(a, "foldFar<>", foldFar[:])
-	constant(a, "foldNear<>", foldNear[:])
-	constant(a, "foldBegin<>", foldBegin[:])
+	a.Constant("foldFar<>", foldFar[:])
+	a.Constant("foldNear<>", foldNear[:])
+	a.Constant("foldBegin<>", foldBegin[:])
 	foldParts(a)
 	return a.Bytes()
 }

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/seed61375155/trawl/internal/asm"
+
 // tile is how many messages lie side by side, as filters.tileWidth.
 const tile = 32
 
@@ -14,7 +16,7 @@ type state [4]string
 func states512() []state {
 	states := make([]state, tile/8)
 	for i := range states {
-		states[i] = state{z(4 * i), z(4*i + 1), z(4*i + 2), z(4*i + 3)}
+		states[i] = state{asm.Z(4 * i), asm.Z(4*i + 1), asm.Z(4*i + 2), asm.Z(4*i + 3)}
 	}
 	return states
 }
@@ -30,17 +32,17 @@ func each(states []state, write func(i int, v state)) {
 // round512 defines the macros of a SipRound of each of the states.
 func round512(a *file, states []state) {
 	add := func(from, to int) {
-		each(states, func(_ int, v state) { a.op("VPADDQ", v[from], v[to], v[to]) })
+		each(states, func(_ int, v state) { a.Op("VPADDQ", v[from], v[to], v[to]) })
 	}
 	xor := func(from, to int) {
-		each(states, func(_ int, v state) { a.op("VPXORQ", v[from], v[to], v[to]) })
+		each(states, func(_ int, v state) { a.Op("VPXORQ", v[from], v[to], v[to]) })
 	}
 	rotate := func(by, at int) { rotate512(a, states, by, at, at) }
-	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of four registers of 8 states, Z0 to Z3 and so on.",
+	a.Macro("sipHalf1", "sipHalf1 is the first half of a SipRound of four registers of 8 states, Z0 to Z3 and so on.",
 		func() {
 			sipHalf1(add, xor, rotate)
 		})
-	a.macro("sipHalf2", "sipHalf2 is the second half.", func() {
+	a.Macro("sipHalf2", "sipHalf2 is the second half.", func() {
 		sipHalf2(add, xor, rotate)
 	})
 }
@@ -49,17 +51,17 @@ func round512(a *file, states []state) {
 // halves, which more of the processor's units can do than rotations.
 func rotate512(a *file, states []state, by, from, to int) {
 	if by == 32 {
-		each(states, func(_ int, v state) { a.op("VPSHUFD", "$0xb1", v[from], v[to]) })
+		each(states, func(_ int, v state) { a.Op("VPSHUFD", "$0xb1", v[from], v[to]) })
 		return
 	}
-	each(states, func(_ int, v state) { a.op("VPROLQ", by, v[from], v[to]) })
+	each(states, func(_ int, v state) { a.Op("VPROLQ", by, v[from], v[to]) })
 }
 
 // rounds writes n SipRounds.
 func rounds(a *file, n int) {
 	for range n {
-		a.op("sipHalf1")
-		a.op("sipHalf2")
+		a.Op("sipHalf1")
+		a.Op("sipHalf2")
 	}
 }
 
@@ -90,62 +92,62 @@ func sipHalf2(add, xor, rotate func(int, int)) {
 // what makes them is left out: hash = v1<<<17 ^ v3<<<21 ^ v2 ^ v2<<<32. between is
 // called after each half of the other rounds.
 func finish512(a *file, states []state, ff string, between func()) {
-	a.note("The end of SipHash: four rounds, and the state's words together.")
-	each(states, func(_ int, v state) { a.op("VPXORQ", ff, v[2], v[2]) })
+	a.Note("The end of SipHash: four rounds, and the state's words together.")
+	each(states, func(_ int, v state) { a.Op("VPXORQ", ff, v[2], v[2]) })
 	for range 3 {
-		a.op("sipHalf1")
+		a.Op("sipHalf1")
 		between()
-		a.op("sipHalf2")
+		a.Op("sipHalf2")
 		between()
 	}
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[0], v[0]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[3], v[2], v[2]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 13, v[1], v[1]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 16, v[3], v[3]) })
-	each(states, func(_ int, v state) { a.op("VPXORQ", v[0], v[1], v[1]) })
-	each(states, func(_ int, v state) { a.op("VPXORQ", v[2], v[3], v[3]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[2], v[2]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 17, v[1], v[1]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 21, v[3], v[3]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[1], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[3], v[2], v[2]) })
+	each(states, func(_ int, v state) { a.Op("VPROLQ", 13, v[1], v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPROLQ", 16, v[3], v[3]) })
+	each(states, func(_ int, v state) { a.Op("VPXORQ", v[0], v[1], v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPXORQ", v[2], v[3], v[3]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[1], v[2], v[2]) })
+	each(states, func(_ int, v state) { a.Op("VPROLQ", 17, v[1], v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPROLQ", 21, v[3], v[3]) })
 	rotate512(a, states, 32, 2, 0)
-	each(states, func(_ int, v state) { a.op("VPTERNLOGQ", "$0x96", v[1], v[2], v[3]) })
-	each(states, func(_ int, v state) { a.op("VPXORQ", v[3], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.Op("VPTERNLOGQ", "$0x96", v[1], v[2], v[3]) })
+	each(states, func(_ int, v state) { a.Op("VPXORQ", v[3], v[0], v[0]) })
 }
 
 // reduce512 writes v[0] = v[0]*limit >> 64, the long way by halves: there is no
 // instruction for it. limit(i) is a register for state i, low a register of
 // 0xffffffff. The rest of each state and t are overwritten.
 func reduce512(a *file, states []state, limit, high func(i int) string, low string, t func(i int) string) {
-	a.note("Reduce the hash h to below the limit f: h*f >> 64 by halves of 32 bits.")
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[0], v[1]) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", limit(i), v[0], v[2]) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", limit(i), v[1], v[3]) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", high(i), v[0], t(i)) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", high(i), v[1], v[0]) })
-	a.note("Carry: ((h0*f0 >> 32) + low(h1*f0) + low(h0*f1)) >> 32.")
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[2], v[2]) })
-	each(states, func(_ int, v state) { a.op("VPANDQ", low, v[3], v[1]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[2], v[2]) })
-	each(states, func(i int, v state) { a.op("VPANDQ", low, t(i), v[1]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[2], v[2]) })
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[2], v[2]) })
-	a.note("h1*f1 + high(h1*f0) + high(h0*f1) + carry.")
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[3], v[3]) })
-	each(states, func(i int, _ state) { a.op("VPSRLQ", 32, t(i), t(i)) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[2], v[0], v[0]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[3], v[0], v[0]) })
-	each(states, func(i int, v state) { a.op("VPADDQ", t(i), v[0], v[0]) })
+	a.Note("Reduce the hash h to below the limit f: h*f >> 64 by halves of 32 bits.")
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[0], v[1]) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", limit(i), v[0], v[2]) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", limit(i), v[1], v[3]) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", high(i), v[0], t(i)) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", high(i), v[1], v[0]) })
+	a.Note("Carry: ((h0*f0 >> 32) + low(h1*f0) + low(h0*f1)) >> 32.")
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[2], v[2]) })
+	each(states, func(_ int, v state) { a.Op("VPANDQ", low, v[3], v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[1], v[2], v[2]) })
+	each(states, func(i int, v state) { a.Op("VPANDQ", low, t(i), v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[1], v[2], v[2]) })
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[2], v[2]) })
+	a.Note("h1*f1 + high(h1*f0) + high(h0*f1) + carry.")
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[3], v[3]) })
+	each(states, func(i int, _ state) { a.Op("VPSRLQ", 32, t(i), t(i)) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[2], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[3], v[0], v[0]) })
+	each(states, func(i int, v state) { a.Op("VPADDQ", t(i), v[0], v[0]) })
 }
 
 // reduceNarrow512 is reduce512 for a limit below 2^32.
 func reduceNarrow512(a *file, states []state, limit func(i int) string) {
-	a.note("Reduce the hash h to below the limit f of 32 bits: (h1*f + (h0*f >> 32)) >> 32.")
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[0], v[1]) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", limit(i), v[0], v[0]) })
-	each(states, func(i int, v state) { a.op("VPMULUDQ", limit(i), v[1], v[1]) })
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[0], v[0]) })
-	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[0], v[0]) })
-	each(states, func(_ int, v state) { a.op("VPSRLQ", 32, v[0], v[0]) })
+	a.Note("Reduce the hash h to below the limit f of 32 bits: (h1*f + (h0*f >> 32)) >> 32.")
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[0], v[1]) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", limit(i), v[0], v[0]) })
+	each(states, func(i int, v state) { a.Op("VPMULUDQ", limit(i), v[1], v[1]) })
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[0], v[0]) })
+	each(states, func(_ int, v state) { a.Op("VPADDQ", v[1], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.Op("VPSRLQ", 32, v[0], v[0]) })
 }
 
 // always makes a function of a register that is the same for all states.

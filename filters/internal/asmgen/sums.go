@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/asm"
+)
 
 // Registers of the four lines or parts that are summed side by side: one sum
 // waits for its last instruction, four are as many as there are registers for.
@@ -11,153 +15,153 @@ var (
 
 // checkLines checks the lines of 32 hashes.
 func checkLines(a *file) {
-	a.function("checkLines(hashes *uint64, lines **byte, seeds *uint32) (bad uint32)", 0, 28,
+	a.Function("checkLines(hashes *uint64, lines **byte, seeds *uint32) (bad uint32)", 0, 28,
 		"checkLines returns for which of 32 hashes the line is not as it was written for its filter.")
-	a.load("hashes", 0, "SI", "lines", 8, "DI", "seeds", 16, "R14")
-	a.op("ADDQ", 4*(lanes-4), "R14")
-	a.op("MOVL", "$const_numberFactor", "R15")
+	a.Load("hashes", 0, "SI", "lines", 8, "DI", "seeds", 16, "R14")
+	a.Op("ADDQ", 4*(lanes-4), "R14")
+	a.Op("MOVL", "$const_numberFactor", "R15")
 	fours(a, "R13", func() {
 		for i := range 4 {
-			a.op("MOVQ", mem("SI", 8*i), sums[i])
-			a.op("SHRQ", "$const_lineBits", sums[i])
-			a.op("MOVQ", sums[i], sources[i])
-			a.op("SHLQ", 6, sources[i])
-			a.op("ADDQ", mem("DI", 8*i), sources[i])
-			a.op("IMULL", "R15", sums[i])
-			a.op("XORL", mem("R14", 4*i), sums[i])
-			a.op("NOTL", sums[i])
+			a.Op("MOVQ", asm.Mem("SI", 8*i), sums[i])
+			a.Op("SHRQ", "$const_lineBits", sums[i])
+			a.Op("MOVQ", sums[i], sources[i])
+			a.Op("SHLQ", 6, sources[i])
+			a.Op("ADDQ", asm.Mem("DI", 8*i), sources[i])
+			a.Op("IMULL", "R15", sums[i])
+			a.Op("XORL", asm.Mem("R14", 4*i), sums[i])
+			a.Op("NOTL", sums[i])
 		}
 		sumLines(a, 4)
 		for i := 3; i >= 0; i-- {
-			a.op("NOTL", sums[i])
-			a.op("XORL", mem(sources[i], 60), sums[i])
-			a.op("NEGL", sums[i])
-			a.op("ADCL", "R13", "R13")
+			a.Op("NOTL", sums[i])
+			a.Op("XORL", asm.Mem(sources[i], 60), sums[i])
+			a.Op("NEGL", sums[i])
+			a.Op("ADCL", "R13", "R13")
 		}
-		a.op("SUBQ", 16, "R14")
+		a.Op("SUBQ", 16, "R14")
 	})
-	a.op("MOVL", "R13", "bad+24(FP)")
-	a.op("RET")
+	a.Op("MOVL", "R13", "bad+24(FP)")
+	a.Op("RET")
 }
 
 // sumLines adds the 60 bytes of lines to their sums.
 func sumLines(a *file, n int) {
 	for w := range 7 {
 		for i := range n {
-			a.op("CRC32Q", mem(sources[i], 8*w), sums[i])
+			a.Op("CRC32Q", asm.Mem(sources[i], 8*w), sums[i])
 		}
 	}
 	for i := range n {
-		a.op("CRC32L", mem(sources[i], 56), sums[i])
+		a.Op("CRC32L", asm.Mem(sources[i], 56), sums[i])
 	}
 }
 
 // checkAllLines checks the lines of one filter.
 func checkAllLines(a *file) {
-	a.function("checkAllLines(lines *byte, count int, seed uint32) (bad uint32)", 0, 28,
+	a.Function("checkAllLines(lines *byte, count int, seed uint32) (bad uint32)", 0, 28,
 		"checkAllLines returns zero if count lines are as they were written. The processor works on several at a time.")
-	a.op("MOVQ", "lines+0(FP)", "R8")
-	a.op("MOVQ", "count+8(FP)", "CX")
-	a.op("MOVL", "seed+16(FP)", "SI")
-	a.op("XORL", "DI", "DI")
-	a.op("XORL", "R13", "R13")
+	a.Op("MOVQ", "lines+0(FP)", "R8")
+	a.Op("MOVQ", "count+8(FP)", "CX")
+	a.Op("MOVL", "seed+16(FP)", "SI")
+	a.Op("XORL", "DI", "DI")
+	a.Op("XORL", "R13", "R13")
 
-	a.label("line", "For each line: DI is its number times a factor.")
-	a.op("MOVL", "DI", "AX")
-	a.op("XORL", "SI", "AX")
-	a.op("NOTL", "AX")
+	a.Label("line", "For each line: DI is its number times a factor.")
+	a.Op("MOVL", "DI", "AX")
+	a.Op("XORL", "SI", "AX")
+	a.Op("NOTL", "AX")
 	sumLines(a, 1)
-	a.op("NOTL", "AX")
-	a.op("XORL", "60(R8)", "AX")
-	a.op("ORL", "AX", "R13")
-	a.op("ADDL", "$const_numberFactor", "DI")
-	a.op("ADDQ", 64, "R8")
-	a.op("DECQ", "CX")
-	a.op("JNZ", "line")
-	a.op("MOVL", "R13", "bad+24(FP)")
-	a.op("RET")
+	a.Op("NOTL", "AX")
+	a.Op("XORL", "60(R8)", "AX")
+	a.Op("ORL", "AX", "R13")
+	a.Op("ADDL", "$const_numberFactor", "DI")
+	a.Op("ADDQ", 64, "R8")
+	a.Op("DECQ", "CX")
+	a.Op("JNZ", "line")
+	a.Op("MOVL", "R13", "bad+24(FP)")
+	a.Op("RET")
 }
 
 // sumParts sums parts of code, four at a time.
 func sumParts(a *file) {
-	a.function("sumParts(dst *uint32, places *place, which *uint32, fours int, all *probe)", 32, 40,
+	a.Function("sumParts(dst *uint32, places *place, which *uint32, fours int, all *probe)", 32, 40,
 		"sumParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, fours "+
 			"times four of them, each of 8 bytes or more.")
 	crcs := [4]string{"R12", "R13", "R14", "R15"}
-	a.op("MOVQ", "which+16(FP)", "SI")
+	a.Op("MOVQ", "which+16(FP)", "SI")
 
-	a.label("four", "For each four parts.")
-	a.op("MOVQ", "places+8(FP)", "DI")
-	a.op("MOVQ", "$-1", "DX")
-	a.op("SHRQ", 1, "DX")
+	a.Label("four", "For each four parts.")
+	a.Op("MOVQ", "places+8(FP)", "DI")
+	a.Op("MOVQ", "$-1", "DX")
+	a.Op("SHRQ", 1, "DX")
 	for i := range 4 {
 		p, crc := sources[i], crcs[i]
-		a.note("Part %d: its address and size.", i)
-		a.op("MOVL", mem("SI", 4*i), "AX")
-		a.op("IMUL3Q", "$place__size", "AX", "AX")
-		a.op("ADDQ", "DI", "AX")
-		a.op("MOVL", "place_filter(AX)", "BX")
-		a.op("IMUL3Q", "$probe__size", "BX", "BX")
-		a.op("ADDQ", "all+32(FP)", "BX")
-		a.op("MOVL", "place_base(AX)", p)
-		a.op("MOVL", "place_end(AX)", "CX")
-		a.op("SHRQ", 3, p)
-		a.op("ADDQ", 7, "CX")
-		a.op("SHRQ", 3, "CX")
-		a.op("SUBQ", p, "CX")
-		a.op("ADDQ", "probe_code(BX)", p)
-		a.note("The bytes that make no word come first, as the end of one; zeros before do nothing. The sum begins " +
+		a.Note("Part %d: its address and size.", i)
+		a.Op("MOVL", asm.Mem("SI", 4*i), "AX")
+		a.Op("IMUL3Q", "$place__size", "AX", "AX")
+		a.Op("ADDQ", "DI", "AX")
+		a.Op("MOVL", "place_filter(AX)", "BX")
+		a.Op("IMUL3Q", "$probe__size", "BX", "BX")
+		a.Op("ADDQ", "all+32(FP)", "BX")
+		a.Op("MOVL", "place_base(AX)", p)
+		a.Op("MOVL", "place_end(AX)", "CX")
+		a.Op("SHRQ", 3, p)
+		a.Op("ADDQ", 7, "CX")
+		a.Op("SHRQ", 3, "CX")
+		a.Op("SUBQ", p, "CX")
+		a.Op("ADDQ", "probe_code(BX)", p)
+		a.Note("The bytes that make no word come first, as the end of one; zeros before do nothing. The sum begins " +
 			"with ones, which are put into the first bytes.")
-		a.op("MOVQ", "CX", "AX")
-		a.op("ANDL", 7, "AX")
-		a.op("MOVQ", mem(p, 0), "BX")
-		a.op("ADDQ", "AX", p)
-		a.op("SHLL", 3, "AX")
-		a.op("MOVL", "$0xffffffff", crc)
-		a.op("XORQ", crc, "BX")
-		a.op("SHRXQ", "AX", crc, crc)
-		a.op("XORL", 56, "AX")
-		a.op("SHLXQ", "AX", "BX", "BX")
-		a.op("SHLQ", 8, "BX")
-		a.op("XORL", "AX", "AX")
-		a.op("CRC32Q", "BX", "AX")
-		a.op("XORQ", "AX", crc)
-		a.op("SHRQ", 3, "CX")
-		a.op("MOVQ", "CX", mem("SP", 8*i))
-		a.op("CMPQ", "CX", "DX")
-		a.op("CMOVQLT", "CX", "DX")
+		a.Op("MOVQ", "CX", "AX")
+		a.Op("ANDL", 7, "AX")
+		a.Op("MOVQ", asm.Mem(p, 0), "BX")
+		a.Op("ADDQ", "AX", p)
+		a.Op("SHLL", 3, "AX")
+		a.Op("MOVL", "$0xffffffff", crc)
+		a.Op("XORQ", crc, "BX")
+		a.Op("SHRXQ", "AX", crc, crc)
+		a.Op("XORL", 56, "AX")
+		a.Op("SHLXQ", "AX", "BX", "BX")
+		a.Op("SHLQ", 8, "BX")
+		a.Op("XORL", "AX", "AX")
+		a.Op("CRC32Q", "BX", "AX")
+		a.Op("XORQ", "AX", crc)
+		a.Op("SHRQ", 3, "CX")
+		a.Op("MOVQ", "CX", asm.Mem("SP", 8*i))
+		a.Op("CMPQ", "CX", "DX")
+		a.Op("CMOVQLT", "CX", "DX")
 	}
-	a.op("XORL", "AX", "AX")
+	a.Op("XORL", "AX", "AX")
 
-	a.label("word", "For each word that all four have.")
+	a.Label("word", "For each word that all four have.")
 	for i := range 4 {
-		a.op("CRC32Q", fmt.Sprintf("(%s)(AX*8)", sources[i]), crcs[i])
+		a.Op("CRC32Q", fmt.Sprintf("(%s)(AX*8)", sources[i]), crcs[i])
 	}
-	a.op("INCQ", "AX")
-	a.op("CMPQ", "AX", "DX")
-	a.op("JLT", "word")
+	a.Op("INCQ", "AX")
+	a.Op("CMPQ", "AX", "DX")
+	a.Op("JLT", "word")
 
-	a.op("MOVQ", "dst+0(FP)", "DI")
+	a.Op("MOVQ", "dst+0(FP)", "DI")
 	for i := range 4 {
 		more, done := fmt.Sprint("more", i), fmt.Sprint("done", i)
-		a.note("The rest of part %d.", i)
-		a.op("MOVQ", mem("SP", 8*i), "CX")
-		a.op("MOVQ", "DX", "AX")
-		a.op("CMPQ", "AX", "CX")
-		a.op("JGE", done)
-		a.label(more, "For each word.")
-		a.op("CRC32Q", fmt.Sprintf("(%s)(AX*8)", sources[i]), crcs[i])
-		a.op("INCQ", "AX")
-		a.op("CMPQ", "AX", "CX")
-		a.op("JLT", more)
-		a.label(done, "The sum is done.")
-		a.op("NOTL", crcs[i])
-		a.op("MOVL", crcs[i], mem("DI", 4*i))
+		a.Note("The rest of part %d.", i)
+		a.Op("MOVQ", asm.Mem("SP", 8*i), "CX")
+		a.Op("MOVQ", "DX", "AX")
+		a.Op("CMPQ", "AX", "CX")
+		a.Op("JGE", done)
+		a.Label(more, "For each word.")
+		a.Op("CRC32Q", fmt.Sprintf("(%s)(AX*8)", sources[i]), crcs[i])
+		a.Op("INCQ", "AX")
+		a.Op("CMPQ", "AX", "CX")
+		a.Op("JLT", more)
+		a.Label(done, "The sum is done.")
+		a.Op("NOTL", crcs[i])
+		a.Op("MOVL", crcs[i], asm.Mem("DI", 4*i))
 	}
-	a.op("ADDQ", 16, "DI")
-	a.op("MOVQ", "DI", "dst+0(FP)")
-	a.op("ADDQ", 16, "SI")
-	a.op("DECQ", "fours+24(FP)")
-	a.op("JNZ", "four")
-	a.op("RET")
+	a.Op("ADDQ", 16, "DI")
+	a.Op("MOVQ", "DI", "dst+0(FP)")
+	a.Op("ADDQ", 16, "SI")
+	a.Op("DECQ", "fours+24(FP)")
+	a.Op("JNZ", "four")
+	a.Op("RET")
 }

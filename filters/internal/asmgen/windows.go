@@ -1,11 +1,13 @@
 package main
 
+import "github.com/seed61375155/trawl/internal/asm"
+
 // firstWindows loads the 8 bytes at the position of each lane, inverted, with its
 // first bit as the highest: 57 bits or more, and some that were before.
 func (d decoder) firstWindows() {
-	d.note("Windows: load 8 bytes at the position of each lane.")
+	d.Note("Windows: load 8 bytes at the position of each lane.")
 	d.over("VPSRLQ", func(s set) []any { return []any{3, s.pos, s.newPos} })
-	d.over("VMOVDQA64", func(s set) []any { return []any{s.newPos, mem("R8", 64*s.i)} })
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.newPos, asm.Mem("R8", 64*s.i)} })
 	for _, s := range d.sets {
 		d.load8(s, 0, s.value)
 	}
@@ -18,21 +20,21 @@ func (d decoder) firstWindows() {
 // secondWindows puts the bits of the next 8 bytes after what is left of the first
 // ones: 64 bits that are not yet decoded.
 func (d decoder) secondWindows() {
-	d.note("Windows: load the next 8 bytes, and put them after the bits that are left, whose number is %s less pos "+
+	d.Note("Windows: load the next 8 bytes, and put them after the bits that are left, whose number is %s less pos "+
 		"and quotients.", zRest)
 	for _, s := range d.sets {
 		d.load8(s, 8, s.newPos)
 	}
 	d.over("VPSHUFB", func(s set) []any { return []any{zReverse, s.newPos, s.newPos} })
 	for _, s := range d.sets {
-		d.op("VPANDQ", zSeven, s.pos, zScratch)
-		d.op("VPSUBQ", zScratch, zRest, zScratch)
-		d.op("VPSUBQ", s.runs, zScratch, zScratch)
-		d.note("All ones, shifted, are a mask of the bits after those.")
-		d.op("VPTERNLOGQ", "$0xff", zTemp, zTemp, zTemp)
-		d.op("VPSRLVQ", zScratch, s.newPos, s.newPos)
-		d.op("VPSRLVQ", zScratch, zTemp, zTemp)
-		d.op("VPTERNLOGQ", "$0x74", s.newPos, zTemp, s.value)
+		d.Op("VPANDQ", zSeven, s.pos, zScratch)
+		d.Op("VPSUBQ", zScratch, zRest, zScratch)
+		d.Op("VPSUBQ", s.runs, zScratch, zScratch)
+		d.Note("All ones, shifted, are a mask of the bits after those.")
+		d.Op("VPTERNLOGQ", "$0xff", zTemp, zTemp, zTemp)
+		d.Op("VPSRLVQ", zScratch, s.newPos, s.newPos)
+		d.Op("VPSRLVQ", zScratch, zTemp, zTemp)
+		d.Op("VPTERNLOGQ", "$0x74", s.newPos, zTemp, s.value)
 	}
 }
 
@@ -41,16 +43,16 @@ func (d decoder) secondWindows() {
 func (d decoder) load8(s set, offset int, to string) {
 	x0, y0 := "X"+to[1:], "Y"+to[1:]
 	for i, r := range []string{x0, "X31", "X30", "X31"} {
-		d.op("MOVQ", mem("R8", 64*s.i+16*i), "AX")
-		d.op("MOVQ", mem("R8", 64*s.i+16*i+8), "DX")
-		d.op("VMOVQ", mem("AX", offset), r)
-		d.op("VPINSRQ", 1, mem("DX", offset), r, r)
+		d.Op("MOVQ", asm.Mem("R8", 64*s.i+16*i), "AX")
+		d.Op("MOVQ", asm.Mem("R8", 64*s.i+16*i+8), "DX")
+		d.Op("VMOVQ", asm.Mem("AX", offset), r)
+		d.Op("VPINSRQ", 1, asm.Mem("DX", offset), r, r)
 		switch i {
 		case 1:
-			d.op("VINSERTI64X2", 1, r, y0, y0)
+			d.Op("VINSERTI64X2", 1, r, y0, y0)
 		case 3:
-			d.op("VINSERTI64X2", 1, r, "Y30", "Y30")
+			d.Op("VINSERTI64X2", 1, r, "Y30", "Y30")
 		}
 	}
-	d.op("VINSERTI64X4", 1, "Y30", to, to)
+	d.Op("VINSERTI64X4", 1, "Y30", to, to)
 }
