@@ -2,12 +2,14 @@
 // step: it says what each does, what has passed while it goes on, and at the end
 // what became of all of them.
 //
-//	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES]
+//	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES] [-without NAMES]
 //
 // The steps that hold trawld beside Bitcoin Core need BITCOIND, the path of a
 // bitcoind of Core 30, that beside qbit QBITD, the path of a qbitd of qbit 1.0,
 // those that cut the power of a disk root on Linux; without,
-// they are left out, and this is said. A run can be interrupted: it ends what it
+// they are left out. Tests are skipped that lack a tool, such as strace. The end
+// lists all that was not run, with its reason, and the run fails over it unless
+// -without names what is known to be missing. A run can be interrupted: it ends what it
 // started, removes its files, and tells what was done. It fails when a test does,
 // or when it was interrupted.
 package main
@@ -38,8 +40,11 @@ func main() {
 	}
 }
 
-// errFailed is why a run fails whose steps have told the rest.
-var errFailed = errors.New("not everything passed")
+// Why a run fails whose steps have told the rest.
+var (
+	errFailed = errors.New("not everything passed")
+	errNotRun = errors.New("not everything was run")
+)
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -48,10 +53,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	cases := flags.Int("cases", 100_000, "how many cases each comparison and each model tries")
 	signatures := flags.Int("signatures", 10_000_000, "how many signatures are tried, and a hundredth of it at edges")
 	names := flags.String("steps", "", "names of steps, separated by commas (default all)")
+	without := flags.String("without", "", "what may be missing: "+strings.Join(mayBeMissing, ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	chosen, err := choose(*names)
+	if err != nil {
+		return err
+	}
+	known, err := expected(*without)
 	if err != nil {
 		return err
 	}
@@ -60,7 +70,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &soak{out: out, isolated: isolates(ctx), env: append(os.Environ(),
+	s := &soak{out: out, without: known, isolated: isolates(ctx), env: append(os.Environ(),
 		"TMPDIR="+dir, // all files of a run, so that none stay after an interruption
 		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
 		"TRAWL_FLIPS="+strconv.Itoa(*flips), "TRAWL_SIGNATURES="+strconv.Itoa(*signatures),
@@ -84,12 +94,41 @@ func choose(names string) ([]step, error) {
 	return chosen, nil
 }
 
+// tools are programs that single tests need, or a system that they are for.
+const tools = "tools"
+
+// mayBeMissing are things without which something is not run.
+var mayBeMissing = []string{"core", "qbit", "root", tools}
+
+// expected returns the names of what may be missing.
+func expected(names string) ([]string, error) {
+	if names == "" {
+		return nil, nil
+	}
+	list := strings.Split(names, ",")
+	for _, name := range list {
+		if !slices.Contains(mayBeMissing, name) {
+			return nil, fmt.Errorf("nothing is called %q, but %s", name, strings.Join(mayBeMissing, ", "))
+		}
+	}
+	return list, nil
+}
+
 // A soak is one run.
 type soak struct {
 	out      io.Writer
 	dir      string // within the module; empty: where this runs
 	env      []string
 	isolated bool // what a step mounts goes away with it
+	without  []string
+	notRun   []omission
+}
+
+// An omission is what was not run.
+type omission struct {
+	lacks string // of mayBeMissing
+	what  string // a step, or a test of it
+	why   string
 }
 
 // all runs steps one after the other, whatever becomes of them, until the context
@@ -103,14 +142,18 @@ func (s *soak) all(ctx context.Context, chosen []step) error {
 			continue
 		}
 		fmt.Fprintf(s.out, "\n[%d/%d] %s: %s\n", i+1, len(chosen), st.name, st.what)
-		if why := st.missing(os.Getenv("BITCOIND"), os.Getenv("QBITD"), s.isolated); why != "" {
+		if lacks, why := st.missing(os.Getenv("BITCOIND"), os.Getenv("QBITD"), s.isolated); lacks != "" {
 			fmt.Fprintln(s.out, "    left out:", why)
 			table = append(table, st.name+"\tleft out: "+why)
+			s.notRun = append(s.notRun, omission{lacks, st.name, why})
 			continue
 		}
 		began := time.Now()
 		got, err := s.step(ctx, &st)
 		failed = failed || err != nil
+		for _, skip := range got.skips {
+			s.notRun = append(s.notRun, omission{tools, st.name + ": " + skip.test, skip.why})
+		}
 		table = append(
 			table, fmt.Sprintf("%s\t%s\t%v", st.name, got.verdict(ctx, err), time.Since(began).Round(time.Second)),
 		)
@@ -119,11 +162,32 @@ func (s *soak) all(ctx context.Context, chosen []step) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(table, "\n"))
 	_ = w.Flush() // to the same place as everything else
+	unexpected := s.tellNotRun()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case failed:
 		return errFailed
+	case unexpected:
+		return errNotRun
 	}
 	return nil
+}
+
+// tellNotRun lists what was not run, and reports whether something is missing that nobody has named.
+func (s *soak) tellNotRun() (unexpected bool) {
+	if len(s.notRun) == 0 {
+		return false
+	}
+	fmt.Fprintln(s.out, "\nNOT RUN:")
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, o := range s.notRun {
+		fmt.Fprintf(w, "  %s\t%s\n", o.what, o.why)
+		unexpected = unexpected || !slices.Contains(s.without, o.lacks)
+	}
+	_ = w.Flush() // as above
+	if unexpected {
+		fmt.Fprintf(s.out, "\nName what may be missing: WITHOUT=%s\n", strings.Join(mayBeMissing, ","))
+	}
+	return unexpected
 }

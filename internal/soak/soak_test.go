@@ -55,7 +55,7 @@ func TestResults(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{
-		"[1/3] first: all of them", "TestGood: 12 replies compared", "  TestGood\n", "skip  TestSkipped", "broken",
+		"[1/3] first: all of them", "TestGood: 12 replies compared", "  TestGood\n", "skip  TestSkipped: not here", "broken",
 		"FAILED: 1 passed, 1 failed, 1 skipped", "ok: 1 passed, 0 failed, 0 skipped", "nowhere", "FAILED: 0 passed",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -73,9 +73,45 @@ func TestLeftOut(t *testing.T) {
 		{name: "first", packages: []string{"."}, core: true},
 		{name: "second", packages: []string{"."}, root: true},
 	})
-	if err != nil || !strings.Contains(out.String(), "left out: BITCOIND") ||
+	if !errors.Is(err, errNotRun) || !strings.Contains(out.String(), "left out: BITCOIND") ||
 		!strings.Contains(out.String(), "left out: only root") {
 		t.Errorf("%v: %s", err, &out)
+	}
+}
+
+// The end lists what was not run, with its reason. It is a failure, unless what is missing is known to be.
+func TestNotRun(t *testing.T) {
+	t.Setenv("BITCOIND", "")
+	var out bytes.Buffer
+	s := module(t, `import "testing"
+
+func TestWhole(t *testing.T) { t.Skip("there is no strace") }
+
+func TestPart(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Skip("not as root") }) }
+`, &out)
+	err := s.all(t.Context(), []step{{name: "first", packages: []string{"."}}, {name: "second", core: true}})
+	if !errors.Is(err, errNotRun) {
+		t.Errorf("got %v", err)
+	}
+	_, list, _ := strings.Cut(out.String(), "\nNOT RUN:\n")
+	for _, line := range []string{
+		"first: TestWhole       there is no strace", "first: TestPart/inner  not as root", "second                 BITCOIND names no",
+		"WITHOUT=core,qbit,root,tools",
+	} {
+		if !strings.Contains(list, line) {
+			t.Errorf("no %q in\n%s", line, list)
+		}
+	}
+	for without, want := range map[string]bool{"core": true, "tools": true, "core,tools": false, "core,qbit,root,tools": false} {
+		if s.without, err = expected(without); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.tellNotRun(); got != want {
+			t.Errorf("without %s: a failure is %v, want %v", without, got, want)
+		}
+	}
+	if _, err := expected("cor"); err == nil {
+		t.Error("a thing that there is not may be missing")
 	}
 }
 

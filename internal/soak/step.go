@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,7 +58,11 @@ type results struct {
 	passed, failed, skipped int
 	running                 map[string]time.Time // tests, not their parts
 	said                    map[string][]string  // by test: what it printed
+	skips                   []skip
 }
+
+// A skip is a test, or a part of one, that was skipped.
+type skip struct{ test, why string }
 
 func newResults(out io.Writer) *results {
 	return &results{out: out, running: map[string]time.Time{}, said: map[string][]string{}}
@@ -121,6 +126,9 @@ func (r *results) line(line []byte) {
 	case "output", "build-output":
 		r.output(test, e.Output)
 	case "pass", "skip", "fail":
+		if e.Action == "skip" && test != "" {
+			r.skips = append(r.skips, skip{e.Test, reason(r.said[test])})
+		}
 		if !part {
 			r.done(test, &e)
 		}
@@ -137,6 +145,19 @@ func (r *results) output(test, text string) {
 	if at := report.FindString(text); at != "" && test != "" {
 		fmt.Fprintf(r.out, "          %s: %s", test, strings.TrimPrefix(text, at))
 	}
+}
+
+// logged is the place in the source before what a test logs.
+var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
+
+// reason returns the last line that a test has logged, which says why it is skipped.
+func reason(said []string) string {
+	for _, line := range slices.Backward(said) {
+		if at := logged.FindString(line); at != "" {
+			return strings.TrimSpace(line[len(at):])
+		}
+	}
+	return "it does not say why"
 }
 
 // done counts and prints a result. A package that fails without a test, such as one
@@ -158,7 +179,7 @@ func (r *results) done(test string, e *event) {
 		fmt.Fprintf(r.out, "    ok    %v  %s\n", took, test)
 	case "skip":
 		r.skipped++
-		fmt.Fprintf(r.out, "    skip  %s\n", test)
+		fmt.Fprintf(r.out, "    skip  %s: %s\n", test, reason(said))
 	default:
 		r.failed++
 		fmt.Fprintf(r.out, "    FAIL  %v  %s\n%s", took, test, strings.Join(said, ""))

@@ -144,15 +144,15 @@ const (
 // signatures are tests of internal/consensus/script that have a step of their own.
 const signatures = "BesideDecred"
 
-// missing says what a step lacks here; empty: nothing.
-func (s *step) missing(bitcoind, qbitd string, mayMount bool) string {
+// missing says what a step lacks here, by a name of mayBeMissing and in words; empty: nothing.
+func (s *step) missing(bitcoind, qbitd string, mayMount bool) (lacks, why string) {
 	switch {
 	case s.qbit && qbitd == "":
-		return "QBITD names no qbitd of qbit 1.0"
+		return "qbit", "QBITD names no qbitd of qbit 1.0"
 	case s.core && bitcoind == "":
-		return "BITCOIND names no bitcoind of Bitcoin Core 30"
+		return "core", "BITCOIND names no bitcoind of Bitcoin Core 30"
 	case s.root && !mayMount:
-		return "only root may mount a disk, on Linux"
+		return "root", "only root may mount a disk, on Linux"
 	}
-	return ""
+	return "", ""
 }
