@@ -16,6 +16,7 @@ FLIPS    ?= 10000
 CASES    ?= 100000
 COINS    ?= 165000000
 STEPS    ?=
+WITHOUT  ?=
 VERSION  ?=
 PLATFORMS ?=
 CHAINS   ?= short
@@ -28,7 +29,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web check race large large-nodes large-wallets large-stores lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web check race large large-nodes large-wallets large-stores large-recorded lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -70,13 +71,16 @@ LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRe
 
 large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
 	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
-	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores
+	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-recorded
 large-nodes:
 	$(GO) test $(QUICK) -run='^($(LARGE_NODES))$$' -parallel=3 -timeout=10m ./internal/e2e
 large-wallets:
 	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets ./internal/wallet
 large-stores:
 	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
+
+large-recorded:
+	$(GO) test $(QUICK) -timeout=5m ./internal/differ/...
 
 test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	@command -v haproxy >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends haproxy) >/dev/null || echo 'haproxy could not be installed'
@@ -117,8 +121,8 @@ fuzz: ## run every fuzz target for FUZZ
 	  done; \
 	done
 
-soak: ## the long loops, of which `make test` runs a sample; KILLS, FLIPS, CASES, STEPS, BITCOIND, QBITD
-	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)'
+soak: ## the long loops, of which `make test` runs a sample; what is not run is a failure, unless WITHOUT names what is missing; KILLS, FLIPS, CASES, STEPS, WITHOUT, BITCOIND, QBITD
+	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)' -without '$(WITHOUT)'
 
 mutate: ## break the packages that decide at PLACES places each, and count what their tests notice; PACKAGES
 	$(GO) run ./internal/mutate -n $(PLACES) -write bench/results/mutate.md $(PACKAGES)

@@ -3,62 +3,13 @@ package corenode
 import (
 	"context"
 	"errors"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/e2e/recording"
 )
-
-// A liveCore is a bitcoind of the test's own.
-type liveCore struct {
-	dir  string
-	port int
-	cmd  *exec.Cmd
-}
-
-// startLive starts the bitcoind that BITCOIND names.
-func startLive(t *testing.T, args ...string) *liveCore {
-	t.Helper()
-	program := os.Getenv("BITCOIND")
-	if program == "" {
-		t.Skip("BITCOIND names no bitcoind")
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-	if err != nil {
-		t.Fatal(err)
-	}
-	core := &liveCore{dir: t.TempDir(), port: listener.Addr().(*net.TCPAddr).Port} //nolint:forcetypeassert // of TCP
-	_ = listener.Close()
-	config := "regtest=1\n[regtest]\nlisten=0\nrpcport=" + strconv.Itoa(core.port) + "\n"
-	if err := os.WriteFile(filepath.Join(core.dir, configName), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(core.kill)
-	core.start(t, args...)
-	return core
-}
-
-func (l *liveCore) start(t *testing.T, args ...string) {
-	t.Helper()
-	args = append([]string{"-datadir=" + l.dir}, args...)
-	l.cmd = exec.Command(os.Getenv("BITCOIND"), args...) //nolint:noctx // killed
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (l *liveCore) kill() {
-	if l.cmd != nil {
-		_ = l.cmd.Process.Kill()
-		_ = l.cmd.Wait()
-		l.cmd = nil
-	}
-}
 
 // until tries until there is an answer; nothing but ErrAway may come before.
 func until[R any](t *testing.T, do func(context.Context) (R, error)) R {
@@ -76,8 +27,8 @@ func until[R any](t *testing.T, do func(context.Context) (R, error)) R {
 
 // The whole of what is asked of a Core, across a kill and a start with another cookie.
 func TestLiveCore(t *testing.T) {
-	core := startLive(t, "-rest=1", "-blockfilterindex=1")
-	configured, err := ReadConfig(core.dir, "")
+	core := recording.StartCore(t, "", "-rest=1", "-blockfilterindex=1")
+	configured, err := ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +67,11 @@ func TestLiveCore(t *testing.T) {
 	if err != nil || string(results[0]) != `"`+tip.String()+`"` || errs[1] == nil || errs[0] != nil {
 		t.Errorf("batch: %s, %v, %v", results, errs, err)
 	}
-	core.kill()
+	core.Kill()
 	if _, err := c.BestBlock(t.Context()); !errors.Is(err, ErrAway) {
 		t.Errorf("killed: %v", err)
 	}
-	core.start(t) // without REST
+	core.Start() // without REST
 	until(t, c.BestBlock)
 	if info := until(t, c.Info); info.REST {
 		t.Errorf("REST is off: %+v", info)
@@ -166,9 +117,9 @@ func checkBlocks(t *testing.T, c *Client, genesis, tip *chainhash.Hash) {
 
 // A whitelist lets what a follower needs pass.
 func TestLiveWhitelist(t *testing.T) {
-	core := startLive(t, "-rpcauth=u:s$"+hashOf("s", secret),
+	core := recording.StartCore(t, "", "-rpcauth=u:s$"+hashOf("s", secret),
 		"-rpcwhitelist=u:getblockchaininfo,getbestblockhash,getblockhash")
-	configured, err := ReadConfig(core.dir, "")
+	configured, err := ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -40,6 +41,14 @@ type Reply struct {
 // OK reports whether the call succeeded.
 func (r Reply) OK() bool { return len(r.Error) == 0 || string(r.Error) == "null" }
 
+// within returns the reply with a placeholder for the data directory of the node.
+func (r Reply) within(dir string) Reply {
+	replace := func(text json.RawMessage) json.RawMessage {
+		return bytes.ReplaceAll(text, []byte(dir), []byte("{{DIR}}"))
+	}
+	return Reply{replace(r.Result), replace(r.Error)}
+}
+
 // String returns the error, or the result of a call that succeeded.
 func (r Reply) String() string {
 	if r.OK() {
@@ -63,7 +72,7 @@ func (p *Pair) Send(calls ...Call) []Replies {
 			len(calls), len(trawl), len(core), p.Trawl.LogTail())
 	}
 	for i := range calls {
-		both[i] = Replies{trawl[i], core[i]}
+		both[i] = Replies{trawl[i].within(p.Trawl.Dir), core[i].within(p.CoreDir)}
 		p.Report.Compare(calls[i], both[i])
 	}
 	return both

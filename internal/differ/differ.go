@@ -2,11 +2,16 @@
 // requests on a regtest of their own, and the raw text of their replies has to be
 // the same.
 //
-// It is meant for tests, those below this folder. They skip where the environment
-// variable BITCOIND names no bitcoind of Core 30; `make soak` runs them with many
-// cases. A run is known by its seed, which is logged and may be given again:
+// It is meant for tests, those below this folder. Where the environment variable BITCOIND
+// names no bitcoind of Core 30, the answers of Core are those that were recorded, of a few
+// cases with one seed; a test of which nothing is recorded is skipped. `make soak` runs all
+// with many cases. A run is known by its seed, which is logged and may be given again:
 //
 //	BITCOIND=/path/to/bitcoind DIFFER_SEED=7 DIFFER_CASES=100000 go test -run Descriptors ./internal/differ/...
+//
+// A recording is made anew by:
+//
+//	BITCOIND=/path/to/bitcoind TRAWL_RECORD_CORE=1 go test -count=1 -run '^TestDescriptors$' ./internal/differ
 //
 // What is different on purpose is named by an [Exception], with its reason; every
 // other difference fails the test.
@@ -18,18 +23,43 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/e2e/recording"
 )
+
+// recorded are the seed and the time of cases whose answers are recorded.
+const (
+	recordedSeed = 302
+	recordedTime = 1_764_547_200
+)
+
+// Recorded reports whether the cases are those of a recording. There should be few of them.
+func Recorded() bool { return !recording.Live() }
+
+// Now returns the time that the nodes have when a test begins.
+func Now() time.Time {
+	if Recorded() {
+		return time.Unix(recordedTime, 0)
+	}
+	return time.Now()
+}
 
 // Cases returns how many cases a test tries: DIFFER_CASES, else few.
 func Cases(tb testing.TB, few int) int {
 	tb.Helper()
+	if Recorded() {
+		return few
+	}
 	return int(number(tb, "DIFFER_CASES", uint64(few)))
 }
 
-// Random returns the source of a test's cases, and logs its seed: DIFFER_SEED,
-// else one by the clock.
+// Random returns the source of a test's cases, and logs its seed: DIFFER_SEED, else one
+// by the clock. Recorded cases are always the same.
 func Random(tb testing.TB) *rand.Rand {
 	tb.Helper()
+	if Recorded() {
+		return rand.New(rand.NewPCG(recordedSeed, 0)) //nolint:gosec // cases to try, no secrets
+	}
 	seed := number(tb, "DIFFER_SEED", uint64(time.Now().UnixNano()))
 	tb.Logf("DIFFER_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // cases to try, no secrets

@@ -5,11 +5,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"github.com/seed61375155/trawl/internal/e2e/recording"
 )
 
 // startLimit is how long a node may take until it answers.
@@ -36,6 +39,9 @@ func (c *Config) rival() (binary, lacks string) {
 	return os.Getenv("BITCOIND"), "BITCOIND names no bitcoind of Bitcoin Core 30"
 }
 
+// repeats reports whether all that happens to both is by the requests of the test, so that a recording can be played.
+func (c *Config) repeats() bool { return !c.Qbit && !c.Peers }
+
 // A Pair is a trawld and a bitcoind with the same options, each on an empty
 // regtest of its own. They end with the test.
 type Pair struct {
@@ -49,14 +55,27 @@ type Pair struct {
 	tb     testing.TB
 	config Config
 	core   *e2e.Process
+
+	address string // of the bitcoind that runs
 }
 
-// Start starts a pair. It skips the test where there is no bitcoind.
+// Start starts a pair. Without a bitcoind its answers are those that were recorded; it skips
+// the test where there is neither.
 func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	tb.Helper()
 	binary, lacks := c.rival()
-	if binary == "" {
+	var tape *recording.Tape
+	switch {
+	case c.repeats():
+		if !recording.Live() {
+			e2e.SkipUnderRace(tb, "recordings are played by `make large`")
+		}
+		tape = recording.Open(tb)
+	case binary == "":
 		tb.Skip(lacks)
+	}
+	if tape != nil {
+		c.Args = append(slices.Clip(c.Args), "-mocktime="+strconv.FormatInt(recordedTime, 10))
 	}
 	p := &Pair{tb: tb, config: c, CoreDir: tb.TempDir(), Report: NewReport(tb, exceptions...)}
 	trawl := e2e.Config{
@@ -70,10 +89,34 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	if c.Peers {
 		trawl.P2P, p.CoreP2P = e2e.FreeAddr(tb), e2e.FreeAddr(tb)
 	}
-	p.startCore(binary)
+	if binary != "" {
+		p.startCore(binary)
+	}
+	if tape != nil {
+		p.insert(tape)
+	}
 	p.Trawl = e2e.Start(tb, trawl)
 	return p
 }
+
+// insert has a tape answer in the place of bitcoind.
+func (p *Pair) insert(tape *recording.Tape) {
+	p.tb.Helper()
+	login := "user:password"
+	if p.Core != nil {
+		text, err := os.ReadFile(p.cookie())
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		login = string(text)
+		tape.Connect(p.address)
+	}
+	tape.Dir = p.CoreDir
+	p.Core = jsonrpc.New(tape.Listen(p.tb), login)
+	p.tb.Cleanup(p.Core.Close)
+}
+
+func (p *Pair) cookie() string { return filepath.Join(p.CoreDir, "regtest", ".cookie") }
 
 // startCore starts bitcoind and waits until it answers.
 func (p *Pair) startCore(binary string) {
@@ -96,21 +139,21 @@ func (p *Pair) startCore(binary string) {
 	}
 	args = append(append(args, p.config.Args...), p.config.Core...)
 	p.core = e2e.Run(p.tb, binary, args...)
-	cookie := filepath.Join(p.CoreDir, "regtest", ".cookie")
+	p.address = addr
 	e2e.Eventually(p.tb, startLimit, "bitcoind answers", func() bool {
-		return p.core.HasEnded() || p.coreAnswers(addr, cookie)
+		return p.core.HasEnded() || p.coreAnswers()
 	})
 	if p.Core == nil {
 		p.tb.Fatalf("bitcoind refused to start: %v\n%s", p.core.Err(), p.core.Stderr())
 	}
 }
 
-func (p *Pair) coreAnswers(addr, cookie string) bool {
-	login, err := os.ReadFile(cookie)
+func (p *Pair) coreAnswers() bool {
+	login, err := os.ReadFile(p.cookie())
 	if err != nil || len(login) == 0 {
 		return false
 	}
-	client := jsonrpc.New(addr, string(login))
+	client := jsonrpc.New(p.address, string(login))
 	if err := client.Call(p.tb.Context(), nil, "getblockcount"); err != nil {
 		client.Close()
 		return false

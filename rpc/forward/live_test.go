@@ -1,10 +1,7 @@
 package forward_test
 
 import (
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,56 +9,19 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/e2e/recording"
 	"github.com/seed61375155/trawl/rpc/forward"
 )
-
-// startLive starts the bitcoind that BITCOIND names with a configuration, and returns its
-// data directory and what ends it.
-func startLive(t *testing.T, config string, args ...string) (dir string, start, kill func()) {
-	t.Helper()
-	program := os.Getenv("BITCOIND")
-	if program == "" {
-		t.Skip("BITCOIND names no bitcoind")
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close()
-	dir = t.TempDir()
-	config = "regtest=1\n" + config + "\n[regtest]\nlisten=0\nrpcport=" + port + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "bitcoin.conf"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var running *exec.Cmd
-	start = func() {
-		running = exec.Command(program, append([]string{"-datadir=" + dir}, args...)...) //nolint:noctx // killed
-		if err := running.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kill = func() {
-		if running != nil {
-			_ = running.Process.Kill()
-			_ = running.Wait()
-			running = nil
-		}
-	}
-	t.Cleanup(kill)
-	start()
-	return dir, start, kill
-}
 
 // Core itself judges the logins that are passed on: its whitelist, whether it stands in
 // the configuration or only on the command line of the running Core.
 func TestLiveForwarding(t *testing.T) {
 	auth := func(user string) string { return user + ":s$" + access.Hash("s", userSecret) }
-	dir, start, kill := startLive(t,
+	core := recording.StartCore(t,
 		"rpcauth="+auth("alice")+"\nrpcauth="+auth("listed")+"\nrpcauth="+auth("hidden")+
 			"\nrpcwhitelist=listed:getmempoolinfo\nrpcwhitelistdefault=0",
 		"-rpcwhitelist=hidden:getmempoolinfo", "-rpcwhitelistdefault=0", "-rpcauth="+auth("late"))
-	configured, err := corenode.ReadConfig(dir, "")
+	configured, err := corenode.ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +78,8 @@ func TestLiveForwarding(t *testing.T) {
 	if status, _ := p.post(t, string(before), "/", `{"method":"stop","id":1}`); status != 200 {
 		t.Errorf("Core's cookie: %d", status)
 	}
-	kill()
-	start()
+	core.Kill()
+	core.Start()
 	ready() // with another cookie, which is read again
 	after, err := os.ReadFile(configured.Cookie)
 	if err != nil {
@@ -131,13 +91,16 @@ func TestLiveForwarding(t *testing.T) {
 	if status, _ := p.post(t, string(before), "/", `{"method":"getmempoolinfo"}`); status != 401 {
 		t.Errorf("Core's old cookie: %d", status)
 	}
-	compareReplies(t, p, configured, string(after))
+	direct := &pair{url: configured.Address.String()}
+	compareReplies(t, p, direct, string(after))
+	if core.Live {
+		measure(t, p, direct, string(after))
+	}
 }
 
 // compareReplies holds what comes through against what Core says.
-func compareReplies(t *testing.T, p *pair, configured corenode.Configured, login string) {
+func compareReplies(t *testing.T, p, direct *pair, login string) {
 	t.Helper()
-	direct := &pair{url: configured.Address.String()}
 	for _, body := range []string{
 		`{"method":"getblockchaininfo","id":"x"}`, `{"jsonrpc":"2.0","method":"getchaintips","id":1}`,
 		`{"jsonrpc":"1.0","method":"gettxout","params":["00",0],"id":null}`, `{"method":"gettxout","params":[],"id":3}`,
@@ -151,7 +114,6 @@ func compareReplies(t *testing.T, p *pair, configured corenode.Configured, login
 			t.Errorf("%s: %d %s, want %d %s", body, status, reply, wantStatus, want)
 		}
 	}
-	measure(t, p, direct, login)
 }
 
 // measure shows what a call costs more than at Core.
@@ -172,8 +134,8 @@ func measure(t *testing.T, p, direct *pair, login string) {
 
 // Every method of Core's is known here, as one that it answers or as one of our own.
 func TestLiveMethods(t *testing.T) {
-	dir, _, _ := startLive(t, "")
-	configured, err := corenode.ReadConfig(dir, "")
+	core := recording.StartCore(t, "")
+	configured, err := corenode.ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

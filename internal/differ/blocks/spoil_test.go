@@ -6,6 +6,8 @@ import (
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/differ"
 )
 
 // A fault makes a block break a rule. Those of the first list build the Merkle root
@@ -84,7 +86,7 @@ var headerFaults = []func(*maker, *wire.MsgBlock, *block){
 	func(m *maker, b *wire.MsgBlock, p *block) {
 		b.Header.Timestamp = time.Unix(int64(p.time)-int64(m.IntN(8000)), 0)
 	},
-	func(_ *maker, b *wire.MsgBlock, _ *block) { b.Header.Timestamp = time.Now().Add(3 * time.Hour) },
+	func(_ *maker, b *wire.MsgBlock, _ *block) { b.Header.Timestamp = differ.Now().Add(3 * time.Hour) },
 	func(m *maker, b *wire.MsgBlock, _ *block) { b.Header.PrevBlock[m.IntN(32)] ^= 1 },
 	func(_ *maker, b *wire.MsgBlock, _ *block) {
 		b.Transactions = append(b.Transactions, b.Transactions[len(b.Transactions)-1])

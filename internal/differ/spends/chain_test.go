@@ -44,7 +44,7 @@ func newChain(tb testing.TB, pair *differ.Pair, nowit bool) *chain {
 	tb.Helper()
 	c := &chain{
 		tb: tb, pair: pair, nowit: nowit, tip: *chaincfg.RegressionNetParams.GenesisHash,
-		start: time.Now().Add(-10 * time.Hour),
+		start: differ.Now().Add(-10 * time.Hour),
 	}
 	for range maturity + 20 {
 		block := c.block(nil)

@@ -17,14 +17,20 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m) }
 
-// Sizes of a round.
 const (
-	coinsOfRound = 1200
-	spendsOfCoin = 16
 	callsAtOnce  = 250
-	aloneOfRound = 200
 	amongOfRound = 5
 )
+
+// Sizes of a round: coins, spends of each, blocks of a spend alone.
+var coinsOfRound, spendsOfCoin, aloneOfRound = sizes()
+
+func sizes() (coins, spends, alone int) {
+	if differ.Recorded() {
+		return 5 * len(kinds), 8, 80
+	}
+	return 1200, 16, 200
+}
 
 // wholeRun is how many verdicts have to cover everything.
 const wholeRun = 1_000_000
@@ -40,6 +46,9 @@ func TestSpends(t *testing.T) {
 	), generator: newGenerator(differ.Random(t)), covered: newCoverage(), rules: script.Mandatory}
 	defer r.covered.print(t)
 	want := verdictsOfCase * differ.Cases(t, 500)
+	if differ.Recorded() {
+		want = coinsOfRound
+	}
 	for rounds := 1; r.covered.verdicts < want && p.Report.Differences() < 20; rounds++ {
 		r.run()
 		if rounds%10 == 0 {
