@@ -49,7 +49,7 @@ func (c *Config) checkAttach() error {
 		{c.Prune != nil, "-prune"},
 		{c.TxIndex, "-txindex"},
 		{c.CoinStatsIndex, "-coinstatsindex"},
-		{c.Reindex, "-reindex"},
+		{c.Reindex || c.ReindexState, "-reindex"},
 		{len(c.LoadBlock) > 0, "-loadblock"},
 		{c.Peers != nil, "peers"},
 		{c.Dialect != "" && c.Dialect != dialect.NameBitcoin, "-dialect=" + c.Dialect},

@@ -84,12 +84,15 @@ type Config struct {
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 
-	Verify      *messages.StartChecks // of the chain; nil: none
-	Reindex     bool                  // build everything anew from the block files
-	NoBlocksXOR bool                  // do not obfuscate new block files
-	Cache       int64                 // bytes for unspent outputs in memory, default DefaultCache
-	MaxCalls    int                   // unanswered requests an actor takes on, default DefaultMaxCalls
-	Warnings    []string              // told to the operator as long as the node runs, beside its own
+	PruneWitnesses bool // old blocks lose their witnesses; on qbit's networks alone, and not together with TxIndex
+
+	Verify       *messages.StartChecks // of the chain; nil: none
+	Reindex      bool                  // build everything anew from the block files
+	ReindexState bool                  // build the chain state and the indexes anew
+	NoBlocksXOR  bool                  // do not obfuscate new block files
+	Cache        int64                 // bytes for unspent outputs in memory, default DefaultCache
+	MaxCalls     int                   // unanswered requests an actor takes on, default DefaultMaxCalls
+	Warnings     []string              // told to the operator as long as the node runs, beside its own
 
 	// Workers is the number of goroutines that match filters for all searches together,
 	// and of those that build them, the number of processors by default. Where that is GOMAXPROCS too, what comes

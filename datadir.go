@@ -10,12 +10,10 @@ import (
 	"github.com/seed61375155/trawl/store/datadir"
 )
 
-// CheckDirs reports whether [Open] would take Dir and BlocksDir of a Config as far
-// as it concerns whose data they hold, and changes nothing. [Open] does the same
-// before it writes; CheckDirs is for hosts that write files of their own there
-// before. They are refused where they hold data of another program, as Bitcoin
-// Core's, which has the same names, and data of another network or of a later
-// revision. The text of the error says what was seen and what to do.
+// CheckDirs reports whether [Open] would take Dir and BlocksDir of a Config as far as it concerns whose data they
+// hold, and changes nothing. [Open] does the same before it writes; CheckDirs is for hosts that write files of
+// their own there before. They are refused where they hold data of another program, as Bitcoin Core's, which has the
+// same names, and data of another network or of a later revision. The error says what was seen and what to do.
 func CheckDirs(cfg Config) error {
 	net, err := cfg.network()
 	if err != nil {
@@ -34,8 +32,7 @@ func (c *Config) dirs(net *dialect.Network) (datadir.Dirs, datadir.Network) {
 	}
 }
 
-// claimDirs takes possession of the directories, which it makes where they are
-// missing.
+// claimDirs takes possession of the directories, which it makes where they are missing.
 func (c *Config) claimDirs(net *dialect.Network) error {
 	dirs, network := c.dirs(net)
 	if err := datadir.Check(dirs, network); err != nil {

@@ -44,6 +44,7 @@ type Node struct {
 	view      *chainview.Current
 	initial   *chainview.InitialDownload
 	tip       *ask.Topic[messages.TipChanged]
+	stripped  ask.Topic[nodemsg.WitnessesStripped]
 	pool      *ask.Feed[messages.PoolChanged]
 	raised    ask.Feed[nodemsg.WarningRaised]
 	warned    ask.Feed[nodemsg.WarningChanged]

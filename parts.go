@@ -131,7 +131,7 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
 		Open: n.openEngine(), Network: n.net, Files: files,
-		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
+		Current: n.view, Tip: n.tip, Stripped: &n.stripped, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {
 		return r, err
@@ -147,7 +147,8 @@ func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
 	return opener.New(opener.Config{
 		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
 		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.knobs.SmallFiles, Cache: n.cfg.Cache, Prune: n.pruning(),
-		Reindex: n.cfg.Reindex, Verify: n.cfg.Verify, WroteCoins: n.knobs.WroteCoins, Log: n.cfg.Log,
+		Reindex: n.cfg.Reindex, ReindexState: n.cfg.ReindexState, Strip: n.cfg.PruneWitnesses, TxIndex: n.cfg.TxIndex,
+		Verify: n.cfg.Verify, WroteCoins: n.knobs.WroteCoins, Log: n.cfg.Log,
 	}).Open
 }
 
@@ -189,7 +190,7 @@ func (n parts) startCoins(_ context.Context, u *part.Uses) (part.Running, error)
 func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
 	store, err := filter.Open(filter.Config{
-		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex,
+		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex || n.cfg.ReindexState,
 		Lines: n.method.Layout() != filters.LayoutPlain, RangeFilters: n.cfg.RangeFilters, Log: n.cfg.Log,
 	})
 	if err != nil {
@@ -218,7 +219,7 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
 	x, err := coinstats.Open(coinstats.Config{
-		Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex, Log: n.cfg.Log,
+		Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
 	})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
@@ -237,7 +238,8 @@ func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 	if n.cfg.Prune != nil {
 		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
 	}
-	x, err := tx.Open(txindex.Options{Dir: n.indexDir(tx.Name), Network: n.net.Magic, Log: n.cfg.Log}, n.cfg.Reindex)
+	anew := n.cfg.Reindex || n.cfg.ReindexState
+	x, err := tx.Open(txindex.Options{Dir: n.indexDir(tx.Name), Network: n.net.Magic, Log: n.cfg.Log}, anew)
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}

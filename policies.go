@@ -50,12 +50,10 @@ type BlockCreationConfig = mining.Choices
 // ClusterConfig says with which nodes a node scans together; Link is a *link.Link of actors/cluster/link.
 type ClusterConfig = cluster.Options
 
-// NotifyConfig says what other programs are told of: the commands that are run, and what is
-// published. Default of each: none.
+// NotifyConfig says what other programs are told of: commands that are run, and what is published. Default: nothing.
 type NotifyConfig = notify.Orders
 
-// A Publisher hands messages to whoever has subscribed to their topics, as a *zmqsink.Publisher
-// of actors/notify/zmqsink does.
+// A Publisher hands messages to whoever has subscribed to their topics, as that of actors/notify/zmqsink does.
 type Publisher = notify.Publisher
 
 // SearchesConfig bounds the searches that are kept. A number of 0 is its default.
@@ -65,7 +63,6 @@ type SearchesConfig struct {
 	Entries  int64 // of all of them; default 100 million
 	Quota    int   // searches of one login; default: no limit
 
-	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of
-	// 2 GiB and 5 % of the disk.
+	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of 2 GiB and 5 % of the disk.
 	LeastRoom int64
 }

@@ -46,7 +46,8 @@ type Config struct {
 	Files    []BlockFile // to import, in order
 	Current  *chainview.Current
 	Tip      *ask.Topic[messages.TipChanged]
-	Now      func() time.Time // the node's clock; nil: the real one
+	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody hears of it
+	Now      func() time.Time                      // the node's clock; nil: the real one
 	Log      *slog.Logger
 	OnFailed func(error) // told why the actor stops for good
 }
@@ -118,6 +119,8 @@ type Chain struct {
 	toRead  []reading // to be begun
 	tip     messages.Tip
 	behind  bool // there may be work before the snapshot that the chain began with
+
+	stripped bool // it was announced that blocks have lost their witnesses
 
 	progress corelog.Progress // of the chain towards the best header
 
@@ -292,9 +295,13 @@ func (s *Chain) next(c actor.Context) {
 	})
 }
 
-// announce publishes the tip if it has changed.
+// announce publishes the tip if it has changed, and, once, that blocks have lost their witnesses.
 func (s *Chain) announce() {
 	s.tellMoves()
+	if !s.stripped && s.cfg.Stripped != nil && s.cfg.Current.HasStripped() {
+		s.stripped = true
+		s.cfg.Stripped.Publish(nodemsg.WitnessesStripped{})
+	}
 	tip := currentTip(s.engine)
 	if tip == s.tip {
 		return

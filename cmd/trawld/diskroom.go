@@ -46,7 +46,7 @@ func quotedPath(path string) string { return `"` + pathQuotes.Replace(path) + `"
 
 // warnOfRoom warns where a chain that begins will not fit on its disk.
 func (d *daemon) warnOfRoom(ctx context.Context, cfg trawl.Config) error {
-	if cfg.Attach != nil || cfg.Reindex {
+	if cfg.Attach != nil || cfg.Reindex || cfg.ReindexState {
 		return nil
 	}
 	size := options.FullSize(d.settings)

@@ -236,7 +236,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
-	prune, err := pruneConfig(o)
+	prune, strip, err := prunings(o)
 	if err != nil {
 		return trawl.Config{}, err
 	}
@@ -277,7 +277,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	return trawl.Config{
 		Attach: s.attached, Warnings: s.warnings, MaxTipAge: maxTipAge(o),
 		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
-		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
+		Wallets: keep, Peers: connections, Prune: prune, PruneWitnesses: strip, TxIndex: o.Bool("txindex", false),
 		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		StaleFeeEstimates: stale,
@@ -287,8 +287,8 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		RangeFilters: o.Bool("rangefilters", false), Searches: searchesConfig(o),
 		Cluster:        together,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
-		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
-		NoBlocksXOR:    !o.Bool("blocksxor", true), Verify: startChecks(o),
+		Reindex:        o.Bool("reindex", false), ReindexState: o.Bool("reindex-chainstate", false),
+		NoBlocksXOR: !o.Bool("blocksxor", true), Verify: startChecks(o),
 		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
 	}, nil
 }

@@ -137,7 +137,7 @@ func configWarnings(s *options.Settings) []string {
 		lines = append(lines, "Option '-checkpoints' is set but checkpoints were removed. This option has no effect.")
 	}
 	for _, option := range s.Strings("test") {
-		if !slices.Contains(testOptions, option) {
+		if !slices.Contains(testOptions, option) && (option != noStripping || s.Dialect() != dialectQbit) {
 			lines = append(lines, fmt.Sprintf("Unrecognised option %q provided in -test=<option>.", option))
 		}
 	}

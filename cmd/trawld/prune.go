@@ -1,12 +1,22 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
 // manualPrune is the value of -prune that leaves it to the method pruneblockchain.
 const manualPrune = 1
+
+// prunings reads which blocks are deleted, and whether old ones lose their witnesses.
+func prunings(o *options.Settings) (prune *trawl.PruneConfig, strip bool, err error) {
+	if prune, err = pruneConfig(o); err == nil {
+		strip, err = prunesWitnesses(o)
+	}
+	return prune, strip, err
+}
 
 // pruneConfig reads -prune; nil when blocks are kept.
 func pruneConfig(o *options.Settings) (*trawl.PruneConfig, error) {
@@ -29,4 +39,19 @@ func pruneConfig(o *options.Settings) (*trawl.PruneConfig, error) {
 		)
 	}
 	return &trawl.PruneConfig{Target: min(target, 1<<40) << 20}, nil
+}
+
+// noStripping is the test option that has -prunewitnesses do nothing.
+const noStripping = "disable_witness_pruning"
+
+// prunesWitnesses reads -prunewitnesses, which other dialects do not have.
+func prunesWitnesses(o *options.Settings) (bool, error) {
+	if !o.Bool("prunewitnesses", false) || o.Dialect() != dialectQbit {
+		return false, nil
+	}
+	if o.Bool("txindex", false) {
+		return false, refuse("Witness pruning is incompatible with -txindex. Disable -prunewitnesses to keep " +
+			"txindex-backed full transaction history.")
+	}
+	return !slices.Contains(o.Strings("test"), noStripping), nil
 }

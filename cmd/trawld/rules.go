@@ -110,6 +110,7 @@ func withoutEffect(o *options.Settings) []string {
 	}{
 		{"asert", qbit},
 		{"p2mronly", qbit},
+		{"prunewitnesses", p2mr},
 		{"testactivationheight", regtest},
 		{"vbparams", regtest},
 		{"walletpqcparallel", p2mr},

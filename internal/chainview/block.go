@@ -115,6 +115,7 @@ const (
 	FailedAncestor                     // it descends from a Failed one
 	Pruned                             // it was stored, and was deleted since to save space; HasData stays
 	NoUndo                             // it was stored again after that: its undo data is gone until it is connected
+	Stripped                           // it was stored whole, and its witnesses were removed since: HasData stays
 	invalidStatuses = Failed | FailedAncestor
 )
 

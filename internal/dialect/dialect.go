@@ -52,6 +52,9 @@ type Network struct {
 	// SmallPruneAfter the one with small block files.
 	PruneAfter, SmallPruneAfter int32
 
+	// StripDepth is how far below the tip blocks are that may lose their witnesses (-prunewitnesses); 0: none may.
+	StripDepth int32
+
 	// ReservedWeight is what a block that is made keeps free for its header and its
 	// coinbase by default, LeastReserved the least that may be chosen.
 	ReservedWeight, LeastReserved int64

@@ -64,6 +64,7 @@ type Options struct {
 	XOR       bool    // obfuscate new block files (-blocksxor)
 	FastPrune bool    // small block files (-fastprune)
 	Prunable  bool    // files may be removed: Prune
+	Strips    bool    // blocks may lose their witnesses: Strip
 
 	// HeaderLen returns the bytes before the transactions of a block; nil: those
 	// of Bitcoin's header. It believes no length that the bytes do not back, and
@@ -88,6 +89,8 @@ type reader interface {
 
 // A DB is an open chain database. Its methods are safe for concurrent use.
 type DB struct {
+	stripped
+
 	o      Options
 	ldb    *leveldb.DB
 	folder *dbstorage.Storage // ldb's
@@ -98,7 +101,12 @@ type DB struct {
 	places places
 	used   atomic.Int64 // bytes in the files, the sum of ends
 
+	isStripped atomic.Bool // the format says that witnesses were removed from blocks
+
 	suspect sync.Once // damage was noted
+
+	// moving is held by who looks up where a block lies, until it is read, and by who moves blocks.
+	moving sync.RWMutex
 
 	// writer is held by the read-write transaction, of which there is one at a
 	// time, and by Sync. It guards what follows.
@@ -108,7 +116,7 @@ type DB struct {
 	seq     uint64 // number of the last commit
 	synced  uint64 // number of the last commit that is durable
 	last    blockShape
-	held    map[int][]chainhash.Hash // blocks by file; nil unless prunable
+	held    map[int][]chainhash.Hash // blocks by file; nil unless files are removed or rewritten
 	twoSets bool                     // the format says that the second set was written
 	failed  error                    // of a write: what follows it might be lost
 	stuck   bool                     // ldb may not close: see writeTables
@@ -159,6 +167,7 @@ func Open(o Options) (*DB, error) {
 		ends:   map[int]fileEnds{},
 	}
 	db.gate.init()
+	db.stripped = stripped{db}
 	if err := db.load(); err != nil {
 		return nil, errors.Join(err, ldb.Close(), folder.Close())
 	}

@@ -106,7 +106,7 @@ func TestTwoSets(t *testing.T) {
 		t.Errorf("after %d calls the first set is there, or the second is not", calls)
 	}
 	batch := new(leveldb.Batch)
-	batch.Put(formatKey, db.format(formatTwoSets+1))
+	batch.Put(formatKey, db.format(formatStripped+1))
 	if err := errors.Join(db.ldb.Write(batch, nil), db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -93,9 +93,10 @@ func (w *writing) addBlock(b pendingBlock) error {
 	w.placed[b.hash] = l
 	w.batch.Put(hashKey(prefixBlock, &b.hash), l.encode())
 	if b.again {
-		// Its undo data went with the file that it was in before.
+		// Its undo data went with the file that it was in before; it has its witnesses again.
 		w.batch.Delete(hashKey(prefixPruned, &b.hash))
 		w.batch.Delete(hashKey(prefixUndo, &b.hash))
+		w.batch.Delete(hashKey(prefixStripped, &b.hash))
 	}
 	w.list = appendWritten(w.list, wroteBlock, &b.hash)
 	w.stored = append(w.stored, b)

@@ -8,10 +8,13 @@ import (
 )
 
 // Numbers of the layout that schema.md describes. A database is of the second from when its second set
-// of unspent outputs is written: programs that know the first alone would miss what is there.
+// of unspent outputs is written: programs that know the first alone would miss what is there. It is of
+// the third from when witnesses were removed from blocks, whatever it has of the second: older programs
+// would take such a block for a whole one.
 const (
-	formatVersion = 1
-	formatTwoSets = 2
+	formatVersion  = 1
+	formatTwoSets  = 2
+	formatStripped = 3
 )
 
 // The key spaces; schema.md has the table.
@@ -25,6 +28,7 @@ const (
 	prefixUndo      = 'u'
 	prefixPruned    = 'p'
 	prefixGone      = 'G'
+	prefixStripped  = 'w'
 	prefixDirectory = 'D'
 	prefixItem      = 'm'
 )

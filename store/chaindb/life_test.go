@@ -31,6 +31,9 @@ type life struct {
 	coins  []map[string]string       // the sets that were written, the last ones without answer
 	acked  int                       // of coins
 	gone   map[chainhash.Hash]bool   // blocks of files that were pruned; false: without answer
+	short  map[chainhash.Hash]bool   // blocks of files that were stripped; false: without answer
+	torn   bool                      // a file could not be replaced: it is brought in order on opening
+	anew   bool                      // the metadata was made anew: what was stripped comes from elsewhere again
 	failed bool
 
 	durable struct { // what survives a loss of power
@@ -43,14 +46,14 @@ func newLife(t *testing.T) *life {
 	t.Helper()
 	return &life{
 		dir: filepath.Join(t.TempDir(), "node"), blocks: map[chainhash.Hash][]byte{},
-		coins: []map[string]string{nil}, gone: map[chainhash.Hash]bool{},
+		coins: []map[string]string{nil}, gone: map[chainhash.Hash]bool{}, short: map[chainhash.Hash]bool{},
 	}
 }
 
 // options are those of a database whose metadata becomes tables often.
 func (l *life) options(fs vfs.FS) Options {
 	o := testOptions(l.dir)
-	o.FS, o.Prunable, o.writeBuffer = fs, true, 2<<10
+	o.FS, o.Prunable, o.Strips, o.writeBuffer = fs, true, true, 2<<10
 	return o
 }
 
@@ -65,7 +68,9 @@ func (l *life) live(t *testing.T, fs vfs.FS, prune bool) {
 			return
 		}
 		l.use(t, db, prune)
-		l.checkBlocks(t, db, l.order)
+		if !l.torn {
+			l.checkBlocks(t, db, l.order)
+		}
 		if err := db.Close(); err != nil || l.failed {
 			l.failed = true
 			return
@@ -78,7 +83,7 @@ func (l *life) use(t *testing.T, db *DB, prune bool) {
 	t.Helper()
 	for i, step := range []func(*DB) error{
 		l.makeBuckets, l.commit(2), l.sync, l.commit(3), l.writeCoins(0), l.commit(4), l.sync,
-		l.commit(1), l.writeCoins(2 * smallFlush), l.commit(4), l.prune(prune), l.commit(1),
+		l.commit(1), l.writeCoins(2 * smallFlush), l.commit(4), l.strip, l.prune(prune), l.commit(1),
 	} {
 		if l.failed = step(db) != nil; !l.failed {
 			continue
@@ -214,24 +219,60 @@ func (l *life) prune(prune bool) func(*DB) error {
 	}
 }
 
+// strip has the lowest file that has whole blocks lose their witnesses.
+func (l *life) strip(db *DB) error {
+	var file BlockFile
+	db.FilesAbove(-1, func(f BlockFile) bool {
+		file = BlockFile{f.Number, f.Size, slices.Clone(f.Blocks)}
+		return l.short[f.Blocks[0]]
+	})
+	for _, hash := range file.Blocks {
+		l.short[hash] = false
+	}
+	err := db.Strip(file.Number, Stripper{Strip: stripHalf, Before: func([]chainhash.Hash) {}})
+	if l.torn = errors.Is(err, ErrHandOver); err != nil {
+		return err
+	}
+	for _, hash := range file.Blocks {
+		l.short[hash] = true
+	}
+	l.markDurable()
+	return nil
+}
+
+// stripHalf takes the second half of a block for its witnesses.
+func stripHalf(dst, raw []byte) ([]byte, error) { return append(dst, raw[:blockSize/2]...), nil }
+
 // checkBlocks asserts that blocks can be read with their undo data, unless they were
 // pruned, and that no other is read wrongly.
 func (l *life) checkBlocks(t *testing.T, db *DB, blocks []chainhash.Hash) {
 	t.Helper()
+	known := map[chainhash.Hash]bool{}
+	if err := db.Stripped(func(hash *chainhash.Hash) { known[*hash] = true }); err != nil {
+		t.Fatal(err)
+	}
+	if len(known) > 0 && !db.HasStripped() {
+		t.Fatal("the format does not say that blocks were stripped")
+	}
 	for n := range len(l.blocks) {
 		hash, raw, undo := faultBlock(n)
 		got, err := db.Block(&hash)
-		if err == nil && !bytes.Equal(got, raw) {
+		stripped, mayBe := l.short[hash]
+		isShort := mayBe && bytes.Equal(got, raw[:blockSize/2])
+		if err == nil && !bytes.Equal(got, raw) && !isShort {
 			t.Fatalf("block %d is read wrongly", n)
 		}
 		pruned, asked := l.gone[hash]
 		switch {
-		case n >= len(blocks) && errors.Is(err, ErrNotFound), asked && errors.Is(err, ErrPruned):
+		case n >= len(blocks) && errors.Is(err, ErrNotFound), asked && errors.Is(err, ErrPruned),
+			l.anew && mayBe && errors.Is(err, ErrNotFound):
 			continue
 		case err != nil:
 			t.Fatalf("block %d of %d: %v", n, len(blocks), err)
 		case pruned:
 			t.Fatalf("block %d is there although it was pruned", n)
+		case isShort != known[hash], stripped && !isShort && !l.anew:
+			t.Fatalf("block %d is short: %v, known to be so: %v, stripped: %v", n, isShort, known[hash], stripped)
 		}
 		gotUndo, err := db.findUndo(&hash)
 		if err != nil || !bytes.Equal(gotUndo, undo) {
@@ -296,6 +337,7 @@ func (l *life) open(t *testing.T) (db *DB, rebuilt bool) {
 	if !db.Reloading() {
 		return db, rebuilt
 	}
+	l.anew = true
 	if err := reloadAll(db); err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ func (db *DB) load() error {
 		err = db.checkFormat(format)
 	}
 	for _, step := range []func() error{
-		db.checkSuspect, db.loadDirectory, db.loadFiles, db.loadPruned, db.loadReloading, db.checkKey, db.verifyCommits,
-		db.loadHeld,
+		db.checkSuspect, db.loadDirectory, leftovers{db}.order, db.loadFiles, db.loadPruned, db.loadReloading,
+		db.checkKey, db.verifyCommits, db.loadHeld,
 	} {
 		if err == nil {
 			err = step()
@@ -40,6 +40,9 @@ func (db *DB) load() error {
 // before a [Rebuild] or from another node, are left to [DB.Reload]; what is
 // written goes behind them.
 func (db *DB) create() error {
+	if err := (leftovers{db}).order(); err != nil { // before anything is removed
+		return err
+	}
 	if db.o.Prunable {
 		if err := dropLoose(db.o.FS, db.o.BlocksDir); err != nil {
 			return err
@@ -78,10 +81,14 @@ func (db *DB) checkFormat(format []byte) error {
 	case bytes.Equal(format, db.format(formatTwoSets)):
 		db.twoSets = true
 		return nil
+	case bytes.Equal(format, db.format(formatStripped)):
+		db.twoSets = true // or may come to be, without a word
+		db.isStripped.Store(true)
+		return nil
 	case len(format) != 5:
 		return fmt.Errorf("%w: format record %x", ErrCorrupt, format)
-	case format[0] > formatTwoSets:
-		return fmt.Errorf("%w: format %d, this one knows formats up to %d", ErrNewer, format[0], formatTwoSets)
+	case format[0] > formatStripped:
+		return fmt.Errorf("%w: format %d, this one knows formats up to %d", ErrNewer, format[0], formatStripped)
 	case format[0] < formatVersion:
 		return fmt.Errorf("%w: format %d, this program writes %d", ErrDamaged, format[0], formatVersion)
 	}

@@ -89,7 +89,7 @@ func owns(key, value []byte) bool {
 		return len(key) == 1
 	case prefixCommit, prefixFile, prefixGone:
 		return len(key) == 1+8
-	case prefixBlock, prefixUndo, prefixPruned:
+	case prefixBlock, prefixUndo, prefixPruned, prefixStripped:
 		return len(key) == 1+chainhash.HashSize
 	case prefixDirectory, prefixItem:
 		return len(key) >= 1+4

@@ -182,22 +182,7 @@ func (db *DB) IsPruned(hash *chainhash.Hash) (bool, error) {
 }
 
 // Pruned calls visit with every block whose file was removed.
-func (db *DB) Pruned(visit func(*chainhash.Hash)) error {
-	if err := db.gate.enter(); err != nil {
-		return err
-	}
-	defer db.gate.leave()
-	it := db.ldb.NewIterator(util.BytesPrefix([]byte{prefixPruned}), nil)
-	defer it.Release()
-	for it.Next() {
-		if len(it.Key()) != 1+chainhash.HashSize {
-			return fmt.Errorf("%w: key %x", ErrCorrupt, it.Key())
-		}
-		hash := chainhash.Hash(it.Key()[1:])
-		visit(&hash)
-	}
-	return fromLevelDB(db.seen(it.Error()))
-}
+func (db *DB) Pruned(visit func(*chainhash.Hash)) error { return visitHashes(db, prefixPruned, visit) }
 
 // TxCount returns how many transactions a block has that is, or was, stored. Of a
 // pruned block it reads no file. Errors: [ErrNotFound], [ErrCorrupt].
@@ -241,7 +226,7 @@ func (db *DB) loadPruned() error {
 
 // loadHeld finds out, on opening, which blocks lie in which file.
 func (db *DB) loadHeld() error {
-	if !db.o.Prunable {
+	if !db.o.Prunable && !db.o.Strips {
 		return nil
 	}
 	db.held = map[int][]chainhash.Hash{}

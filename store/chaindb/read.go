@@ -100,13 +100,15 @@ func (db *DB) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
 	})
 }
 
-// read runs one read of a block between the gate's posts and names the block in
-// its error.
+// read runs one read of a block between the gate's posts, while blocks stay where they are, and
+// names the block in its error. It is not used within itself.
 func read[T any](db *DB, hash *chainhash.Hash, do func() (T, error)) (value T, err error) {
 	if err = db.gate.enter(); err != nil {
 		return value, err
 	}
 	defer db.gate.leave()
+	db.moving.RLock()
+	defer db.moving.RUnlock()
 	if value, err = do(); err != nil {
 		return value, fmt.Errorf("block %v: %w", hash, fromLevelDB(db.seen(err)))
 	}

@@ -25,6 +25,9 @@ func Rebuild(o Options) error {
 	if err := refuseForeign(o.Dir); err != nil {
 		return err
 	}
+	if err := restoreReplaced(o.FS, o.BlocksDir); err != nil {
+		return err
+	}
 	// Renamed first: half a leveldb folder must not be taken for a whole one.
 	old := o.Dir + ".old"
 	err := vfs.RemoveAll(o.FS, old)

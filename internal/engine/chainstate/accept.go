@@ -88,7 +88,7 @@ func (e *Engine) addBlock(b *block) (best *chainview.Block, err error) {
 	}
 	e.pending.store(b)
 	if before == data {
-		e.mark(at, at.Status()&^chainview.Pruned|chainview.NoUndo)
+		e.mark(at, at.Status()&^(chainview.Pruned|chainview.Stripped)|chainview.NoUndo)
 		return e.choice.Restored(at, e.tip), nil
 	}
 	e.mark(at, at.Status()|chainview.HasData)

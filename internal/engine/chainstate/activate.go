@@ -47,7 +47,11 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 		e.late.add(wanting, reason)
 		best = e.choice.Best(e.tip)
 	}
-	return e.commit()
+	if err := e.commit(); err != nil {
+		return err
+	}
+	_, err := e.strips.Step()
+	return e.guard(err)
 }
 
 // maxLate is how many late refusals are remembered.

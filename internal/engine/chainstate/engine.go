@@ -21,6 +21,7 @@
 package chainstate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -40,6 +41,7 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
+	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -53,10 +55,15 @@ type Config struct {
 	DB      *chaindb.DB // closed with the engine
 	Cache   int64       // bytes for unspent outputs held in memory
 	Clock   *clock.Clock
-	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
-	FS      vfs.FS          // with files of unspent outputs; nil: the operating system's
-	Mark    coinfile.Mark   // of the snapshot that the chain begins with
-	Log     *slog.Logger
+	Prune   *pruning.Config   // nil: blocks stay for ever; else DB must be prunable
+	Strip   *stripping.Config // nil: blocks stay whole; else DB must strip
+	// StartOver has the chain state built anew from the blocks where they lie, until the context ends; nil: it is
+	// taken as it is. The error is [ErrSnapshot] where the chain begins with a snapshot.
+	StartOver context.Context //nolint:containedctx // of opening alone
+
+	FS   vfs.FS        // with files of unspent outputs; nil: the operating system's
+	Mark coinfile.Mark // of the snapshot that the chain begins with
+	Log  *slog.Logger
 }
 
 // An Engine is an open chain.
@@ -80,6 +87,7 @@ type Engine struct {
 	txs     txCount
 	steps   steps // from the last commit to tip
 	pending pending
+	strips  *stripping.Stripper
 	odd     oddOutputs
 	late    lateRefusals
 

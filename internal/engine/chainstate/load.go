@@ -42,6 +42,12 @@ func (l loader) load(cfg Config) error {
 	e.Pruner, err = pruning.New(pruning.Chain{
 		DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now, Flush: e.flush,
 	}, cfg.Prune)
+	if err == nil {
+		err = l.loadStripped(cfg.Strip)
+	}
+	if err == nil && cfg.StartOver != nil {
+		err = l.startOver()
+	}
 	if err != nil {
 		return err
 	}
@@ -55,7 +61,7 @@ func (l loader) load(cfg Config) error {
 	if err := l.recover(); err != nil {
 		return err
 	}
-	return e.activate(e.choice.Best(e.tip), nil)
+	return l.catchUp(cfg.StartOver)
 }
 
 // openCoins opens the set of unspent outputs of the active chain, and the other one for the

@@ -76,6 +76,7 @@ func (e *Engine) commit() error {
 	if from := e.tree.Active().Tip(); e.tip != from {
 		e.MoveLocksBack(from, e.tip)
 		e.tree.SetActive(e.tip)
+		e.strips.Want()
 	}
 	if e.coins.Full() {
 		return e.flush()

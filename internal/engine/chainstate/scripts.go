@@ -8,8 +8,6 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -78,17 +76,15 @@ const assumedLag = 14 * 24 * time.Hour
 
 // assumedValid reports whether the scripts of the block need not be executed: it is
 // an ancestor of the block that is assumed to be valid, in a best chain of headers
-// that nobody made for the purpose.
+// that nobody made for the purpose. Of a block without its witnesses that is not asked.
 func (c *connecting) assumedValid() bool {
-	if c.net.AssumeValid == (chainhash.Hash{}) || c.at.Hash == (chainhash.Hash{}) {
+	if !isAssumedAncestor(c.Engine, c.at) {
 		return false
 	}
-	assumed, best := c.tree.Lookup(&c.net.AssumeValid), c.choice.Header()
-	if assumed == nil || assumed.Ancestor(c.at.Height) != c.at || best.Ancestor(c.at.Height) != c.at ||
-		best.Work().Cmp(c.minWork) < 0 {
-		return false
+	if c.at.Status()&chainview.Stripped != 0 && c.b.start+c.b.Stripped == len(c.b.raw) {
+		return true // there is nothing to execute them with
 	}
-	return equivalentTime(best, c.at, c.net.Params.TargetTimePerBlock) > assumedLag
+	return equivalentTime(c.choice.Header(), c.at, c.net.Params.TargetTimePerBlock) > assumedLag
 }
 
 // equivalentTime is how long the work from one block to a later one takes at the

@@ -32,6 +32,7 @@ type Choice struct {
 	unlinked map[*chainview.Block][]*chainview.Block // stored ones that lack one before them, by their parent
 	header   *chainview.Block                        // of the most work that may be valid
 	base     *chainview.Block                        // below which the tip cannot go; nil: none
+	withheld func(*chainview.Block) bool             // whether a block cannot be connected now; nil: none is so
 
 	next     int64    // order of the block that comes next
 	precious int64    // order of the block that is preferred next
@@ -93,7 +94,11 @@ func (c *Choice) Assume(base *chainview.Block) {
 	}
 }
 
-// Linked reports whether a block and all before it are stored, or were.
+// Withhold keeps the tip from blocks, and from those behind them, that could be connected but for something that
+// they lack at present.
+func (c *Choice) Withhold(lacks func(*chainview.Block) bool) { c.withheld = lacks }
+
+// Fork returns whether a block and all before it are stored, or were.
 func Linked(b *chainview.Block) bool { return b.Order != 0 }
 
 // AddHeader takes a new header.
@@ -205,7 +210,8 @@ func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
 func (c *Choice) usable(tip, leaf *chainview.Block) *chainview.Block {
 	last := leaf
 	for b := range leaf.Above(tip.ForkHeight(leaf)) {
-		if s := b.Status(); s.Invalid() || s&chainview.HasData == 0 || s&chainview.Pruned != 0 {
+		s := b.Status()
+		if s.Invalid() || s&chainview.HasData == 0 || s&chainview.Pruned != 0 || c.withheld != nil && c.withheld(b) {
 			last = b.Parent
 		}
 	}

@@ -34,7 +34,11 @@ type Config struct {
 	SmallFiles     bool            // block files of 64 KiB
 	Cache          int64           // bytes for unspent outputs in memory
 	Prune          *pruning.Config // nil: all blocks are kept
-	Reindex        bool            // build everything anew from the block files, when opened first
+	Strip          bool            // old blocks lose their witnesses, where the network allows that
+	TxIndex        bool            // there is an index of transactions, which needs all witnesses
+
+	// What is built anew, when it is opened first: everything from the block files, or the chain state.
+	Reindex, ReindexState bool
 
 	Verify     *messages.StartChecks // done when it is opened first; nil: none
 	WroteCoins func(bytes int)       // as in chaindb.Options
@@ -48,6 +52,7 @@ type Opener struct {
 	cfg      Config
 	opened   bool
 	verified bool
+	anew     context.Context //nolint:containedctx // of the opening, where the chain state is built anew; else nil
 }
 
 // New returns an Opener.
@@ -63,7 +68,11 @@ const errUnpruned = messages.StartError("You need to rebuild the database using 
 //
 // Errors: [messages.StartError].
 func (o *Opener) Open(ctx context.Context) (engine.Engine, error) {
+	if !o.opened && o.keepsIndex() {
+		o.anew = ctx
+	}
 	e, err := o.open()
+	o.anew = nil
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +119,7 @@ func (o *Opener) open() (engine.Engine, error) {
 	options := chaindb.Options{
 		Dir: o.cfg.Dir, BlocksDir: o.cfg.BlocksDir,
 		Magic: o.cfg.Network.Magic, XOR: !o.cfg.NoXOR, FastPrune: o.cfg.SmallFiles,
-		HeaderLen: o.cfg.Network.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
+		HeaderLen: o.cfg.Network.HeaderLen, Prunable: o.cfg.Prune != nil, Strips: o.strips() != nil, Log: o.cfg.Log,
 		WroteCoins: o.cfg.WroteCoins,
 	}
 	var e engine.Engine
@@ -123,7 +132,10 @@ func (o *Opener) open() (engine.Engine, error) {
 	if errors.As(err, &p) && !errors.Is(err, chaindb.ErrDamaged) {
 		panic(p)
 	}
-	if !errors.Is(err, chaindb.ErrDamaged) {
+	switch {
+	case errors.Is(err, chainstate.ErrSnapshot):
+		return o.dropSnapshot(options)
+	case !errors.Is(err, chaindb.ErrDamaged):
 		return e, err
 	}
 	o.cfg.Log.Warn("chain state is damaged, building it anew from the block files", "err", err)
@@ -137,6 +149,9 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 	db, err := o.database(options)
 	if err != nil {
 		return nil, err
+	}
+	if o.cfg.TxIndex && db.HasStripped() {
+		return nil, errors.Join(errStrippedTxIndex, db.Close())
 	}
 	if o.cfg.Prune == nil && db.HasPruned() {
 		return nil, errors.Join(errUnpruned, db.Close())
@@ -152,7 +167,7 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 func (o *Opener) validator(db *chaindb.DB) (validator, error) {
 	cfg := chainstate.Config{
 		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
-		FS: vfs.OS, Mark: o.mark(),
+		Strip: o.strips(), StartOver: o.anew, FS: vfs.OS, Mark: o.mark(),
 	}
 	if o.cfg.Network.Engine == dialect.EngineP2MR {
 		return p2mr.Open(cfg)
@@ -172,7 +187,10 @@ type validator interface {
 // database opens the chain database. What cannot be trusted is built again from
 // the blocks: a node never refuses to start over a damage it can mend.
 func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
-	if o.cfg.Reindex && !o.opened {
+	if o.rebuilds() {
+		if err := o.checkStripped(options); err != nil {
+			return nil, err
+		}
 		o.cfg.Log.Info("Reindexing block files")
 		if err := o.dropMark(); err != nil {
 			return nil, err

@@ -30,6 +30,8 @@ var (
 	_ chainview.RawIntoReader = Reader{}
 	_ chainview.TxReader      = Reader{}
 	_ chainview.SizedReader   = Reader{}
+
+	_ chainview.StrippedReader = Reader{}
 )
 
 // buffers are for blocks of which only a part is kept.
@@ -37,6 +39,9 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // DiskSize implements chainview.SizedReader.
 func (r Reader) DiskSize() int64 { return r.DB.Used() }
+
+// HasStripped implements chainview.StrippedReader.
+func (r Reader) HasStripped() bool { return r.DB.HasStripped() }
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {

@@ -133,6 +133,11 @@ var general = []options.Option{
 		Name: "prune", Arg: "<n>",
 		Help: "Delete old block files, to keep below <n> MiB; 1 for pruning by hand, 0 for none (default: 0)",
 	},
+	{
+		Name: "prunewitnesses",
+		Help: "Remove the witnesses of old blocks, 1000 or more below the tip, from the block files; dialect qbit " +
+			"only (default: 0)",
+	},
 	{Name: "rangefilters", Help: "Keep a filter of all scripts of every 2,048 blocks beside the block filter index, " +
 		"so that rescans of wallets and scanblocks with filter_false_positives pass over most of the chain, in some " +
 		"40 % more space (default: 0)"},

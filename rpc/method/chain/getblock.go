@@ -127,6 +127,24 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		}
 		return jsontree.Hex(raw), nil
 	}
+	if chainview.IsStripped(b) {
+		return nil, errStripped
+	}
+	result, err := d.verboseBlock(printer, reader, b, verbosity)
+	if chainview.IsStripped(b) { // since it was looked at
+		return nil, errStripped
+	}
+	return result, err
+}
+
+// errStripped refuses to show a block as a whole which lacks its witnesses.
+var errStripped = command.Error{Code: command.MiscError, Message: "Verbose block view unavailable: witness data for " +
+	"this historical block was pruned; use verbosity=0 to fetch stored block bytes."}
+
+// verboseBlock returns the object of a block.
+func (d *Deps) verboseBlock(
+	printer *txjson.Printer, reader chainview.Reader, b *chainview.Block, verbosity int32,
+) (any, error) {
 	if verbosity == withTxIDs {
 		outline, err := chainview.OutlineOf(reader, b)
 		if err != nil {
@@ -136,14 +154,14 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		result.Txs = txIDs(outline.IDs)
 		return result, nil
 	}
-	block, err := reader.Block(&hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return nil, blockTexts.failure(err)
 	}
 	extra := len(b.Payload())
 	result := newBlock(d.Network, reader, b, len(block.Transactions),
 		block.SerializeSize()+extra, block.SerializeSizeStripped()+extra)
-	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
+	result.Txs, err = txObjects(printer, reader, &b.Hash, block, verbosity >= withPrevouts)
 	return result, err
 }
 

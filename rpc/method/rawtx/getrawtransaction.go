@@ -31,7 +31,9 @@ var (
 	}
 	errNoSuchBlock      = command.Error{Code: command.InvalidAddressOrKey, Message: "Block hash not found"}
 	errBlockUnavailable = command.Error{Code: command.MiscError, Message: "Block not available"}
-	errNotInBlock       = command.Error{
+	errStripped         = command.Error{Code: command.MiscError, Message: "Raw transaction unavailable: witness data " +
+		"for this historical block was pruned; use an archive node with full witness history."}
+	errNotInBlock = command.Error{
 		Code: command.InvalidAddressOrKey,
 		Message: "No such transaction found in the provided block. " +
 			"Use gettransaction for wallet transactions.",
@@ -168,7 +170,13 @@ func (m *methods) transactionOf(
 	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, likely chainview.TxPlace,
 	verbosity int32, named bool,
 ) (any, error) {
+	if chainview.IsStripped(block) {
+		return nil, errStripped
+	}
 	tx, index, err := findTx(reader, &block.Hash, txid, likely)
+	if chainview.IsStripped(block) { // since it was looked at
+		err = errStripped
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,73 @@
+package opener
+
+import (
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/stripping"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// strips says how old blocks lose their witnesses; nil: they do not.
+func (o *Opener) strips() *stripping.Config {
+	if !o.cfg.Strip || o.cfg.Network.StripDepth == 0 {
+		return nil
+	}
+	return &stripping.Config{Depth: o.cfg.Network.StripDepth}
+}
+
+// rebuilds reports whether everything is to be built anew from the block files.
+func (o *Opener) rebuilds() bool {
+	return !o.opened && (o.cfg.Reindex || o.cfg.ReindexState && !o.keepsIndex())
+}
+
+// keepsIndex reports whether the chain state is to be built anew while what is known of the blocks stays: it
+// cannot be read from the files where blocks may have lost their witnesses.
+func (o *Opener) keepsIndex() bool {
+	return o.cfg.ReindexState && !o.cfg.Reindex && o.cfg.Network.StripDepth > 0
+}
+
+const errStrippedTxIndex = messages.StartError("Cannot use -txindex on a node that has pruned witness data. Delete " +
+	"the data directory and perform a fresh archive sync, or restart without -txindex.")
+
+const errStripped = messages.StartError("Cannot use -reindex on a node that has pruned witness data. " +
+	"Witness-pruned block index flags would be lost, causing data corruption. Use -reindex-chainstate instead, or " +
+	"delete the data directory and perform a fresh sync.")
+
+// checkStripped refuses to build everything anew where blocks have lost their witnesses.
+func (o *Opener) checkStripped(options chaindb.Options) error {
+	if o.cfg.Network.StripDepth == 0 {
+		return nil
+	}
+	switch stripped, err := chaindb.WasStripped(options); {
+	case err != nil:
+		return messages.StartError(fmt.Sprintf("Error reading block database while checking whether -reindex would "+
+			"corrupt witness-pruned data: %v", err))
+	case stripped:
+		return errStripped
+	}
+	return nil
+}
+
+// errWithSnapshot reports blocks without witnesses behind a snapshot.
+const errWithSnapshot = messages.StartError("Cannot use -reindex-chainstate on a witness-pruned node whose chain " +
+	"begins with a snapshot of unspent outputs. Start without it until the blocks before the snapshot are validated.")
+
+// dropSnapshot builds everything anew from the block files, since the chain begins with a snapshot.
+func (o *Opener) dropSnapshot(options chaindb.Options) (engine.Engine, error) {
+	switch stripped, err := chaindb.WasStripped(options); {
+	case err != nil:
+		return nil, err
+	case stripped:
+		return nil, errWithSnapshot
+	}
+	if err := o.dropMark(); err != nil {
+		return nil, err
+	}
+	o.anew = nil
+	if err := chaindb.Rebuild(options); err != nil {
+		return nil, err
+	}
+	return o.engine(options)
+}
