@@ -120,6 +120,34 @@ func TestP2MRCache(t *testing.T) {
 	}
 }
 
+// TestCacheOf: the scripts are those of the keys that are handed over, which are
+// not made again, and beyond them those of the private keys.
+func TestCacheOf(t *testing.T) {
+	private := parse(t, "mr({pk(pqc("+p2mrXprv+"/1h/*)),pk(pqc("+p2mrXprv+"/2h/*))})", p2mrRegtest)
+	keys, err := private.P2MRKeys(t.Context(), 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := private.WithCache(descriptor.CacheOf(keys))
+	for index := range uint32(6) {
+		if got, want := p2mrAddress(t, made, index), p2mrAddress(t, private, index); got != want {
+			t.Errorf("index %d: %s, want %s", index, got, want)
+		}
+	}
+	public := parse(t, private.String(), p2mrRegtest)
+	cached := public.WithCache(descriptor.CacheOf(keys))
+	if got, want := p2mrAddress(t, cached, 4), p2mrAddress(t, private, 4); got != want {
+		t.Errorf("without private keys: %s, want %s", got, want)
+	}
+	if _, err := cached.Expand(5); !errors.Is(err, descriptor.ErrNeedsPrivateKey) {
+		t.Errorf("an index that was not made expands: %v", err)
+	}
+	keys[0].Public[0] ^= 1 // no key of the descriptor
+	if p2mrAddress(t, private.WithCache(descriptor.CacheOf(keys)), 3) == p2mrAddress(t, private, 3) {
+		t.Error("the key was made again")
+	}
+}
+
 func TestP2MRAllowed(t *testing.T) {
 	free := *p2mrRegtest
 	free.Restricted = false

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
@@ -14,10 +15,11 @@ import (
 
 const (
 	// keysAtOnce is how many keys of P2MR a worker makes before the wallet has
-	// them: some tenths of a second.
-	keysAtOnce = 32
+	// them, as many for each core: some hundredths of a second.
+	keysAtOnce = 16
 
-	// checksAtOnce is how many keys a worker checks before the wallet is told.
+	// checksAtOnce is how many keys a worker checks before the wallet is told, as
+	// many for each core.
 	checksAtOnce = 16
 
 	// DefaultDeferFill is how long a new wallet puts off filling its key pool up.
@@ -93,7 +95,7 @@ func (k *keygen) makeNext(c actor.Context) {
 	}
 	var jobs []*keys.Job
 	if !k.broken {
-		jobs = k.of.open().Pool().Jobs(keysAtOnce)
+		jobs = k.of.open().Pool().Jobs(keysAtOnce * cores.Count())
 	}
 	if len(jobs) > 0 {
 		k.worker = ask.Go(c, func() any {
@@ -194,17 +196,22 @@ func (k *keygen) checkKeys(c actor.Context) {
 	if k.checker != nil || k.of.open() == nil {
 		return
 	}
-	unchecked := k.of.open().Vault().UncheckedKeys(checksAtOnce)
+	unchecked := k.of.open().Vault().UncheckedKeys(checksAtOnce * cores.Count())
 	if len(unchecked) == 0 {
 		return
 	}
-	k.checker = ask.Go(c, func() any {
-		valid := make([]bool, len(unchecked))
-		for i, key := range unchecked {
-			valid[i] = k.ctx.Err() == nil && key.Check()
-		}
-		return keysChecked{unchecked, valid}
+	k.checker = ask.Go(c, func() any { return keysChecked{unchecked, checkAll(k.ctx, unchecked)} })
+}
+
+// checkAll checks keys on all cores, and wipes them, those too that are not checked
+// since the context has ended.
+func checkAll[K interface{ Check(context.Context) bool }](ctx context.Context, all []K) []bool {
+	valid := make([]bool, len(all))
+	_ = cores.Do(context.WithoutCancel(ctx), len(all), func(i int) error {
+		valid[i] = all[i].Check(ctx)
+		return nil
 	})
+	return valid
 }
 
 // checked tells the ledger what was found.

@@ -1,6 +1,8 @@
 package vault
 
 import (
+	"context"
+
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
@@ -43,9 +45,13 @@ type Unchecked struct {
 	secret *walletfile.Secret
 }
 
-// Check reports whether the private key belongs to the public key, and wipes it.
-func (u *Unchecked) Check() bool {
+// Check reports whether the private key belongs to the public key, and wipes it. It
+// only wipes it, and returns false, once the context has ended.
+func (u *Unchecked) Check(ctx context.Context) bool {
 	defer u.secret.Zero()
+	if ctx.Err() != nil {
+		return false
+	}
 	key, err := slhdsa.ParsePrivateKey(u.secret.Bytes())
 	if err != nil {
 		return false

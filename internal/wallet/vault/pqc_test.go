@@ -133,7 +133,7 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%d keys to check, want none", got)
 		}
 		for _, u := range v.UncheckedKeys(5) {
-			v.Checked(u, u.Check())
+			v.Checked(u, u.Check(t.Context()))
 			v.Checked(u, !test.right) // it stays what it was found to be
 		}
 		signing, encrypting := "", ""

@@ -190,7 +190,7 @@ func TestLoadCopies(t *testing.T) {
 	file.Keys[0].Secret.Zero()
 	file.PQCKeys[0].Secret.Zero()
 	for _, u := range v.UncheckedKeys(1) {
-		v.Checked(u, u.Check())
+		v.Checked(u, u.Check(t.Context()))
 	}
 	if !reads(v, file.ID, 5) || !signs(v, slhdsa.PublicKey(keys[0].Public)) || !v.HasKeys(file.ID) {
 		t.Error("the keys of the file are gone with it")

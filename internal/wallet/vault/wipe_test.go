@@ -2,6 +2,7 @@ package vault
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -85,14 +86,18 @@ func TestUncheckedWiping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
 	for name, test := range map[string]struct {
+		ctx    context.Context
 		secret []byte
 		want   bool
 	}{
-		"right":       {private.Bytes(), true},
-		"of another":  {other.Bytes(), false},
-		"too short":   {private.Bytes()[1:], false},
-		"not of pair": {append(bytes.Repeat([]byte{3}, 16), private.Bytes()[16:]...), false},
+		"right":         {t.Context(), private.Bytes(), true},
+		"of another":    {t.Context(), other.Bytes(), false},
+		"too short":     {t.Context(), private.Bytes()[1:], false},
+		"not of pair":   {t.Context(), append(bytes.Repeat([]byte{3}, 16), private.Bytes()[16:]...), false},
+		"after the end": {ended, private.Bytes(), false},
 	} {
 		v := New(new(records.Log))
 		public := private.Public()
@@ -104,7 +109,7 @@ func TestUncheckedWiping(t *testing.T) {
 			t.Fatalf("%s: %d keys to check", name, len(unchecked))
 		}
 		secret := unchecked[0].secret.Bytes()
-		if got := unchecked[0].Check(); got != test.want {
+		if got := unchecked[0].Check(test.ctx); got != test.want {
 			t.Errorf("%s: found right: %v", name, got)
 		}
 		checkWiped(t, name, true, secret)

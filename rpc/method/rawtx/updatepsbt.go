@@ -114,11 +114,14 @@ func addBranches(
 	if !branches[0].IsRanged() {
 		o.First, o.Last = 0, 0
 	}
-	if private && to.HasP2MR() {
-		for _, d := range branches {
-			if err := addP2MRKeys(ctx, d, o, to); err != nil {
-				return err
-			}
+	branches = slices.Clone(branches)
+	for i, d := range branches {
+		if !d.HasP2MRSource() {
+			continue
+		}
+		var err error
+		if branches[i], err = withP2MRKeys(ctx, d, o, to, private && to.HasP2MR()); err != nil {
+			return err
 		}
 	}
 	for index := o.First; index <= o.Last; index++ {
@@ -135,23 +138,27 @@ func addBranches(
 	return nil
 }
 
-// addP2MRKeys adds the private keys of P2MR of a range of a descriptor.
-func addP2MRKeys(ctx context.Context, d *descriptor.Descriptor, o arg.ScanObject, to *rawtx.Signing) error {
+// withP2MRKeys makes the keys of P2MR of a range of a descriptor, on all cores, and
+// returns the descriptor with them. With private it adds the private ones to what signs.
+func withP2MRKeys(
+	ctx context.Context, d *descriptor.Descriptor, o arg.ScanObject, to *rawtx.Signing, private bool,
+) (*descriptor.Descriptor, error) {
 	keys, err := d.P2MRKeys(ctx, o.First, o.Last)
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil //nolint:nilerr // told when its scripts are made
+		return d, nil //nolint:nilerr // told when its scripts are made
 	}
 	for _, k := range keys {
-		key, err := slhdsa.ParsePrivateKey(k.Secret)
-		clear(k.Secret)
-		if err == nil {
-			to.AddPQCKey(key)
+		if private {
+			if key, err := slhdsa.ParsePrivateKey(k.Secret); err == nil {
+				to.AddPQCKey(key)
+			}
 		}
+		clear(k.Secret)
 	}
-	return nil
+	return d.WithCache(descriptor.CacheOf(keys)), nil
 }
 
 // addSpent puts into a packet what its inputs spend, as far as it is found: transactions of the index and of
