@@ -65,8 +65,8 @@ race: ## tests under the race detector where goroutines run, end-to-end tests in
 LARGE_NODES := TestClusterFrontEnds|TestClusterMemberOutOfMemory|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
 LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
 LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
-LARGE_WALLETS := TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords|TestRecorded
-LARGE_WALLETS := $(LARGE_WALLETS)|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
+LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords
+LARGE_WALLETS := $(LARGE_WALLETS)|TestRecorded|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
 large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be

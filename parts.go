@@ -165,9 +165,8 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		TellBlocks: n.cfg.Notify != nil && n.cfg.Notify.Publisher != nil,
-		Fees:       mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
-		Chain:      u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
+		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
+		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules: n.net.PoolRules(), Policy: m.policy(n.net),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,

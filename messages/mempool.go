@@ -167,6 +167,10 @@ type GetPoolTxs struct{ Asks[PoolTxs] }
 type PoolTxs struct {
 	Txs      []PoolTx
 	Sequence uint64
+
+	At        Tip    // last block that the pool has seen; zero: not known
+	Alone     bool   // as in [PoolChanged]
+	Published uint64 // how many [PoolChanged] were published before
 }
 
 // GetPoolIDs is [GetPoolTxs] for the ids alone.
@@ -379,16 +383,22 @@ type PoolChange struct {
 type PoolStep struct {
 	Tip
 	Connected bool
-	After     int // how many of the changes announced with it came before
+	Leap      bool // the pool is at this block without having seen all blocks on the way
+	After     int  // how many of the changes announced with it came before
 }
 
 // PoolChanged announces changes of the pool in their order. Every listener gets all
-// changes. Reset says that the pool is empty and new.
+// changes. Reset says that the pool is empty and new; a Leap follows, with the block
+// that it begins at.
 type PoolChanged struct {
 	Changes  []PoolChange
 	Announce []RelayTx  // what is to be announced to peers
-	Blocks   []PoolStep // in their order; none where nobody wants to hear of them
+	Blocks   []PoolStep // in their order
 	Reset    bool
+
+	// Alone says that the pool may not tell of the next blocks, since it cannot read them or is
+	// the copy of another pool: until its next step listeners follow the chain by themselves.
+	Alone bool
 }
 
 // RelayTx is a transaction of the pool that is to be announced to all peers, once

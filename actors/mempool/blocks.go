@@ -6,20 +6,23 @@ import (
 )
 
 // blockNews are the blocks that a step has taken the pool over, with their places among its
-// changes, for those who want to hear of both in one order.
-type blockNews struct {
-	wanted bool
-	list   []messages.PoolStep
-}
+// changes: listeners hear of both in one order.
+type blockNews struct{ list []messages.PoolStep }
 
 // add notes a block that the pool has seen after so many changes.
 func (n *blockNews) add(b *chainview.Block, connected bool, after int) {
-	if n.wanted {
-		n.list = append(n.list, messages.PoolStep{
-			Tip: messages.Tip{Hash: b.Hash, Height: b.Height}, Connected: connected, After: after,
-		})
-	}
+	n.list = append(n.list, messages.PoolStep{Tip: tipOf(b), Connected: connected, After: after})
 }
+
+func tipOf(b *chainview.Block) messages.Tip { return messages.Tip{Hash: b.Hash, Height: b.Height} }
+
+// publishLeap tells the listeners that the pool is at a block without having seen those before.
+func (m *Mempool) publishLeap(b *chainview.Block) {
+	m.cfg.Feed.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{{Tip: tipOf(b), Connected: true, Leap: true}}})
+}
+
+// publishAlone tells the listeners that the pool cannot get to the tip.
+func (m *Mempool) publishAlone() { m.cfg.Feed.Publish(messages.PoolChanged{Alone: true}) }
 
 // tell publishes the changes of a step with its blocks. Those that join the chain after others
 // have left it are told when the transactions of these have come back, as Core does.

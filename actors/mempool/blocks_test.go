@@ -10,7 +10,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -40,6 +39,9 @@ func (h *heard) Receive(c actor.Context) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		blocks := m.Blocks
+		if m.Reset {
+			h.words = append(h.words, "reset")
+		}
 		for i := range len(m.Changes) + 1 {
 			for ; len(blocks) > 0 && blocks[0].After == i; blocks = blocks[1:] {
 				h.words = append(h.words, h.step(&blocks[0]))
@@ -48,6 +50,9 @@ func (h *heard) Receive(c actor.Context) {
 				h.words = append(h.words, h.change(&m.Changes[i]))
 			}
 		}
+		if m.Alone {
+			h.words = append(h.words, "alone")
+		}
 		if len(blocks) > 0 {
 			h.words = append(h.words, fmt.Sprintf("%d blocks after changes that there are not", len(blocks)))
 		}
@@ -55,6 +60,9 @@ func (h *heard) Receive(c actor.Context) {
 }
 
 func (h *heard) step(s *messages.PoolStep) string {
+	if s.Leap {
+		return fmt.Sprintf("leap to %d", s.Height)
+	}
 	if s.Connected {
 		return fmt.Sprintf("block %d", s.Height)
 	}
@@ -96,11 +104,12 @@ func listen(t *testing.T, r *rig, txs map[string]*wire.MsgTx) *heard {
 // put out of the pool, and after a reorganisation when the transactions of the blocks that
 // left it have come back. Each change has its number.
 func TestBlocksAmongChanges(t *testing.T) {
-	r := newRig(t, func(c *mempool.Config) { c.TellBlocks = true })
+	r := newRig(t)
 	a := spend(50*coin-1000, r.coins[0])
 	rival := spend(50*coin-5000, r.coins[0])
 	b := spend(50*coin-1000, r.coins[1])
 	better := spend(50*coin-9000, r.coins[1])
+	r.ids() // the pool has seen the chain
 	h := listen(t, r, map[string]*wire.MsgTx{"a": a, "rival": rival, "b": b, "better": better})
 	want := func(step string, words ...string) {
 		t.Helper()
@@ -143,15 +152,4 @@ func TestBlocksAmongChanges(t *testing.T) {
 	want("reconsidered", "better leaves 8", at(blocks+2))
 	reconsider(other)
 	want("reorganised", "no "+at(blocks+2), "better comes 9", at(blocks+2), at(blocks+3))
-}
-
-// Where nobody wants to hear of blocks, none are told.
-func TestBlocksUntold(t *testing.T) {
-	r := newRig(t)
-	h := listen(t, r, nil)
-	r.mine(2)
-	r.ids()
-	if got := h.since(); len(got) > 0 {
-		t.Errorf("told %q", got)
-	}
 }

@@ -2,6 +2,8 @@ package mempool_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +50,9 @@ func TestUnreadableBlock(t *testing.T) {
 		view.Set(unreadable{now: c.View, on: &fails})
 		c.View = view
 	})
+	r.ids()
 	first, second := spend(50*coin-1000, r.coins[0]), spend(50*coin-1000, r.coins[1])
+	h := listen(t, r, map[string]*wire.MsgTx{"first": first, "second": second})
 	if err := r.submit(first); err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +62,34 @@ func TestUnreadableBlock(t *testing.T) {
 		t.Errorf("judged by a chain that cannot be read: %v", err)
 	}
 	r.holds("served as it was", first)
+	at := r.contents()
+	if got, want := slices.Compact(h.since()), []string{"first comes 1", "alone"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if at.At.Height != blocks || !at.Alone || at.Published != r.feed.Published() {
+		t.Errorf("the pool is at height %d, alone: %v, after %d announcements", at.At.Height, at.Alone, at.Published)
+	}
 	fails.Store(false)
 	r.generate()
 	if err := r.submit(second); err != nil {
 		t.Error(err)
 	}
 	r.holds("readable again", second)
+	want := []string{
+		"first leaves 2", fmt.Sprintf("block %d", blocks+1), fmt.Sprintf("block %d", blocks+2), "second comes 3",
+	}
+	if got := h.since(); !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if at := r.contents(); at.At.Height != blocks+2 || at.Alone {
+		t.Errorf("the pool is at height %d, alone: %v", at.At.Height, at.Alone)
+	}
+}
+
+// contents asks for what is in the pool.
+func (r *rig) contents() messages.PoolTxs {
+	r.t.Helper()
+	return ok(ask.Ask(r.t.Context(), r.pool, messages.GetPoolTxs{})).must(r.t)
 }
 
 // A block that could not be read is tried again without another one.

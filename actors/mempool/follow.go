@@ -90,6 +90,10 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 		if m.at.Parent == nil {
 			m.pool.Moved(1) // a new chain: Core counts its first block too
 		}
+		if m.leaps {
+			m.leaps = false
+			m.publishLeap(m.at)
+		}
 	}
 	return messages.Tip{Hash: m.at.Hash, Height: m.at.Height}, true
 }
@@ -98,7 +102,7 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
 	var gone *disconnected
 	var at *chainview.Block
-	news := blockNews{wanted: t.m.cfg.TellBlocks}
+	var news blockNews
 	if n := len(s.Disconnect); n > 0 {
 		// A block that cannot be read is passed over: it would hold up the pool for ever.
 		gone, err = t.disconnect(s.Reader, s.Disconnect, len(s.Connect) == 0)
@@ -121,7 +125,10 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 // chain.
 func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
 	return func() error {
-		t.m.followed(reader.Active().Tip(), &disconnected{}, nil, nil, nil)
+		tip := reader.Active().Tip()
+		t.m.followed(tip, &disconnected{}, nil, nil, nil)
+		t.m.held = nil // blocks of the chain before
+		t.m.publishLeap(tip)
 		return nil
 	}, nil
 }
@@ -141,6 +148,7 @@ func (m *Mempool) followed(
 	if err != nil {
 		m.cfg.Log.Warn("memory pool cannot read a block", "err", err)
 		m.unreadableTip = tip
+		m.publishAlone()
 	}
 }
 
@@ -222,6 +230,7 @@ func (m *Mempool) resubmit(c actor.Context) bool {
 	if gone.task.err != nil {
 		m.cfg.Log.Warn("memory pool cannot look outputs up", "err", gone.task.err)
 		gone.task, m.unreadableTip = nil, m.at
+		m.publishHeld()
 		return true
 	}
 	coins, now := gone.task.coins, m.moment()

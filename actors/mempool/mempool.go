@@ -47,8 +47,6 @@ type Config struct {
 	Persist bool   // false: File is only written by request
 	OldFile bool   // in the format of old versions
 
-	TellBlocks bool // with the changes: which blocks the pool has seen
-
 	Fees *Fees // nil: no fee rates are estimated
 
 	NotSaved func(error) // is told why File was not written at the end; nil: nobody is
@@ -82,6 +80,7 @@ type Mempool struct {
 	disconnected  *disconnected       // transactions of blocks that left the chain; nil: none
 	held          []messages.PoolStep // that joined the chain then, to be told after that
 	unreadableTip *chainview.Block    // tip that the pool cannot get to; nil: it can to all
+	leaps         bool                // where the pool begins is to be told
 
 	work  ask.Tasks // at most one, which has the pool
 	queue []*task
@@ -106,6 +105,7 @@ func New(cfg Config) actor.Producer {
 		})
 		if begun {
 			cfg.Feed.Publish(messages.PoolChanged{Reset: true})
+			m.leaps = true
 		}
 		begun = true
 		return m

@@ -291,6 +291,7 @@ func TestPanic(t *testing.T) {
 			return verify(tx, spent, height)
 		}
 	})
+	r.ids() // it has seen the chain
 	news := make(chan messages.PoolChanged, 10)
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
@@ -319,6 +320,10 @@ func TestPanic(t *testing.T) {
 		if m.Reset {
 			break
 		}
+	}
+	tip := r.view.Open().Active().Tip()
+	if m := <-news; len(m.Blocks) != 1 || !m.Blocks[0].Leap || m.Blocks[0].Hash != tip.Hash {
+		t.Errorf("told %+v, want where it begins", m)
 	}
 	r.holds("restarted")
 	if err := r.submit(good); err != nil {

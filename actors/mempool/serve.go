@@ -78,7 +78,11 @@ func (m *Mempool) reading(msg any) func() {
 		return func() { msg.Answer(m.info(), nil) }
 	case *getTxs:
 		return func() {
-			msg.Answer(messages.PoolTxs{Txs: m.describeAll(m.pool.Ordered()), Sequence: m.pool.Sequence()}, nil)
+			msg.Answer(messages.PoolTxs{
+				Txs: m.describeAll(m.pool.Ordered()), Sequence: m.pool.Sequence(),
+				At: tipOf(m.at), Alone: m.unreadableTip != nil && m.unreadableTip != m.at,
+				Published: m.cfg.Feed.Published(),
+			}, nil)
 		}
 	case *getIDs:
 		return func() { msg.Answer(m.ids(), nil) }

@@ -71,7 +71,9 @@ func (s *stream) one(m *messages.PoolChanged) {
 		for ; told < step.After; told++ {
 			s.change(&m.Changes[told])
 		}
-		s.block(step, i == len(m.Blocks)-1)
+		if !step.Leap {
+			s.block(step, i == len(m.Blocks)-1)
+		}
 	}
 	for ; told < len(m.Changes); told++ {
 		s.change(&m.Changes[told])

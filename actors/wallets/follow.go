@@ -39,34 +39,13 @@ func (u *unreadable) Unwrap() error { return u.err }
 // disk. It refuses the request when a block cannot be read: what the wallet knows is of
 // an older chain then.
 func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
-	w.whenCurrent(c, func(err error) {
+	w.pool.whenCurrent(c, func(err error) {
 		if err != nil {
 			var none R
 			call.Answer(none, err)
 			return
 		}
 		w.pool.whenWritten(serve)
-	})
-}
-
-// whenCurrent calls back when the wallet has seen the tip that is active now, with the keys
-// that it made the wallet want, or cannot.
-func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
-	tip := w.cfg.Chain.Open().Active().Tip()
-	if w.again != nil {
-		w.keygen.after(c, func() { w.whenCurrent(c, then) })
-		return
-	}
-	if tip.Hash == w.ledger.Txs().Tip().Hash {
-		then(nil)
-		return
-	}
-	w.follower.When(c, tip, func(err error) {
-		if err == nil && w.again != nil {
-			w.whenCurrent(c, then)
-			return
-		}
-		then(behind(err))
 	})
 }
 
@@ -93,7 +72,20 @@ func (w *Wallet) follow() *follow.Follower {
 	return follow.New(follow.Config{
 		Target: chainTarget{w}, Chain: w.cfg.Chain, Tip: w.cfg.Tip, Batch: batchBlocks,
 		Paused: func() bool { return !w.live || w.awaitsKeys },
-		Moved:  w.followed, Reached: w.pool.apply,
+		To:     w.pool.target,
+		Moved: func(c actor.Context) {
+			w.followed(c)
+			w.pool.take(c)
+		},
+		Reached: func(c actor.Context) {
+			if at := w.pool.news.at; w.live {
+				w.pool.take(c)
+				if w.pool.news.at != at {
+					w.follower.Wake(c)
+				}
+			}
+		},
+		Waits: w.pool.fail,
 	})
 }
 
@@ -160,9 +152,9 @@ func (chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
 	return read, nil
 }
 
-// disconnect takes blocks back that were read, as far as they are still above the
-// active chain. One that cannot be read must not hold the wallet up for ever: what
-// of it the wallet does not know comes with the news of the pool, if at all.
+// disconnect takes blocks back that were read, as far as they are still to be left. One that
+// cannot be read must not hold the wallet up for ever: what of it the wallet does not know
+// comes with the news of the pool, if at all.
 func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 	w := t.w
 	if !w.live {
@@ -175,7 +167,7 @@ func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
 		if block == nil || block.Parent == nil || block.Hash != w.ledger.Txs().Tip().Hash ||
-			reader.Active().Contains(block) {
+			w.pool.target(reader).Ancestor(block.Height) == block {
 			break
 		}
 		parent := messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}
@@ -197,7 +189,7 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
 		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Txs().Tip().Hash ||
-			!reader.Active().Contains(block) {
+			w.pool.target(reader).Ancestor(block.Height) != block {
 			break
 		}
 		synced := w.ledger.Txs().ConnectBlock(b, w.cfg.now())
@@ -277,6 +269,10 @@ func (h *home) readBlocks(
 		if size > batchBytes {
 			break
 		}
+		if !reader.Active().Contains(b) {
+			blocks = append(blocks, readStale(reader, b))
+			continue
+		}
 		msg, err := h.cfg.Fetch.Block(ctx, reader, &b.Hash)
 		if err != nil {
 			return blocks, err
@@ -285,4 +281,15 @@ func (h *home) readBlocks(
 		blocks = append(blocks, &txs.Block{BlockRef: blockRef(b), Txs: msg.Transactions})
 	}
 	return blocks, nil
+}
+
+// readStale reads a block that has left the chain before the wallet has seen it. Where it
+// cannot be read it has no transactions: peers do not have it any more, and the wallet is
+// about to take it back.
+func readStale(reader chainview.Reader, b *chainview.Block) *txs.Block {
+	block := &txs.Block{BlockRef: blockRef(b)}
+	if msg, err := reader.Block(&b.Hash); err == nil {
+		block.Txs = msg.Transactions
+	}
+	return block
 }

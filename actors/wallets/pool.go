@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -32,8 +31,9 @@ const (
 type pooled interface {
 	open() *wallet.Wallet // nil: it is closed
 	isLoaded() bool       // and so follows the chain
+	moves() bool          // a step to the next blocks is under way, or waits for keys
+	looksAgain() bool     // at the last block, for keys that it wants
 	wake(c actor.Context) // has the wallet follow the chain
-	whenCurrent(c actor.Context, then func(err error))
 	save(c actor.Context, then func(error))
 }
 
@@ -43,10 +43,17 @@ type poolView struct{ *Wallet }
 // isLoaded reports whether the wallet is loaded, and follows the chain.
 func (w poolView) isLoaded() bool { return w.live }
 
+// moves reports whether the wallet is between two blocks.
+func (w poolView) moves() bool { return w.awaitsKeys || w.follower.Busy() }
+
+// looksAgain reports whether the last block may pay to keys that are being made.
+func (w poolView) looksAgain() bool { return w.again != nil }
+
 // wake has the wallet follow the chain.
 func (w poolView) wake(c actor.Context) { w.follower.Wake(c) }
 
-// poolState is what a wallet knows of the pool of unconfirmed transactions.
+// poolState is what a wallet knows of the pool of unconfirmed transactions, and of the block
+// where that is: the wallet goes with the pool.
 type poolState struct {
 	*home
 	of  pooled
@@ -55,10 +62,11 @@ type poolState struct {
 	conflict func(id chainhash.Hash) // told of what left the pool because of a block
 
 	joined  bool // the wallet knows what is in the pool
-	pending []messages.PoolChanged
+	news    news
+	waiting []waiting
 	scans   int         // of the pool that are under way: news have to wait for them
 	seen    int         // how many scripts what is in the pool was held against
-	after   []func()    // to be called when there is none
+	lost    bool        // news were dropped: the pool is to be read again
 	unsaved int         // writes under way of what was heard of the pool
 	readers []func()    // to be called when there is none
 	due     time.Time   // when transactions are sent again
@@ -78,14 +86,7 @@ type (
 	poolRead struct {
 		pool messages.PoolTxs
 		err  error
-		then func()
-	}
-	// poolScanned brings what is in the pool at the end of a rescan.
-	poolScanned struct {
-		pool messages.PoolTxs
-		err  error
-		then func()
-		seen int // see poolState
+		then func(messages.PoolTxs)
 	}
 	// resend says that it is time to look whether transactions are to be sent again.
 	resend struct{}
@@ -100,9 +101,28 @@ func (p *poolState) sync(c actor.Context, then func()) {
 		return
 	}
 	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func(int) {
-		poolview.Join(p.ctx, c, p.cfg.Pool, p.cfg.Changes, func(m poolview.Contents) any {
-			return poolRead{m.Pool, m.Err, then}
+		p.news.last = p.cfg.Changes.Subscribe(c)
+		p.read(c, nil, func(pool messages.PoolTxs) {
+			p.news.begin(&pool, func() { p.add(pool) })
+			p.joined = true
+			p.setResend()
+			p.setTimer(c)
+			then()
 		})
+	})
+}
+
+// read has what is in the pool brought, or what pick leaves of that. News that come meanwhile
+// wait.
+func (p *poolState) read(
+	c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, then func(messages.PoolTxs),
+) {
+	p.scans++
+	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+		if pick != nil {
+			pool.Txs = pick(pool.Txs)
+		}
+		return poolRead{pool, err, then}
 	})
 }
 
@@ -132,14 +152,11 @@ func (p *poolState) submitNext(c actor.Context, m submitted) {
 func (p *poolState) handle(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case messages.PoolChanged:
-		p.pending = append(p.pending, m)
-		p.apply(c)
+		p.hear(c, &m)
 	case submitted:
 		p.submitNext(c, m)
 	case poolRead:
-		p.read(c, m)
-	case poolScanned:
-		p.scanned(c, m)
+		p.haveRead(c, m)
 	case resend:
 		if p.of.open() == nil {
 			return true
@@ -152,45 +169,17 @@ func (p *poolState) handle(c actor.Context) bool {
 	return true
 }
 
-func (p *poolState) read(c actor.Context, m poolRead) {
-	p.add(m.pool, m.err)
-	p.write(c)
-	p.joined = true
-	p.setResend()
-	p.setTimer(c)
-	m.then()
-}
-
-// apply applies what changed in the pool, once the wallet has seen the blocks
-// that it was changed by.
-func (p *poolState) apply(c actor.Context) {
-	if !p.of.isLoaded() || !p.joined || p.scans > 0 || len(p.pending) == 0 {
-		return
+func (p *poolState) haveRead(c actor.Context, m poolRead) {
+	if p.of.open() == nil {
+		return // callers are answered as the actor stops
 	}
-	if p.cfg.Chain.Open().Active().Tip().Hash != p.of.open().Txs().Tip().Hash {
-		p.of.wake(c) // which calls back
-		return
+	if m.err != nil {
+		p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", m.err)
 	}
-	pending, now := p.pending, p.cfg.now()
-	p.pending = nil
-	for _, news := range pending {
-		if news.Reset {
-			p.of.open().Txs().ClearMempool()
-		}
-		for _, change := range news.Changes {
-			switch {
-			case change.Added:
-				p.of.open().Txs().AddMempoolTx(change.Tx, now)
-			case change.Reason != messages.PoolBlock:
-				p.of.open().Txs().RemoveMempoolTx(change.Tx)
-				if change.Reason == messages.PoolConflict {
-					p.conflict(change.ID)
-				}
-			}
-		}
-	}
-	p.write(c)
-	p.look(c)
+	p.scans--
+	m.then(m.pool)
+	p.take(c)
+	p.of.wake(c)
 }
 
 // write has written what was heard of the pool.
@@ -224,20 +213,12 @@ func (p *poolState) seePool(c actor.Context, m *seePool) {
 	if p.of.open() == nil {
 		return // callers are answered as the actor stops
 	}
-	p.of.whenCurrent(c, func(err error) {
+	p.whenCurrent(c, func(err error) {
 		if err != nil {
 			m.Answer(messages.Done{}, err)
 			return
 		}
-		p.apply(c)
-		switch {
-		case p.scans > 0:
-			p.after = append(p.after, func() { p.seePool(c, m) })
-		case len(p.pending) > 0: // the tip has moved on meanwhile
-			p.seePool(c, m)
-		default:
-			p.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
-		}
+		p.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 	})
 }
 
@@ -248,42 +229,17 @@ func (p *poolState) scan(c actor.Context, then func()) {
 		then()
 		return
 	}
-	p.scans++
-	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
-		return poolScanned{pool, err, then, 0}
+	p.read(c, nil, func(pool messages.PoolTxs) {
+		p.news.insert(pool.Published, func() {
+			p.add(pool)
+			p.write(c)
+			then()
+		})
 	})
 }
 
-func (p *poolState) scanned(c actor.Context, m poolScanned) {
-	if p.of.open() == nil {
-		return // callers are answered as the actor stops
-	}
-	p.scans--
-	if p.add(m.pool, m.err); m.seen > 0 {
-		p.seen = m.seen
-	}
-	p.write(c)
-	m.then()
-	if p.scans > 0 || p.of.open() == nil {
-		return
-	}
-	p.apply(c)
-	if p.look(c); p.scans > 0 {
-		return
-	}
-	after := p.after
-	p.after = nil
-	for _, then := range after {
-		then()
-	}
-}
-
-// add tells the ledger what is in the pool. Of what left it since then, news
-// are on the way.
-func (p *poolState) add(pool messages.PoolTxs, err error) {
-	if err != nil {
-		p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
-	}
+// add tells the ledger what is in the pool.
+func (p *poolState) add(pool messages.PoolTxs) {
 	now, ledger := p.cfg.now(), p.of.open()
 	all := make([]*wire.MsgTx, len(pool.Txs))
 	for i := range pool.Txs {

@@ -7,7 +7,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -33,10 +32,13 @@ func (p *poolState) lookFor(c actor.Context) {
 		return
 	}
 	coins := txs.OutputsTo(p.of.open().Txs(), fresh)
-	p.scans++
-	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
-		pool.Txs = concerned(pool.Txs, fresh, coins)
-		return poolScanned{pool, err, func() {}, len(scripts)}
+	pick := func(pool []messages.PoolTx) []messages.PoolTx { return concerned(pool, fresh, coins) }
+	p.read(c, pick, func(pool messages.PoolTxs) {
+		p.news.insert(pool.Published, func() {
+			p.add(pool)
+			p.seen = len(scripts)
+			p.write(c)
+		})
 	})
 }
 

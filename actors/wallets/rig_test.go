@@ -60,6 +60,7 @@ type setup struct {
 	fail      func() error             // faults of the disk
 	pool      func() []messages.PoolTx // nil: there is none
 	submitted func(messages.SubmitTx)  // to the pool; nil: it takes nothing
+	poolOf    func(*rig) *ask.Ref      // instead of pool
 	clock     func() time.Time         // nil: now, or else the time
 	signer    *device.Program          // nil: there is none
 	warn      func(text string)        // nil: nobody is told
@@ -103,6 +104,9 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	var pool *ask.Ref
 	if s.pool != nil {
 		pool = r.sys.TakingPool(s.pool, s.submitted)
+	}
+	if s.poolOf != nil {
+		pool = s.poolOf(r)
 	}
 	var scheduler *match.Scheduler
 	if r.source != nil {

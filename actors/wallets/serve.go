@@ -21,11 +21,11 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *closeWallet:
 		w.unload(c, m)
 	case *getWalletInfo:
-		w.whenCurrent(c, func(error) { // which block it has seen is part of the answer
+		w.pool.whenCurrent(c, func(error) { // which block it has seen is part of the answer
 			w.pool.whenWritten(func() { m.Answer(w.info(), nil) })
 		})
 	case *backupWallet:
-		w.whenCurrent(c, func(error) { w.backup(c, m) }) // the copy says which block it has seen
+		w.pool.whenCurrent(c, func(error) { w.backup(c, m) }) // the copy says which block it has seen
 	case *rescanChain:
 		current(c, w, m, func() { whenWritable(c, w, m, func() { w.rescanChain(c, m) }) })
 	case *importDescriptors:

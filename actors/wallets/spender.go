@@ -43,7 +43,7 @@ func (w spendView) whenReady(c actor.Context, then func(err error)) {
 			then(err)
 			return
 		}
-		w.whenCurrent(c, then)
+		w.pool.whenCurrent(c, then)
 	})
 }
 

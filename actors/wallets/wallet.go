@@ -243,12 +243,13 @@ func (w *Wallet) attached(c actor.Context) {
 		max(info.KeypoolSizeInternal, 0))
 	queue := w.queue
 	w.queue = nil
-	w.pool.apply(c)
+	w.pool.take(c)
 	for _, m := range queue {
 		w.serve(c, m)
 	}
 	w.follower.Wake(c)
 	if w.ledger != nil {
+		w.exclude(c)
 		w.keygen.checkKeys(c)
 		w.keygen.deferFill(c)
 		w.keygen.makeNext(c)

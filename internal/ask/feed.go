@@ -18,6 +18,7 @@ import (
 type Feed[T any] struct {
 	mu        sync.Mutex
 	listeners map[string]listening
+	published uint64
 }
 
 type listening struct {
@@ -26,14 +27,22 @@ type listening struct {
 }
 
 // Subscribe makes everything that is published from now on arrive as a T in the
-// mailbox of the actor in c.
-func (f *Feed[T]) Subscribe(c actor.Context) {
+// mailbox of the actor in c. It returns [Feed.Published].
+func (f *Feed[T]) Subscribe(c actor.Context) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.listeners == nil {
 		f.listeners = make(map[string]listening)
 	}
 	f.listeners[c.Self().Id] = listening{c.Self(), c.ActorSystem().Root}
+	return f.published
+}
+
+// Published returns how many times something was published until now.
+func (f *Feed[T]) Published() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.published
 }
 
 // Unsubscribe ends what Subscribe began.
@@ -47,6 +56,7 @@ func (f *Feed[T]) Unsubscribe(c actor.Context) {
 func (f *Feed[T]) Publish(v T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.published++
 	for _, l := range f.listeners {
 		l.root.Send(l.pid, v)
 	}

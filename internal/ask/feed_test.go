@@ -17,12 +17,13 @@ type feedListener struct {
 	feed *ask.Feed[news]
 	mu   sync.Mutex
 	all  []news
+	from uint64 // what had been published before
 }
 
 func (l *feedListener) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		l.feed.Subscribe(c)
+		l.from = l.feed.Subscribe(c)
 	case *actor.Stopping, leave:
 		l.feed.Unsubscribe(c)
 	case news:
@@ -60,6 +61,9 @@ func TestFeed(t *testing.T) {
 		synctest.Wait()
 		if len(a.received()) != 100 || len(b.received()) != 101 {
 			t.Errorf("after one left: %d and %d", len(a.received()), len(b.received()))
+		}
+		if published := feed.Published(); published != 102 || a.from != 1 {
+			t.Errorf("published %d times, %d before the first listener", published, a.from)
 		}
 	})
 }

@@ -7,6 +7,7 @@
 //     the fork; then blocks are connected in ascending order, each on its parent. No block
 //     is left out, and none comes twice without having been disconnected. One step runs at
 //     a time, and has at most [Config.Batch] blocks.
+//     The way ends at the active tip, or where [Config.To] says.
 //
 //  2. The position is the only truth. [Target.Position] is read before every step, so a
 //     restart, a crash, or a step that was taken in part need no code of their own. A target

@@ -36,7 +36,7 @@ const (
 // A Step leads from the position of a target some way to the tip.
 type Step struct {
 	Reader     chainview.Reader
-	Chain      *chainview.Chain   // that Connect is of
+	Chain      *chainview.Chain   // the active one
 	Disconnect []*chainview.Block // highest first; the first is the position
 	Connect    []*chainview.Block // ascending, on the fork; empty while there is more to disconnect
 }
@@ -87,6 +87,10 @@ type Config struct {
 	Retry     time.Duration // after a failure; default 30 seconds
 	SyncAtTip bool          // sync a Durable target whenever it reaches the tip, not only every few seconds
 
+	// To returns the block that the target is to be taken to, of any branch. It is asked often,
+	// and whoever changes it wakes the follower afterwards. Nil: to the active tip.
+	To func(chainview.Reader) *chainview.Block
+
 	// Paused reports whether no step may begin now; whoever pauses a follower wakes it
 	// afterwards. Nil: it is never paused.
 	Paused func() bool
@@ -95,6 +99,9 @@ type Config struct {
 	// before the callbacks of those waiting for the tip. Synced is called before Reached the
 	// first time, and the first time after a reset for damage. Each may be nil.
 	Moved, Reached, Synced func(actor.Context)
+
+	// Waits is told why the target does not go on at the moment. Nil: nobody is.
+	Waits func(error)
 
 	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
 	// follower tries again.
@@ -273,5 +280,8 @@ func (f *Follower) refuse(err error) {
 	f.waiting = nil
 	for _, w := range waiting {
 		w.then(err)
+	}
+	if f.cfg.Waits != nil {
+		f.cfg.Waits(err)
 	}
 }

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -14,10 +15,14 @@ import (
 // and there is none to connect while there are more to disconnect. A nil block stands for
 // the position before the genesis block.
 func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
-	next := int32(0)
+	return planTo(active.Tip(), at, limit)
+}
+
+// planTo is [Plan] for a way that ends at any block.
+func planTo(to, at *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
+	fork := int32(-1)
 	if at != nil {
-		fork := active.ForkHeight(at)
-		next = fork + 1
+		fork = to.ForkHeight(at)
 		for b := range at.Above(fork) {
 			if len(disconnect) == limit {
 				return disconnect, nil
@@ -25,9 +30,9 @@ func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, 
 			disconnect = append(disconnect, b)
 		}
 	}
-	for b := active.At(next); b != nil && len(connect) < limit; b = active.Next(b) {
-		connect = append(connect, b)
-	}
+	last := to.Ancestor(fork + int32(min(limit, int(to.Height-fork))))
+	connect = slices.Collect(last.Above(fork))
+	slices.Reverse(connect)
 	return disconnect, connect
 }
 

@@ -90,21 +90,6 @@ func connectedUpTo(tip *chainview.Block, fork int32) *chainview.Block {
 	return tip.Ancestor(fork + int32(never))
 }
 
-// wayTo returns the way from a block to any other, as [Plan] returns the way to the tip of a chain.
-func wayTo(at, to *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
-	fork := at.ForkHeight(to)
-	for b := range at.Above(fork) {
-		if len(disconnect) == limit {
-			return disconnect, nil
-		}
-		disconnect = append(disconnect, b)
-	}
-	for h := fork + 1; h <= to.Height && len(connect) < limit; h++ {
-		connect = append(connect, to.Ancestor(h))
-	}
-	return disconnect, connect
-}
-
 // ledThrough deals with a step through a stale branch. A branch that cannot be read is left out:
 // nobody else needs it.
 func (f *Follower) ledThrough(m stepped, moved bool, err error) error {

@@ -32,8 +32,8 @@ type (
 
 // outcome is what the worker of a step returns.
 type outcome struct {
-	from    *chainhash.Hash // the position before; nil: there was none
-	tip     *chainview.Block
+	from    *chainhash.Hash  // the position before; nil: there was none
+	to      *chainview.Block // where the way was to end
 	stale   *chainview.Block // end of the branch that a Recorder is led through; nil: of none
 	reset   bool
 	apply   func() error
@@ -64,12 +64,13 @@ func (f *Follower) next(c actor.Context) {
 		return
 	}
 	step := Step{Reader: reader, Chain: reader.Active()}
+	to := f.to(reader)
 	if stale := f.staleBranch(reader, step.Chain, at); stale != nil {
-		step.Disconnect, step.Connect = wayTo(at, stale, f.cfg.Batch)
-		f.advance(c, step, outcome{from: from, stale: stale})
+		step.Disconnect, step.Connect = planTo(stale, at, f.cfg.Batch)
+		f.advance(c, step, outcome{from: from, to: to, stale: stale})
 		return
 	}
-	step.Disconnect, step.Connect = Plan(step.Chain, at, f.cfg.Batch)
+	step.Disconnect, step.Connect = planTo(to, at, f.cfg.Batch)
 	planned := len(step.Disconnect) + len(step.Connect)
 	step.Connect = present(reader, step.Chain, step.Connect)
 	switch {
@@ -82,12 +83,20 @@ func (f *Follower) next(c actor.Context) {
 		f.lacking(c, reader, from)
 	default:
 		f.behind = f.behind || step.Chain.Height()-f.height() > farBehind
-		f.advance(c, step, outcome{from: from})
+		f.advance(c, step, outcome{from: from, to: to})
 	}
 }
 
+// to returns the block that the target is to be taken to.
+func (f *Follower) to(reader chainview.Reader) *chainview.Block {
+	if f.cfg.To == nil {
+		return reader.Active().Tip()
+	}
+	return f.cfg.To(reader)
+}
+
 func (f *Follower) reset(c actor.Context, reader chainview.Reader, from *chainhash.Hash, why error) {
-	f.begin(c, outcome{from: from, tip: reader.Active().Tip(), reset: true}, func(o *outcome) {
+	f.begin(c, outcome{from: from, to: f.to(reader), reset: true}, func(o *outcome) {
 		o.apply, o.err = f.cfg.Target.Reset(reader, why)
 	})
 }
@@ -128,7 +137,6 @@ func (f *Follower) free() bool {
 
 func (f *Follower) advance(c actor.Context, step Step, begun outcome) {
 	due := time.Since(f.durable) > syncEvery
-	begun.tip = step.Chain.Tip()
 	f.begin(c, begun, func(o *outcome) {
 		if recorder, ok := f.cfg.Target.(Recorder); ok && o.stale != nil {
 			recorded, err := recorder.Recorded(step.Reader, o.stale)
@@ -141,7 +149,7 @@ func (f *Follower) advance(c actor.Context, step Step, begun outcome) {
 		if !ok || o.err != nil {
 			return
 		}
-		if at, _ := target.Position(); due || f.cfg.SyncAtTip && at.Hash == o.tip.Hash {
+		if at, _ := target.Position(); due || f.cfg.SyncAtTip && at.Hash == o.to.Hash {
 			o.err = target.Sync()
 			o.durable = o.err == nil
 		}
@@ -177,10 +185,10 @@ func (f *Follower) stepped(c actor.Context, m stepped) {
 	}
 	f.readPosition()
 	moved := f.started != (m.from != nil) || f.started && f.at.Hash != *m.from
-	if err == nil && !moved && !m.reset && f.sameTip(m.tip) {
+	if err == nil && !moved && !m.reset && f.unchanged(m.to) {
 		err = errNoMove
 	}
-	if err == nil && m.reset && f.started && f.unknown() && f.sameTip(m.tip) {
+	if err == nil && m.reset && f.started && f.unknown() && f.unchanged(m.to) {
 		err = ErrUnknown
 	}
 	if m.stale != nil {
@@ -219,11 +227,11 @@ func (f *Follower) report(c actor.Context, m stepped, moved bool, err error) {
 	}
 }
 
-// sameTip reports whether a block is the active tip: if not, what a step did not take
-// may have left the chain meanwhile.
-func (f *Follower) sameTip(tip *chainview.Block) bool {
+// unchanged reports whether the target is still to be taken to a block: if not, what a step
+// did not take may have left the chain meanwhile.
+func (f *Follower) unchanged(to *chainview.Block) bool {
 	reader := f.cfg.Chain.Open()
-	return reader != nil && reader.Active().Tip().Is(tip)
+	return reader != nil && f.to(reader).Is(to)
 }
 
 // unknown reports whether the chain does not know the position.

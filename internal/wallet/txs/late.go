@@ -1,6 +1,8 @@
 package txs
 
 import (
+	"slices"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 )
@@ -53,5 +55,30 @@ func markLoaded(l *Ledger) {
 		if block := conflictingBlock(l, t.record.Tx, t.record.ID); block != nil && markConflicted(l, t, *block) {
 			markSpenders(l, t)
 		}
+	}
+}
+
+// A Waiting transaction is in no block, and no block that the wallet knows excludes it.
+type Waiting struct {
+	Tx       *wire.MsgTx
+	Received int64 // when the wallet heard of it, in seconds since 1970
+}
+
+// Outside returns the waiting transactions that are not in the mempool either, the newest
+// first. A wallet that heard of a payment after a block of others that excludes it has such.
+func Outside(l *Ledger) (list []Waiting) {
+	for _, t := range slices.Backward(l.history.ordered) {
+		if (t.state.kind == inactive || t.state.kind == abandoned) && !t.coinbase() {
+			list = append(list, Waiting{t.record.Tx, int64(t.record.TimeReceived)})
+		}
+	}
+	return list
+}
+
+// Exclude puts what a block of the active chain excludes into conflict with it. It takes in
+// nothing of the block.
+func Exclude(l *Ledger, b *Block) {
+	for _, t := range b.Txs {
+		l.markConflicts(t, t.TxHash(), b.BlockRef)
 	}
 }

@@ -1,0 +1,184 @@
+package wallets
+
+import (
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// waiting is who is called back when the wallet has taken all announcements up to a number,
+// and has seen a block.
+type waiting struct {
+	number uint64
+	tip    messages.Tip // zero: the active tip
+	then   func(error)
+}
+
+// hear queues what the pool tells, and takes what is due. A wallet that cannot follow the
+// chain for long reads the pool again when it can.
+func (p *poolState) hear(c actor.Context, m *messages.PoolChanged) {
+	if p.lost {
+		p.news.last++
+		return
+	}
+	p.news.add(m, p.cfg.Chain.Open())
+	if len(p.news.queue) > maxEvents {
+		p.runAll()
+		p.news.queue, p.news.at, p.lost = nil, messages.Tip{}, true
+	}
+	p.take(c)
+	p.of.wake(c)
+}
+
+// target returns the block that the wallet is to go to: where the pool was when it told the
+// next news, or the active tip.
+func (p *poolState) target(reader chainview.Reader) *chainview.Block {
+	if p.of == nil || p.of.open() == nil {
+		return reader.Active().Tip()
+	}
+	return p.news.target(reader, p.of.open().Txs().Tip())
+}
+
+// arrived reports whether the wallet is where the next news are to be taken.
+func (p *poolState) arrived() bool {
+	reader := p.cfg.Chain.Open()
+	return reader != nil && p.target(reader).Hash == p.of.open().Txs().Tip().Hash
+}
+
+// mayTake reports whether news may be taken now.
+func (p *poolState) mayTake() bool {
+	return p.of.open() != nil && p.of.isLoaded() && p.joined && p.scans == 0 && !p.of.moves()
+}
+
+// take takes the news that are due where the wallet is, and calls those back who waited for
+// them. Whoever calls it wakes the wallet, which may have to go on to another block.
+func (p *poolState) take(c actor.Context) {
+	taken := false
+	for p.mayTake() && len(p.news.queue) > 0 {
+		next := p.news.queue[0]
+		if next.to == nil && !p.arrived() {
+			break
+		}
+		p.news.queue = p.news.queue[1:]
+		p.takeOne(&next)
+		taken = true
+	}
+	if taken && p.of.open() != nil {
+		p.write(c)
+		p.look(c)
+	}
+	if p.lost && p.mayTake() && p.arrived() {
+		p.lost = false
+		p.read(c, nil, func(pool messages.PoolTxs) {
+			p.news.begin(&pool, func() {
+				p.of.open().Txs().ClearMempool()
+				p.add(pool)
+			})
+		})
+	}
+	p.callBack(nil)
+}
+
+func (p *poolState) takeOne(e *event) {
+	txs := p.of.open().Txs()
+	switch {
+	case e.to != nil:
+		p.news.at = *e.to
+	case e.alone:
+		p.news.at = messages.Tip{}
+	case e.reset:
+		p.news.at = messages.Tip{}
+		txs.ClearMempool()
+	case e.run != nil:
+		e.run()
+	case e.change.Added:
+		txs.AddMempoolTx(e.change.Tx, p.cfg.now())
+	case e.change.Reason != messages.PoolBlock:
+		txs.RemoveMempoolTx(e.change.Tx)
+		if e.change.Reason == messages.PoolConflict {
+			p.conflict(e.change.ID)
+		}
+	}
+}
+
+// whenCurrent calls back when the wallet has seen the tip that is active now and all that the
+// pool has told until now, or cannot.
+func (p *poolState) whenCurrent(c actor.Context, then func(err error)) {
+	w := waiting{number: p.news.last, then: then}
+	if reader := p.cfg.Chain.Open(); reader != nil {
+		tip := reader.Active().Tip()
+		w.tip = messages.Tip{Hash: tip.Hash, Height: tip.Height}
+	}
+	p.waiting = append(p.waiting, w)
+	p.take(c)
+	p.of.wake(c)
+}
+
+// callBack calls those back who have waited long enough, and all of them with an error.
+func (p *poolState) callBack(err error) {
+	reader := p.cfg.Chain.Open()
+	if p.of.open() == nil || reader == nil {
+		return // callers are answered as the actor stops, or when the chain is there again
+	}
+	waited := p.waiting
+	p.waiting = nil
+	for _, w := range waited {
+		switch {
+		case p.of.open() == nil:
+			return
+		case p.isOver(reader, &w):
+			w.then(nil)
+		case err != nil:
+			w.then(err)
+		default:
+			p.waiting = append(p.waiting, w)
+		}
+	}
+}
+
+// isOver reports whether the wallet has seen and taken what somebody waits for.
+func (p *poolState) isOver(reader chainview.Reader, w *waiting) bool {
+	active, tip := reader.Active(), p.of.open().Txs().Tip()
+	if w.tip == (messages.Tip{}) {
+		w.tip = messages.Tip{Hash: active.Tip().Hash, Height: active.Height()}
+	}
+	if p.scans > 0 || p.of.looksAgain() || p.news.after(w.number) > 0 {
+		return false
+	}
+	if tip.Hash == w.tip.Hash {
+		return true
+	}
+	at, wanted := reader.Lookup(&tip.Hash), reader.Lookup(&w.tip.Hash)
+	if at == nil || !active.Contains(at) {
+		return false
+	}
+	return wanted != nil && at.Ancestor(wanted.Height) == wanted ||
+		at == active.Tip() && (wanted == nil || !active.Contains(wanted))
+}
+
+// fail tells those who wait why the wallet cannot follow the chain. Contents of the pool that
+// it waits for are taken over where it is.
+func (p *poolState) fail(err error) {
+	p.runAll()
+	p.callBack(behind(err))
+}
+
+// runAll takes over the contents of the pool that are queued.
+func (p *poolState) runAll() {
+	var runs []func()
+	p.news.queue = slices.DeleteFunc(p.news.queue, func(e event) bool {
+		if e.run != nil {
+			runs = append(runs, e.run)
+		}
+		return e.run != nil
+	})
+	for _, run := range runs {
+		if p.of.open() == nil {
+			return
+		}
+		run()
+	}
+}
