@@ -89,6 +89,7 @@ type CorePool struct {
 	away    bool          // the other node did not answer last
 	retry   time.Duration
 	seen    chainhash.Hash // tip of the chain at the last look
+	at      chainhash.Hash // tip of the other chain when its pool was listed last; zero: not known
 
 	updated time.Time
 	reason  string

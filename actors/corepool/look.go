@@ -21,6 +21,7 @@ const (
 	minInterval = time.Second
 	maxInterval = time.Minute
 	lastRetry   = 10 * time.Second
+	againAfter  = 100 * time.Millisecond // where the chain has moved during a look
 
 	share     = 20 // of the time that looks leave to the other node, by themselves
 	shareSoon = 4  // the same where they are asked for
@@ -40,6 +41,8 @@ type look struct {
 	cost    time.Duration // of the list
 	missing []chainhash.Hash
 	batch   int
+	tip     chainhash.Hash // of the other chain when its pool was listed; zero: not known
+	again   bool           // the chain has moved since: what is missing is listed once more
 }
 
 // begin begins a look.
@@ -53,33 +56,42 @@ func (p *CorePool) begin(c actor.Context) {
 	p.pool.Begin()
 	wasAway := p.away
 	p.tasks.Go(c, func() func() {
-		ids, loaded, err := list(p.ctx, p.cfg.Node, wasAway)
+		got, err := list(p.ctx, p.cfg.Node, wasAway)
 		l.cost = time.Since(l.began)
-		return func() { p.listed(c, l, ids, loaded, err) }
+		return func() { p.listed(c, l, got, err) }
 	})
 }
 
 // listed compares the list with what is here.
-func (p *CorePool) listed(c actor.Context, l *look, ids []chainhash.Hash, loaded bool, err error) {
+func (p *CorePool) listed(c actor.Context, l *look, got *listing, err error) {
 	if err != nil {
 		p.end(c, err)
 		return
 	}
-	p.away = !loaded
+	p.away = !got.loaded
+	l.tip, l.again = got.tip, got.moved
 	p.lend(c, func() func() {
-		missing, gone := p.pool.Compare(ids)
-		if !loaded {
+		missing, gone := p.pool.Compare(got.ids)
+		if !got.loaded {
 			gone = nil
 		}
 		return func() {
 			l.missing = missing
-			if len(gone) == 0 {
+			if len(gone) == 0 && (len(missing) == 0 || p.isAt(l)) {
 				p.next(c)
 				return
 			}
 			p.leave(c, gone)
 		}
 	})
+}
+
+// isAt reports whether the chain is where the other one was when its pool was listed, as far
+// as that is known. Who hears of a transaction later than of the block that excludes it would
+// wait for it to be confirmed.
+func (p *CorePool) isAt(l *look) bool {
+	reader := p.cfg.View.Open()
+	return l.tip == (chainhash.Hash{}) || reader != nil && reader.Active().Tip().Hash == l.tip
 }
 
 // leave removes what has left the other pool, once the chain is where that was: whoever
@@ -140,7 +152,8 @@ func (p *CorePool) next(c actor.Context) {
 		p.pool.SetLeft(len(l.missing))
 		l.missing = nil
 	}
-	if len(l.missing) == 0 {
+	l.again = l.again || !p.isAt(l)
+	if len(l.missing) == 0 || l.again {
 		p.end(c, nil)
 		return
 	}
@@ -163,19 +176,50 @@ func (p *CorePool) fetched(c actor.Context, ids []chainhash.Hash, got []newTx, e
 		p.end(c, err)
 		return
 	}
+	if !p.isAt(l) {
+		l.again = true
+		p.end(c, nil)
+		return
+	}
 	l.missing = l.missing[len(ids):]
-	p.add(got)
+	p.publishAt(l.tip, p.add(got))
 	p.next(c)
 }
 
-func (p *CorePool) add(got []newTx) {
-	var changes []messages.PoolChange
+// add adds transactions, and returns what has changed.
+func (p *CorePool) add(got []newTx) (changes []messages.PoolChange) {
 	for _, tx := range got {
 		if p.pool.Add(tx.Tx) {
 			changes = append(changes, tx.Change(tx.msg, 0))
 		}
 	}
-	p.publish(changes...)
+	return changes
+}
+
+// publishAt tells the listeners of changes after a block, which the chain has; zero: of
+// changes alone.
+func (p *CorePool) publishAt(tip chainhash.Hash, changes []messages.PoolChange) {
+	at := p.tipOf(tip)
+	if len(changes) == 0 || at == (messages.Tip{}) {
+		p.publish(changes...)
+		return
+	}
+	p.cfg.Feed.Publish(messages.PoolChanged{
+		Changes: changes, Blocks: []messages.PoolStep{{Tip: at, Connected: true, Leap: true}}, Alone: true,
+	})
+}
+
+// tipOf returns a block of the chain by its hash, zero where the chain does not know it.
+func (p *CorePool) tipOf(hash chainhash.Hash) messages.Tip {
+	reader := p.cfg.View.Open()
+	if reader == nil {
+		return messages.Tip{}
+	}
+	b := reader.Lookup(&hash)
+	if b == nil {
+		return messages.Tip{}
+	}
+	return messages.Tip{Hash: b.Hash, Height: b.Height}
 }
 
 // end ends a look, and says when the next one is due.
@@ -187,8 +231,10 @@ func (p *CorePool) end(c actor.Context, err error) {
 	switch {
 	case err == nil && p.away:
 		p.show("Bitcoin Core reads its pool from disk")
+	case err == nil && l.again:
+		p.waiting, l.callers = append(l.callers, p.waiting...), nil
 	case err == nil:
-		p.retry, p.updated = minInterval, time.Now()
+		p.retry, p.updated, p.at = minInterval, time.Now(), l.tip
 		p.show("")
 	default:
 		p.away = p.away || errors.Is(err, corenode.ErrAway) || errors.Is(err, messages.ErrNodeAway)
@@ -204,7 +250,10 @@ func (p *CorePool) end(c actor.Context, err error) {
 	for _, call := range l.callers {
 		call.Answer(messages.Done{}, err)
 	}
-	if len(p.waiting) > 0 {
+	switch {
+	case err == nil && l.again:
+		wait = max(time.Until(p.free), againAfter)
+	case len(p.waiting) > 0:
 		wait = time.Until(p.free)
 	}
 	p.after(c, wait)

@@ -37,9 +37,10 @@ type core struct {
 	loading bool
 	large   int // transactions from which a reply is too large; 0: none is
 	calls   map[string]int
-	refuse  error         // of sendrawtransaction
-	sent    []any         // its last arguments
-	slow    chan struct{} // replies wait until it is closed; nil: they do not
+	refuse  error                 // of sendrawtransaction
+	sent    []any                 // its last arguments
+	slow    chan struct{}         // replies wait until it is closed; nil: they do not
+	best    func() chainhash.Hash // the tip of its chain; nil: it may not be asked
 }
 
 func (n *core) add(tx *wire.MsgTx) *wire.MsgTx {
@@ -82,6 +83,11 @@ func (n *core) answer(method string, params []any) (any, error) {
 			ids = append(ids, id.String())
 		}
 		return map[string]any{"txids": ids, "mempool_sequence": 1}, n.failing
+	case "getbestblockhash":
+		if n.best == nil {
+			return nil, corenode.ErrForbidden
+		}
+		return n.best().String(), n.failing
 	case "getrawtransaction", "getmempoolentry":
 		id, err := chainhash.NewHashFromStr(params[0].(string))
 		if err != nil {
@@ -208,6 +214,7 @@ type rig struct {
 	mu    sync.Mutex
 	heard map[chainhash.Hash]bool
 	left  map[chainhash.Hash]messages.PoolReason
+	at    map[chainhash.Hash]messages.PoolStep // the block that was told with it
 	salt  uint32
 }
 
@@ -222,6 +229,7 @@ func newRig(t *testing.T, with func(*corepool.Config)) *rig {
 		t: t, chain: chaintest.New(&chaincfg.RegressionNetParams),
 		core:  &core{txs: map[chainhash.Hash]*wire.MsgTx{}, calls: map[string]int{}},
 		heard: map[chainhash.Hash]bool{}, left: map[chainhash.Hash]messages.PoolReason{},
+		at: map[chainhash.Hash]messages.PoolStep{},
 	}
 	r.chain.MineN(1)
 	sys := actortest.New(t)
@@ -277,6 +285,9 @@ func (r *rig) listen(c actor.Context, feed *ask.Feed[messages.PoolChanged]) {
 			if r.heard[change.ID] = change.Added; !change.Added {
 				delete(r.heard, change.ID)
 				r.left[change.ID] = change.Reason
+			}
+			if change.Added && m.Alone && len(m.Blocks) == 1 {
+				r.at[change.ID] = m.Blocks[0]
 			}
 		}
 	}

@@ -111,10 +111,13 @@ func (p *CorePool) info() messages.PoolInfo {
 // contents answers with all transactions, which a worker parses.
 func (p *CorePool) contents(c actor.Context, m *getTxs) {
 	p.read(func() {
-		list, sequence := p.pool.All(), p.pool.Total().Sequence
+		list := p.pool.All()
+		answer := messages.PoolTxs{
+			Sequence: p.pool.Total().Sequence, At: p.tipOf(p.at), Alone: true, Published: p.cfg.Feed.Published(),
+		}
 		p.tasks.Go(c, func() func() {
-			txs := poolcopy.Contents(list)
-			return func() { m.Answer(messages.PoolTxs{Txs: txs, Sequence: sequence}, nil) }
+			answer.Txs = poolcopy.Contents(list)
+			return func() { m.Answer(answer, nil) }
 		})
 	})
 }

@@ -16,27 +16,41 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// list returns the ids of the other pool, parents first, and whether that is all: after
-// the other node was away it may still read its pool from disk.
-func list(ctx context.Context, node Node, wasAway bool) (ids []chainhash.Hash, loaded bool, err error) {
-	loaded = true
+// A listing is what the other pool has.
+type listing struct {
+	ids    []chainhash.Hash // parents first
+	loaded bool             // that is all: after the other node was away it may still read its pool from disk
+	tip    chainhash.Hash   // of the other chain then; zero: it may not be asked
+	moved  bool             // the other chain has moved meanwhile
+}
+
+// list lists the other pool.
+func list(ctx context.Context, node Node, wasAway bool) (*listing, error) {
+	l := &listing{loaded: true}
 	if wasAway {
 		var info struct {
 			Loaded *bool `json:"loaded"`
 		}
 		err := node.Call(ctx, &info, "getmempoolinfo")
 		if err != nil && !errors.Is(err, corenode.ErrForbidden) {
-			return nil, false, err
+			return nil, err
 		}
-		loaded = info.Loaded == nil || *info.Loaded
+		l.loaded = info.Loaded == nil || *info.Loaded
+	}
+	before, err := best(ctx, node)
+	if err != nil {
+		return nil, err
 	}
 	var pool struct {
 		TxIDs idList `json:"txids"`
 	}
 	if err := node.Call(ctx, &pool, "getrawmempool", false, true); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return pool.TxIDs, loaded, nil
+	l.ids = pool.TxIDs
+	after, err := best(ctx, node)
+	l.tip, l.moved = after, before != after
+	return l, err
 }
 
 // An idList is read from a JSON array, and takes less room than its text.
@@ -66,6 +80,16 @@ func (l *idList) UnmarshalJSON(text []byte) error {
 	}
 	*l = ids
 	return nil
+}
+
+// best returns the tip of the other chain, zero where it may not be asked.
+func best(ctx context.Context, node Node) (chainhash.Hash, error) {
+	var tip corenode.Hash
+	err := node.Call(ctx, &tip, "getbestblockhash")
+	if errors.Is(err, corenode.ErrForbidden) {
+		return chainhash.Hash{}, nil
+	}
+	return chainhash.Hash(tip), err
 }
 
 // A newTx is a transaction that has come, as it is told to listeners.

@@ -44,7 +44,7 @@ func (p *CorePool) submit(c actor.Context, m *submitTx) {
 			return func() {
 				p.read(func() {
 					if err == nil {
-						p.add(tx)
+						p.publish(p.add(tx)...)
 					}
 					m.Answer(messages.Done{}, err)
 				})
