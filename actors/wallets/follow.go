@@ -171,7 +171,9 @@ func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 			break
 		}
 		parent := messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}
-		w.ledger.Txs().DisconnectBlock(b, parent, w.cfg.now())
+		if w.ledger.Txs().DisconnectBlock(b, parent, w.cfg.now()).Changed {
+			w.pool.left(block, reader)
+		}
 		w.savesPosition = true
 		if w.awaitsKeys = w.keygen.needsKeys(); w.awaitsKeys { // the blocks below may pay to them
 			break

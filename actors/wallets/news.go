@@ -34,6 +34,7 @@ type news struct {
 	queue []event
 	last  uint64       // number of the last announcement
 	at    messages.Tip // block where the next event is to be taken; zero: the active tip
+	pool  messages.Tip // block where the pool was last; zero: not known
 }
 
 // add queues an announcement. Nothing of it happens between two blocks that come without a
@@ -70,19 +71,21 @@ func (n *news) push(e event) {
 // begin replaces all events up to those of the pool's contents by these: run takes them
 // over, where the pool was.
 func (n *news) begin(pool *messages.PoolTxs, run func()) {
-	first := []event{{to: &pool.At}, {run: run}}
-	if pool.Alone {
-		first = append(first, event{alone: true})
-	}
-	for i := range first {
-		first[i].number = pool.Published
-	}
-	n.queue = append(first, n.queue[n.after(pool.Published):]...)
+	n.queue = n.queue[n.after(pool.Published):]
+	n.insert(pool, run)
 }
 
-// insert has run called after the events of announcements up to a number.
-func (n *news) insert(number uint64, run func()) {
-	n.queue = slices.Insert(n.queue, n.after(number), event{number: number, run: run})
+// insert has run called after the events up to the pool's contents, where the pool was: the
+// event that led there may have been dropped for a later one.
+func (n *news) insert(pool *messages.PoolTxs, run func()) {
+	events := []event{{to: &pool.At}, {run: run}}
+	if pool.Alone {
+		events = append(events, event{alone: true})
+	}
+	for i := range events {
+		events[i].number = pool.Published
+	}
+	n.queue = slices.Insert(n.queue, n.after(pool.Published), events...)
 }
 
 // after returns how many events are of announcements up to a number.

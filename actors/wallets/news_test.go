@@ -66,8 +66,8 @@ func TestQueuedNews(t *testing.T) {
 	if n.last != 5 || n.after(0) != 0 || n.after(1) != 0 || n.after(2) != 5 || n.after(4) != 7 || n.after(9) != 8 {
 		t.Errorf("%d announcements; of them %d, %d, %d events", n.last, n.after(2), n.after(4), n.after(9))
 	}
-	n.insert(2, func() {})
-	if want := "to 5, tx 1, tx 2, to 7, tx 3, run, to 6, alone, reset"; n.words() != want {
+	n.insert(&messages.PoolTxs{Published: 2, At: messages.Tip{Height: 4}}, func() {})
+	if want := "to 5, tx 1, tx 2, to 7, tx 3, to 4, run, to 6, alone, reset"; n.words() != want {
 		t.Errorf("waiting: %s\nwant %s", n.words(), want)
 	}
 	n.begin(&messages.PoolTxs{Published: 4, Alone: true, At: messages.Tip{Height: 3}}, func() {})

@@ -90,6 +90,10 @@ func (w *world) truth(name string, known map[string]int32) (l lists, settled boo
 		n, lost := int32(0), by[at] != (chainhash.Hash{}) && by[at] != tx.TxHash()
 		if parent := w.txs[at.Hash]; parent != nil {
 			parents, parentLost := of(parent)
+			_, parentKnown := known[at.Hash.String()]
+			if got, isKnown := known[tx.TxHash().String()]; isKnown && got == 0 && parentLost && !parentKnown {
+				return 0, lost // of what does not concern it a wallet need not know that it is lost, as in Core
+			}
 			n, lost = min(parents, 0), lost || parentLost
 		}
 		return n, lost

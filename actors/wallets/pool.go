@@ -67,16 +67,19 @@ type poolState struct {
 	scans   int         // of the pool that are under way: news have to wait for them
 	seen    int         // how many scripts what is in the pool was held against
 	lost    bool        // news were dropped: the pool is to be read again
+	back    bool        // a block has given transactions back that the pool may have had all the time
 	unsaved int         // writes under way of what was heard of the pool
 	readers []func()    // to be called when there is none
 	due     time.Time   // when transactions are sent again
 	timer   *time.Timer // until it is looked whether that is so
 }
 
-// Messages of a wallet to itself.
+// Messages of a wallet to itself. Answers to an instance that has failed since are not for the
+// next one.
 type (
 	// submitted says that a transaction was offered to the pool.
 	submitted struct {
+		of   *poolState
 		rest  []*wire.MsgTx
 		relay bool
 		taken int // how many the pool has
@@ -84,12 +87,15 @@ type (
 	}
 	// poolRead brings what is in the pool.
 	poolRead struct {
+		of   *poolState
 		pool messages.PoolTxs
 		err  error
 		then func(messages.PoolTxs)
 	}
 	// resend says that it is time to look whether transactions are to be sent again.
-	resend struct{}
+	resend struct{ of *poolState }
+	// unwritten says that what was heard of the pool could not be written.
+	unwritten struct{ of *poolState }
 )
 
 // sync hands the wallet's unconfirmed transactions to the pool, takes over
@@ -122,14 +128,14 @@ func (p *poolState) read(
 		if pick != nil {
 			pool.Txs = pick(pool.Txs)
 		}
-		return poolRead{pool, err, then}
+		return poolRead{p, pool, err, then}
 	})
 }
 
 // submit offers transactions to the pool, one after the other, and calls back with how many it
 // has.
 func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func(taken int)) {
-	p.submitNext(c, submitted{txs, relay, 0, then})
+	p.submitNext(c, submitted{p, txs, relay, 0, then})
 }
 
 func (p *poolState) submitNext(c actor.Context, m submitted) {
@@ -144,7 +150,7 @@ func (p *poolState) submitNext(c actor.Context, m submitted) {
 			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
 			taken--
 		}
-		return submitted{m.rest[1:], m.relay, taken, m.then}
+		return submitted{p, m.rest[1:], m.relay, taken, m.then}
 	})
 }
 
@@ -154,15 +160,22 @@ func (p *poolState) handle(c actor.Context) bool {
 	case messages.PoolChanged:
 		p.hear(c, &m)
 	case submitted:
-		p.submitNext(c, m)
-	case poolRead:
-		p.haveRead(c, m)
-	case resend:
-		if p.of.open() == nil {
-			return true
+		if m.of == p {
+			p.submitNext(c, m)
 		}
-		p.setTimer(c)
-		p.resendIfDue(c, resendCheck, func() {})
+	case poolRead:
+		if m.of == p {
+			p.haveRead(c, m)
+		}
+	case unwritten:
+		if m.of == p {
+			p.serveReaders()
+		}
+	case resend:
+		if m.of == p && p.of.open() != nil {
+			p.setTimer(c)
+			p.resendIfDue(c, resendCheck, func() {})
+		}
 	default:
 		return false
 	}
@@ -182,19 +195,30 @@ func (p *poolState) haveRead(c actor.Context, m poolRead) {
 	p.of.wake(c)
 }
 
-// write has written what was heard of the pool.
+// write has written what was heard of the pool. Where that cannot be done readers are served
+// afterwards, if the instance goes on: the next one does not know what this would tell.
 func (p *poolState) write(c actor.Context) {
 	p.unsaved++
-	p.of.save(c, func(error) {
-		if p.unsaved--; p.unsaved > 0 || p.of.open() == nil {
-			return // those who read are answered as the actor stops
+	p.of.save(c, func(err error) {
+		p.unsaved--
+		if err != nil {
+			c.Send(c.Self(), unwritten{p})
+			return
 		}
-		readers := p.readers
-		p.readers = nil
-		for _, then := range readers {
-			then()
-		}
+		p.serveReaders()
 	})
+}
+
+// serveReaders calls those back who wait for what is being written.
+func (p *poolState) serveReaders() {
+	if p.unsaved > 0 || p.of.open() == nil {
+		return // they are answered as the actor stops
+	}
+	readers := p.readers
+	p.readers = nil
+	for _, then := range readers {
+		then()
+	}
 }
 
 // whenWritten calls back when what was heard of the pool is on disk, or cannot be written: the pool is not
@@ -230,7 +254,7 @@ func (p *poolState) scan(c actor.Context, then func()) {
 		return
 	}
 	p.read(c, nil, func(pool messages.PoolTxs) {
-		p.news.insert(pool.Published, func() {
+		p.news.insert(&pool, func() {
 			p.add(pool)
 			p.write(c)
 			then()
@@ -259,7 +283,7 @@ func (p *poolState) setResend() {
 
 func (p *poolState) setTimer(c actor.Context) {
 	root, self := c.ActorSystem().Root, c.Self()
-	p.timer = time.AfterFunc(resendCheck, func() { root.Send(self, resend{}) })
+	p.timer = time.AfterFunc(resendCheck, func() { root.Send(self, resend{p}) })
 }
 
 // resendIfDue offers transactions again that no block has taken up, if it is time for that, and

@@ -34,7 +34,7 @@ func (p *poolState) lookFor(c actor.Context) {
 	coins := txs.OutputsTo(p.of.open().Txs(), fresh)
 	pick := func(pool []messages.PoolTx) []messages.PoolTx { return concerned(pool, fresh, coins) }
 	p.read(c, pick, func(pool messages.PoolTxs) {
-		p.news.insert(pool.Published, func() {
+		p.news.insert(&pool, func() {
 			p.add(pool)
 			p.seen = len(scripts)
 			p.write(c)

@@ -27,7 +27,7 @@ func (p *poolState) hear(c actor.Context, m *messages.PoolChanged) {
 	p.news.add(m, p.cfg.Chain.Open())
 	if len(p.news.queue) > maxEvents {
 		p.runAll()
-		p.news.queue, p.news.at, p.lost = nil, messages.Tip{}, true
+		p.news.queue, p.news.at, p.news.pool, p.lost = nil, messages.Tip{}, messages.Tip{}, true
 	}
 	p.take(c)
 	p.of.wake(c)
@@ -70,27 +70,48 @@ func (p *poolState) take(c actor.Context) {
 		p.write(c)
 		p.look(c)
 	}
-	if p.lost && p.mayTake() && p.arrived() {
-		p.lost = false
-		p.read(c, nil, func(pool messages.PoolTxs) {
-			p.news.begin(&pool, func() {
-				p.of.open().Txs().ClearMempool()
-				p.add(pool)
-			})
-		})
+	if (p.lost || p.back) && p.mayTake() && p.arrived() {
+		p.readAgain(c)
 	}
 	p.callBack(nil)
+}
+
+// readAgain takes over what is in the pool, where the wallet may not know all of it.
+func (p *poolState) readAgain(c actor.Context) {
+	lost := p.lost
+	p.lost, p.back = false, false
+	p.read(c, nil, func(pool messages.PoolTxs) {
+		if !lost {
+			p.news.insert(&pool, func() { p.add(pool) })
+			return
+		}
+		p.news.begin(&pool, func() {
+			p.of.open().Txs().ClearMempool()
+			p.add(pool)
+		})
+	})
+}
+
+// left notes that a block has left the wallet's chain and given transactions back. The pool
+// tells of those that come back to it, but only where it has seen the block: alone the wallet
+// may have seen others.
+func (p *poolState) left(b *chainview.Block, reader chainview.Reader) {
+	if p.cfg.Pool.IsAbsent() || len(p.news.queue) > 0 && p.news.queue[0].run != nil {
+		return // contents are taken over next
+	}
+	pool := reader.Lookup(&p.news.pool.Hash)
+	p.back = p.back || pool == nil || pool.Ancestor(b.Height) != b
 }
 
 func (p *poolState) takeOne(e *event) {
 	txs := p.of.open().Txs()
 	switch {
 	case e.to != nil:
-		p.news.at = *e.to
+		p.news.at, p.news.pool = *e.to, *e.to
 	case e.alone:
 		p.news.at = messages.Tip{}
 	case e.reset:
-		p.news.at = messages.Tip{}
+		p.news.at, p.news.pool = messages.Tip{}, messages.Tip{}
 		txs.ClearMempool()
 	case e.run != nil:
 		e.run()
