@@ -17,12 +17,12 @@ func (n *blockNews) add(b *chainview.Block, connected bool, after int) {
 func tipOf(b *chainview.Block) messages.Tip { return messages.Tip{Hash: b.Hash, Height: b.Height} }
 
 // publishLeap tells the listeners that the pool is at a block without having seen those before.
-func (m *Mempool) publishLeap(b *chainview.Block) {
+func publishLeap(m *Mempool, b *chainview.Block) {
 	m.cfg.Feed.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{{Tip: tipOf(b), Connected: true, Leap: true}}})
 }
 
 // publishAlone tells the listeners that the pool cannot get to the tip.
-func (m *Mempool) publishAlone() { m.cfg.Feed.Publish(messages.PoolChanged{Alone: true}) }
+func publishAlone(m *Mempool) { m.cfg.Feed.Publish(messages.PoolChanged{Alone: true}) }
 
 // tell publishes the changes of a step with its blocks. Those that join the chain after others
 // have left it are told when the transactions of these have come back, as Core does.

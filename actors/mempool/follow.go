@@ -92,7 +92,7 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 		}
 		if m.leaps {
 			m.leaps = false
-			m.publishLeap(m.at)
+			publishLeap(m, m.at)
 		}
 	}
 	return messages.Tip{Hash: m.at.Hash, Height: m.at.Height}, true
@@ -128,7 +128,7 @@ func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error
 		tip := reader.Active().Tip()
 		t.m.followed(tip, &disconnected{}, nil, nil, nil)
 		t.m.held = nil // blocks of the chain before
-		t.m.publishLeap(tip)
+		publishLeap(t.m, tip)
 		return nil
 	}, nil
 }
@@ -148,7 +148,7 @@ func (m *Mempool) followed(
 	if err != nil {
 		m.cfg.Log.Warn("memory pool cannot read a block", "err", err)
 		m.unreadableTip = tip
-		m.publishAlone()
+		publishAlone(m)
 	}
 }
 

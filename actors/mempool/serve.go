@@ -80,7 +80,7 @@ func (m *Mempool) reading(msg any) func() {
 		return func() {
 			msg.Answer(messages.PoolTxs{
 				Txs: m.describeAll(m.pool.Ordered()), Sequence: m.pool.Sequence(),
-				At: tipOf(m.at), Alone: m.unreadableTip != nil && m.unreadableTip != m.at,
+				At: tipOf(m.at), Alone: m.unreadableTip != nil && !m.unreadableTip.Is(m.at),
 				Published: m.cfg.Feed.Published(),
 			}, nil)
 		}

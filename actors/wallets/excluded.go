@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -39,7 +40,7 @@ func (w *Wallet) exclude(c actor.Context) {
 				known := active.Lookup(&b.Hash)
 				tip := w.ledger.Txs().Tip()
 				at := active.Lookup(&tip.Hash)
-				if known != nil && at != nil && at.Ancestor(known.Height) == known {
+				if known != nil && at != nil && at.Ancestor(known.Height).Is(known) {
 					txs.Exclude(w.ledger.Txs(), b)
 				}
 			}
@@ -53,7 +54,7 @@ func (w *Wallet) exclude(c actor.Context) {
 func excluding(ctx context.Context, reader chainview.Reader, waiting []txs.Waiting) (found []*txs.Block) {
 	active := reader.Active()
 	spent := make(map[wire.OutPoint]*wire.MsgTx)
-	wanted := make(map[*chainview.Block]bool)
+	wanted := make(map[chainhash.Hash]*chainview.Block)
 	for _, t := range waiting {
 		for _, in := range t.Tx.TxIn {
 			spent[in.PreviousOutPoint] = t.Tx
@@ -67,10 +68,10 @@ func excluding(ctx context.Context, reader chainview.Reader, waiting []txs.Waiti
 			if b.MaxTime() < t.Received-lateBefore {
 				break
 			}
-			wanted[b] = true
+			wanted[b.Hash] = b
 		}
 	}
-	for b := range wanted {
+	for _, b := range wanted {
 		msg, err := reader.Block(&b.Hash)
 		if ctx.Err() != nil {
 			return nil

@@ -167,7 +167,7 @@ func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
 		if block == nil || block.Parent == nil || block.Hash != w.ledger.Txs().Tip().Hash ||
-			w.pool.target(reader).Ancestor(block.Height) == block {
+			w.pool.target(reader).Ancestor(block.Height).Is(block) {
 			break
 		}
 		parent := messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}
@@ -191,7 +191,7 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
 		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Txs().Tip().Hash ||
-			w.pool.target(reader).Ancestor(block.Height) != block {
+			!w.pool.target(reader).Ancestor(block.Height).Is(block) {
 			break
 		}
 		synced := w.ledger.Txs().ConnectBlock(b, w.cfg.now())

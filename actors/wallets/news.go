@@ -107,7 +107,7 @@ func (n *news) target(reader chainview.Reader, tip messages.Tip) *chainview.Bloc
 	if b == nil {
 		return active
 	}
-	if at := reader.Lookup(&tip.Hash); at != nil && at.Height > b.Height+maxBack && at.Ancestor(b.Height) == b {
+	if at := reader.Lookup(&tip.Hash); at != nil && at.Height > b.Height+maxBack && at.Ancestor(b.Height).Is(b) {
 		return active
 	}
 	return b

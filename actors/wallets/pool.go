@@ -33,7 +33,6 @@ type pooled interface {
 	isLoaded() bool       // and so follows the chain
 	moves() bool          // a step to the next blocks is under way, or waits for keys
 	looksAgain() bool     // at the last block, for keys that it wants
-	wake(c actor.Context) // has the wallet follow the chain
 	save(c actor.Context, then func(error))
 }
 
@@ -49,9 +48,6 @@ func (w poolView) moves() bool { return w.awaitsKeys || w.follower.Busy() }
 // looksAgain reports whether the last block may pay to keys that are being made.
 func (w poolView) looksAgain() bool { return w.again != nil }
 
-// wake has the wallet follow the chain.
-func (w poolView) wake(c actor.Context) { w.follower.Wake(c) }
-
 // poolState is what a wallet knows of the pool of unconfirmed transactions, and of the block
 // where that is: the wallet goes with the pool.
 type poolState struct {
@@ -59,6 +55,7 @@ type poolState struct {
 	of  pooled
 	ctx context.Context //nolint:containedctx // ends what was asked when the actor stops
 
+	wake     func(c actor.Context)   // has the wallet follow the chain
 	conflict func(id chainhash.Hash) // told of what left the pool because of a block
 
 	joined  bool // the wallet knows what is in the pool
@@ -79,7 +76,7 @@ type poolState struct {
 type (
 	// submitted says that a transaction was offered to the pool.
 	submitted struct {
-		of   *poolState
+		of    *poolState
 		rest  []*wire.MsgTx
 		relay bool
 		taken int // how many the pool has
@@ -192,7 +189,7 @@ func (p *poolState) haveRead(c actor.Context, m poolRead) {
 	p.scans--
 	m.then(m.pool)
 	p.take(c)
-	p.of.wake(c)
+	p.wake(c)
 }
 
 // write has written what was heard of the pool. Where that cannot be done readers are served

@@ -30,7 +30,7 @@ func (p *poolState) hear(c actor.Context, m *messages.PoolChanged) {
 		p.news.queue, p.news.at, p.news.pool, p.lost = nil, messages.Tip{}, messages.Tip{}, true
 	}
 	p.take(c)
-	p.of.wake(c)
+	p.wake(c)
 }
 
 // target returns the block that the wallet is to go to: where the pool was when it told the
@@ -100,7 +100,7 @@ func (p *poolState) left(b *chainview.Block, reader chainview.Reader) {
 		return // contents are taken over next
 	}
 	pool := reader.Lookup(&p.news.pool.Hash)
-	p.back = p.back || pool == nil || pool.Ancestor(b.Height) != b
+	p.back = p.back || pool == nil || !pool.Ancestor(b.Height).Is(b)
 }
 
 func (p *poolState) takeOne(e *event) {
@@ -135,7 +135,7 @@ func (p *poolState) whenCurrent(c actor.Context, then func(err error)) {
 	}
 	p.waiting = append(p.waiting, w)
 	p.take(c)
-	p.of.wake(c)
+	p.wake(c)
 }
 
 // callBack calls those back who have waited long enough, and all of them with an error.
@@ -176,8 +176,8 @@ func (p *poolState) isOver(reader chainview.Reader, w *waiting) bool {
 	if at == nil || !active.Contains(at) {
 		return false
 	}
-	return wanted != nil && at.Ancestor(wanted.Height) == wanted ||
-		at == active.Tip() && (wanted == nil || !active.Contains(wanted))
+	return wanted != nil && at.Ancestor(wanted.Height).Is(wanted) ||
+		at.Is(active.Tip()) && (wanted == nil || !active.Contains(wanted))
 }
 
 // fail tells those who wait why the wallet cannot follow the chain. Contents of the pool that

@@ -74,6 +74,7 @@ func newWallet(h *home) actor.Producer {
 		}
 		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
+		w.pool.wake = w.follower.Wake
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
 			w.mode.Become(w.failed)
