@@ -129,7 +129,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			LastWarning: h.LastWarning,
 		}),
 		net.Commands(net.Deps{
-			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames,
+			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),

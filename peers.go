@@ -65,6 +65,7 @@ type PeerConfig struct {
 
 	Connect  []string // stay connected to these nodes, and find no others
 	AddNodes []string // stay connected to these nodes, too
+	Archives []string // likewise, while they give all blocks with their witnesses; on qbit's networks alone
 
 	BloomFilters bool          // serve bloom filters (BIP37)
 	Filters      bool          // serve block filters; needs Config.BlockFilterIndex
@@ -122,12 +123,11 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: network.Whitelist,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
-		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
+		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Archives: p.Archives, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(),
-		MaxPeers: p.MaxPeers, MaxIncoming: incoming,
+		MaxPeers: p.MaxPeers, MaxIncoming: incoming, UploadLimit: p.UploadLimit,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		UploadLimit: p.UploadLimit,
-		Restarted:   &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
+		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
 		Source: network.Source, Proxies: network.Proxies, NameProxy: network.Names.Addr != "",
 		Reachable: network.Reachable, ASMap: network.ASMap, CheckAddrs: n.knobs.CheckAddrs, Capture: p.Capture,
 		Tor: network.Tor, OnionLate: network.OnionLate,
@@ -149,7 +149,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 func (n parts) services() wire.ServiceFlag {
 	offered := wire.SFNodeNetworkLimited | wire.SFNodeWitness
 	if n.cfg.Prune == nil {
-		offered |= wire.SFNodeNetwork | n.net.Services
+		offered |= wire.SFNodeNetwork | n.net.Archive
 	}
 	p := n.cfg.Peers
 	has := map[wire.ServiceFlag]bool{wire.SFNodeBloom: p.BloomFilters, wire.SFNodeCF: p.Filters, wire.SFNodeP2PV2: p.V2}

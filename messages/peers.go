@@ -48,7 +48,7 @@ type PeerInfo struct {
 	SessionID   string // hex; empty with v1
 	Permissions []string
 
-	Services    uint64
+	Services    uint64 // as the peer has said, and shown since
 	Version     int32
 	Subversion  string
 	StartHeight int32
@@ -67,6 +67,7 @@ type PeerInfo struct {
 	AddrLimited   uint64 // addresses dropped, because there were too many
 
 	CompactFrom bool // the peer wants blocks announced as compact blocks
+	Archive     bool // the connection was made to a node that must give all blocks with their witnesses
 }
 
 // CountPeers asks how many connections there are.
@@ -123,7 +124,9 @@ type GetAddedNodes struct{ Asks[[]AddedNode] }
 // AddedNode is a node of that list.
 type AddedNode struct {
 	Node    string
+	Archive bool   // must give all blocks with their witnesses
 	Addr    string // of the connection; empty: there is none
+	ID      int64  // of the connection, where there is one
 	Inbound bool
 }
 
@@ -152,6 +155,14 @@ type NetworkState struct {
 	Local          []LocalAddress
 	V2             bool // whether the encrypted transport is spoken
 	Uploads        UploadState
+	Archives       ArchiveCount
+}
+
+// ArchiveCount is how many nodes there are that give all blocks with their witnesses, on networks that have a
+// service for that.
+type ArchiveCount struct {
+	Offering            int // peers that offer the service
+	Configured, Reached int // nodes that the operator has named for it, and those of them that are connected
 }
 
 // UploadState tells how much of the daily upload limit is used up. It is zero without a

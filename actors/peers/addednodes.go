@@ -11,10 +11,11 @@ import (
 
 // An addedNode is one that the node stays connected to.
 type addedNode struct {
-	name   string
-	v2     bool
-	hidden bool // named by -connect: in no list
-	next   time.Time
+	name    string
+	v2      bool
+	hidden  bool // named by -connect: in no list
+	archive bool // must give all blocks with their witnesses (-connectarchive)
+	next    time.Time
 }
 
 const (
@@ -61,9 +62,9 @@ func (d *dialer) addedNodes() []messages.AddedNode {
 		if a.hidden {
 			continue
 		}
-		node := messages.AddedNode{Node: a.name}
+		node := messages.AddedNode{Node: a.name, Archive: a.archive}
 		if e := d.peers().connectionTo(a.name, d.numeric(a.name)); e != nil {
-			node.Addr, node.Inbound = e.addr.String(), e.typ == p2p.Inbound
+			node.ID, node.Addr, node.Inbound = e.id, e.addr.String(), e.typ == p2p.Inbound
 		}
 		list = append(list, node)
 	}
@@ -84,6 +85,6 @@ func (d *dialer) connectAdded(now time.Time, start func(*attempt)) {
 		if a.hidden {
 			a.next = now.Add(retryHidden)
 		}
-		start(&attempt{node: a.name, typ: p2p.Manual, v2: a.v2})
+		start(&attempt{node: a.name, typ: p2p.Manual, v2: a.v2, archive: a.archive})
 	}
 }

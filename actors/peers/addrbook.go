@@ -67,6 +67,12 @@ func (k *addrBook) reached(addr netaddr.Addr, services wire.ServiceFlag) {
 	k.changed = true
 }
 
+// offers notes what a node offers that is not what this node wants of it.
+func (k *addrBook) offers(addr netaddr.Addr, services wire.ServiceFlag) {
+	k.addrs.SetServices(addr, services)
+	k.changed = true
+}
+
 // list serves messages.GetNodeAddresses.
 func (k *addrBook) list(q *messages.GetNodeAddresses) ([]messages.NodeAddress, error) {
 	var network *netaddr.Network

@@ -58,14 +58,7 @@ const (
 	// feelerInterval is how often on average an address is tried only to know
 	// whether a node is there.
 	feelerInterval = 2 * time.Minute
-
-	// recentBlocks is how far behind, in blocks by the clock, a node may be that
-	// connects to others that keep the last blocks alone.
-	recentBlocks = 144
 )
-
-// fullNode is what a node must offer that blocks are asked of.
-const fullNode = wire.SFNodeNetwork | wire.SFNodeWitness
 
 // mayStart reports whether one more connection of a type may be made by request.
 func (d *dialer) mayStart(typ p2p.ConnectionType) bool {
@@ -116,7 +109,7 @@ func (d *dialer) nextAnchor() (codec.Address, bool) {
 		a := d.anchors[last]
 		d.anchors = d.anchors[:last]
 		if a.Addr.IsValid() && !d.isThisNode(a.Addr) && d.networks.usable(a.Addr.Network()) &&
-			d.desirable(a.Services)&^a.Services == 0 && !d.outboundGroups()[d.hand(a.Addr)] {
+			d.isChosen(a.Services) && !d.outboundGroups()[d.hand(a.Addr)] {
 			return a, true
 		}
 	}
@@ -154,7 +147,7 @@ func (d *dialer) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
 			return a, false // as Core: something is odd, so later
 		case typ != p2p.Feeler && taken[d.hand(a.Addr)]:
 		case now.Sub(a.LastTry) < retryAddr && try < patientChoices:
-		case typ != p2p.Feeler && d.desirable(a.Services)&^a.Services != 0:
+		case typ != p2p.Feeler && !d.isChosen(a.Services):
 		case d.bans.isUnwelcome(a.Addr, now):
 		case d.peers().connectionTo(a.Addr.String(), a.Addr) != nil:
 		default:
@@ -188,20 +181,4 @@ func (d *dialer) hand(a netaddr.Addr) string {
 // isThisNode reports whether this node can be reached at an address.
 func (d *dialer) isThisNode(a netaddr.Addr) bool {
 	return d.local.has(a)
-}
-
-// desirable returns what a node must offer that offers what it is given.
-func (b *base) desirable(offered wire.ServiceFlag) wire.ServiceFlag {
-	if offered&wire.SFNodeNetworkLimited == 0 {
-		return fullNode
-	}
-	reader := b.cfg.Chain.Open()
-	if reader == nil {
-		return fullNode
-	}
-	behind := b.cfg.Now().Sub(reader.Active().Tip().Time())
-	if behind >= recentBlocks*b.cfg.Network.Params.TargetTimePerBlock {
-		return fullNode
-	}
-	return wire.SFNodeNetworkLimited | wire.SFNodeWitness
 }

@@ -105,6 +105,7 @@ type Config struct {
 
 	Connect     []string // stay connected to these nodes
 	Added       []string // likewise, and by addnode
+	Archives    []string // likewise, while they give all blocks with their witnesses (-connectarchive)
 	Port        uint16   // of nodes without one; default that of the network
 	Lookup      bool     // names of nodes are looked up (-dns)
 	Inactive    bool     // begin without network (-networkactive=0)
@@ -161,6 +162,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.FixedSeeds == nil {
 		c.FixedSeeds = fixedseeds.Of(c.Network.FixedSeeds)
+	}
+	if c.Network.Archive == 0 {
+		c.Archives = nil
 	}
 	if c.Source == nil {
 		c.Source = netsetup.TCP{}

@@ -31,7 +31,8 @@ type connection struct {
 
 func newConnection(b *base, table mailbox, e *entry) *connection {
 	return &connection{base: b, table: table, writable: make(chan struct{}, 1), info: link.Info{
-		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: b.cfg.Now(), LogAddr: b.logAddr(e.name),
+		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: b.cfg.Now(), Archive: e.archive,
+		LogAddr: b.logAddr(e.name), NoWitnesses: new(atomic.Bool),
 	}}
 }
 
@@ -73,6 +74,14 @@ func (n *connection) CanWrite() bool { return n.session.CanWrite() }
 
 // Misbehaving implements link.Peer.
 func (n *connection) Misbehaving(reason string) { n.table.tell(misbehaved{n.info.ID, reason}) }
+
+// peerServices is what the peer offers, as it has said and shown since.
+func (n *connection) peerServices(said wire.ServiceFlag) wire.ServiceFlag {
+	if n.info.NoWitnesses.Load() {
+		said |= n.cfg.Network.WitnessPruned
+	}
+	return said
+}
 
 // Disconnect implements link.Peer.
 func (n *connection) Disconnect(reason string) {

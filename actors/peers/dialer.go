@@ -26,6 +26,8 @@ type attempt struct {
 	v2   bool
 	done func(error) // is called once; may be nil
 
+	archive bool // the node must give all blocks with their witnesses
+
 	services wire.ServiceFlag // that the node is believed to offer
 	seen     uint32           // when it was, since 1970 in seconds; 0: not known
 }
@@ -97,6 +99,9 @@ func newDialer(
 	}
 	for _, node := range b.cfg.Added {
 		d.added = append(d.added, &addedNode{name: node, v2: b.cfg.V2})
+	}
+	for _, node := range b.cfg.Archives {
+		d.added = append(d.added, &addedNode{name: node, v2: b.cfg.V2, archive: true})
 	}
 	return d
 }

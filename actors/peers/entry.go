@@ -25,6 +25,7 @@ type entry struct {
 	bind        netaddr.Addr // of this end
 	onion       bool         // came from Tor
 	discouraged bool         // came from a discouraged address
+	archive     bool         // must give all blocks with their witnesses (-connectarchive)
 	typ         p2p.ConnectionType
 	allowed     link.Permissions
 	session     *p2p.Session
@@ -58,14 +59,14 @@ func (e *entry) info() messages.PeerInfo {
 		ID: e.id, Addr: e.name, Network: e.network(), AS: e.conn.cfg.ASMap.AS(e.addr),
 		Type: e.typ.String(), Inbound: e.typ == p2p.Inbound,
 		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
-		Services: uint64(st.Remote.Version.Services), Version: st.Remote.Version.Protocol,
+		Services: uint64(e.conn.peerServices(st.Remote.Version.Services)), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
 		RelayTxs: e.established && (!st.Remote.Version.NoTransactions || e.conn.listens.Load()) &&
 			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
-		CompactFrom: e.conn.compact.Load(),
+		CompactFrom: e.conn.compact.Load(), Archive: e.archive,
 	}
 	if st.Remote.Common == 0 {
 		info.StartHeight = -1

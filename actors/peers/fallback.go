@@ -51,7 +51,9 @@ func (f *fallback) due(empty []netaddr.Network, added bool) []codec.Address {
 	for _, a := range f.cfg.FixedSeeds {
 		if slices.Contains(empty, a.Network()) {
 			age := fixedMinAge + rand.N(fixedAges) //nolint:gosec // nobody gains by knowing it
-			list = append(list, codec.Address{Time: uint32(now.Add(-age).Unix()), Services: fullNode, Addr: a})
+			list = append(list, codec.Address{
+				Time: uint32(now.Add(-age).Unix()), Services: archiveServices(f.cfg.Network), Addr: a,
+			})
 		}
 	}
 	f.printf("Added %d fixed seeds from reachable networks.", len(list))

@@ -93,7 +93,9 @@ func (t *Table) connectOnce(c actor.Context, m *connectPeer) {
 func (t *Table) dialed(c actor.Context, m dialed) {
 	err := t.dialer.finish(m)
 	if err == nil {
-		e := &entry{name: m.attempt.name(), addr: m.addr, typ: m.attempt.typ, attempt: m.attempt}
+		e := &entry{
+			name: m.attempt.name(), addr: m.addr, typ: m.attempt.typ, archive: m.attempt.archive, attempt: m.attempt,
+		}
 		e.allowed = t.permissions(e)
 		t.add(c, m.conn, e, m.attempt.v2)
 	}

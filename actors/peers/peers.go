@@ -96,6 +96,7 @@ type shared struct {
 	addrs    *addrRelay
 	seeds    *seeder
 	fallback *fallback
+	offered  serviceLog
 	pending  pendingConns
 	listener *listener
 	dialer   *dialer
@@ -112,7 +113,7 @@ func New(cfg Config) actor.Producer {
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.addrs = newAddrRelay(b, s.book, s.bans, &s.networks, &s.secret)
 	s.seeds = newSeeder(b, &s.secret)
-	s.fallback = &fallback{base: b}
+	s.fallback, s.offered = &fallback{base: b}, serviceLog{base: b}
 	s.listener = &listener{at: cfg.Listeners, pending: &s.pending, stopped: make(chan struct{})}
 	s.dialer = newDialer(b, s.book, s.bans, &s.networks, s.limits, &s.pending)
 	return func() actor.Actor {
@@ -149,6 +150,7 @@ func (t *Table) Receive(c actor.Context) {
 		}
 	case tick:
 		defer m.handled()
+		t.offered.look()
 		t.maintain(c)
 		t.addrs.sendDue()
 		t.book.saveDue(t.runner(c), time.Now())

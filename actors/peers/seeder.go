@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -199,7 +200,7 @@ func (s *seeder) waitForPeers(now time.Time, known, peers int) bool {
 func (s *seeder) lookUp(ctx context.Context, name string) []codec.Address {
 	ctx, cancel := context.WithTimeout(ctx, seedTime)
 	defer cancel()
-	found, err := s.cfg.Source.Lookup(ctx, "x9."+name) // by the services that the nodes offer
+	found, err := s.cfg.Source.Lookup(ctx, fmt.Sprintf("x%x.%s", uint64(archiveServices(s.cfg.Network)), name))
 	if err != nil {
 		s.debugf("DNS seed %s: %v", name, err)
 		return nil
@@ -208,7 +209,7 @@ func (s *seeder) lookUp(ctx context.Context, name string) []codec.Address {
 	for _, ip := range found[:min(len(found), maxSeeded)] {
 		age := seedMinAge + time.Duration(s.secret.hash(ip.String())%uint64(seedAges))
 		list = append(list, codec.Address{
-			Time: uint32(time.Now().Add(-age).Unix()), Services: fullNode,
+			Time: uint32(time.Now().Add(-age).Unix()), Services: archiveServices(s.cfg.Network),
 			Addr: netaddr.FromAddrPort(netip.AddrPortFrom(ip.Unmap(), s.cfg.Network.P2PPort)),
 		})
 	}

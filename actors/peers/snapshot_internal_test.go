@@ -18,7 +18,7 @@ func TestServicesWithSnapshot(t *testing.T) {
 	table := newTable(t, func(c *Config) {
 		c.Services, c.Chain = all, new(chainview.Current)
 	})
-	if got := services(&table.cfg); got != all {
+	if got := table.services(); got != all {
 		t.Errorf("without a chain: %v", got)
 	}
 	table.cfg.Chain.Set(chain)
@@ -29,7 +29,7 @@ func TestServicesWithSnapshot(t *testing.T) {
 		if assumed != nil {
 			want &^= wire.SFNodeNetwork
 		}
-		if got := services(&table.cfg); got != want {
+		if got := table.services(); got != want {
 			t.Errorf("%v, want %v", got, want)
 		}
 		if got := table.session(1, 0, false).Services; got != want {

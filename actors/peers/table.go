@@ -9,7 +9,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/bloom"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -27,7 +26,7 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
-	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
+	cfg.Addr, cfg.LogAddr, cfg.Refuse = e.addr, t.logAddr(e.name), e.refuse
 	cfg.Capture = t.capture(e.addr)
 	e.conn = newConnection(t.base, t.self, e)
 	if cfg.Services&wire.SFNodeBloom != 0 && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler {
@@ -54,24 +53,16 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 // servicesFor returns what the node offers a peer: bloom filters by permission, too.
 func (t *Table) servicesFor(e *entry) wire.ServiceFlag {
 	if e.allowed.BloomFilter {
-		return services(&t.cfg) | wire.SFNodeBloom
+		return t.services() | wire.SFNodeBloom
 	}
-	return services(&t.cfg)
-}
-
-// services is what the node offers now: not all blocks while those before a snapshot are to come.
-func services(cfg *Config) wire.ServiceFlag {
-	if reader := cfg.Chain.Open(); reader != nil && chainview.AssumedOf(reader) != nil {
-		return cfg.Services &^ wire.SFNodeNetwork
-	}
-	return cfg.Services
+	return t.services()
 }
 
 // session returns the configuration of a session.
 func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 	return p2p.Config{
 		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2,
-		UserAgent: t.cfg.UserAgent, Services: services(&t.cfg), Height: t.height(),
+		UserAgent: t.cfg.UserAgent, Services: t.services(), Height: t.height(),
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, LogReconciling: t.reconcileLine,
@@ -126,6 +117,9 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	if errors.Is(why, p2p.ErrSelf) {
 		t.printf("connected to self at %s, disconnecting", e.name)
 	}
+	if refused, ok := errors.AsType[*p2p.ServicesError](why); ok && e.typ != p2p.Inbound {
+		t.book.offers(e.addr, refused.Offered)
+	}
 	if errors.Is(why, p2p.ErrFeeler) {
 		t.debugf("feeler connection completed, %s", e.disconnecting())
 		e.remote = e.session.Stats().Remote
@@ -159,10 +153,11 @@ func (t *Table) infos() []messages.PeerInfo {
 // network serves messages.GetNetwork.
 func (t *Table) network() messages.NetworkState {
 	n := messages.NetworkState{
-		Active: t.dialer.active, Services: uint64(services(&t.cfg)), Peers: t.peers.count(),
+		Active: t.dialer.active, Services: uint64(t.services()), Peers: t.peers.count(),
 		Relay:      !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly,
 		TimeOffset: t.peers.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
 		Networks: t.networks.list(), V2: t.cfg.V2, Uploads: messages.UploadState(t.totals.Uploads.State(t.cfg.Now())),
+		Archives: t.peers.archives(t.dialer.addedNodes()),
 	}
 	for _, l := range t.local.list {
 		n.Local = append(n.Local, messages.LocalAddress{Host: l.Addr.Host(), Port: l.Addr.Port(), Score: l.Score})

@@ -27,9 +27,10 @@ const (
 
 // A blockRequest is a block that was asked of a peer.
 type blockRequest struct {
-	peer    *peer
-	block   *chainview.Block
-	partial *partial // of a compact block that lacks transactions; nil: the block was asked for
+	peer     *peer
+	block    *chainview.Block
+	partial  *partial // of a compact block that lacks transactions; nil: the block was asked for
+	stripped bool     // it was asked for without its witnesses, as the peer may have deleted them
 }
 
 // A download is the blocks that peers were asked for, and those that have come and wait
@@ -169,8 +170,11 @@ func (d *download) request(p *peer, blocks []*chainview.Block) {
 	}
 	m := wire.NewMsgGetDataSizeHint(uint(len(blocks)))
 	for _, b := range blocks {
-		d.addRequest(p, b)
-		_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // few
+		f, typ := d.addRequest(p, b), blockType(p)
+		if f != nil && d.chain.mayLack(p, b) && !d.chain.isSegwit(b.Height) {
+			f.stripped, typ = true, wire.InvTypeBlock
+		}
+		_ = m.AddInvVect(wire.NewInvVect(typ, &b.Hash)) // few
 		d.log.debugf("Requesting block %v (%d) peer=%d", b.Hash, b.Height, p.info.ID)
 	}
 	p.Send(m)
@@ -212,7 +216,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 	var waitingFor *peer
 	for _, b := range branch(p.best.Ancestor(top), p.common.Height) {
 		switch {
-		case b.Status().Invalid(), !p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height):
+		case b.Status().Invalid(), !p.servesWitnesses() && d.chain.isSegwit(b.Height):
 			return blocks, nil
 		case d.chain.have(b):
 			if p.common.Height == b.Height-1 {
@@ -237,7 +241,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 				return nil, waitingFor
 			}
 			return blocks, nil
-		case p.isLimited() && p.best.Height-b.Height >= limitedBlocks:
+		case p.isLimited() && p.best.Height-b.Height >= limitedBlocks, d.chain.isLost(p, b):
 			continue
 		}
 		if blocks = append(blocks, b); len(blocks) == count {
@@ -259,8 +263,8 @@ func (d *download) before(p *peer, count int) (blocks []*chainview.Block) {
 	from := a.Base.ForkHeight(a.Validated)
 	top := a.Base.Ancestor(min(from+window, a.Base.Height))
 	for _, b := range branch(top, from) {
-		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 ||
-			!p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height) {
+		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 || d.chain.isLost(p, b) ||
+			!p.servesWitnesses() && d.chain.isSegwit(b.Height) {
 			continue
 		}
 		if blocks = append(blocks, b); len(blocks) == count {
@@ -281,14 +285,15 @@ func branch(top *chainview.Block, height int32) []*chainview.Block {
 // where the node is close to it.
 func (d *download) fetchDirectly(p *peer, last *chainview.Block) {
 	active := d.chain.reader.Active()
-	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().CompareWork(last) > 0 {
+	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().CompareWork(last) > 0 ||
+		d.cfg.Network.DirectFetchWork && last.Work().Cmp(d.cfg.MinimumWork) < 0 {
 		return
 	}
 	var blocks []*chainview.Block
 	b := last
 	for ; !active.Contains(b) && len(blocks) <= perPeer; b = b.Parent {
-		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 ||
-			!p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height) {
+		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 || d.chain.isLost(p, b) ||
+			!p.servesWitnesses() && d.chain.isSegwit(b.Height) {
 			continue
 		}
 		blocks = append(blocks, b)

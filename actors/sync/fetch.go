@@ -35,13 +35,14 @@ type fetchCaller struct {
 // fetches are the blocks that are fetched so.
 type fetches struct {
 	cfg   *Config
+	log   logger
 	chain *chainState
 	peers *peerSet
 	open  map[chainhash.Hash]*fetch
 }
 
-func newFetches(cfg *Config, chain *chainState, peers *peerSet) *fetches {
-	return &fetches{cfg: cfg, chain: chain, peers: peers, open: make(map[chainhash.Hash]*fetch)}
+func newFetches(cfg *Config, log logger, chain *chainState, peers *peerSet) *fetches {
+	return &fetches{cfg: cfg, log: log, chain: chain, peers: peers, open: make(map[chainhash.Hash]*fetch)}
 }
 
 // add asks the peers for a block, for whoever needs it.
@@ -85,8 +86,8 @@ func (fs *fetches) askNext(f *fetch) {
 }
 
 // mayGive reports whether a peer probably has a block.
-func (*fetches) mayGive(p *peer, b *chainview.Block) bool {
-	if !p.servesBlocks() || !p.servesWitnesses() {
+func (fs *fetches) mayGive(p *peer, b *chainview.Block) bool {
+	if !p.servesBlocks() || !p.servesWitnesses() || fs.chain.isLost(p, b) {
 		return false
 	}
 	height := p.info.Remote.Version.StartHeight
@@ -124,6 +125,7 @@ func (fs *fetches) received(p *peer, hash chainhash.Hash, raw []byte) bool {
 func (fs *fetches) notFound(p *peer, m *wire.MsgNotFound) {
 	for _, v := range m.InvList {
 		if f := fs.open[v.Hash]; f != nil && f.peer == p {
+			fs.chain.lacked(p, f.block, fs.log)
 			fs.askNext(f)
 		}
 	}

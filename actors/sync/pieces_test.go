@@ -3,6 +3,7 @@ package sync
 import (
 	"log/slog"
 	"math/big"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func newBench(t *testing.T, height int) *bench {
 	b.download = newDownload(cfg, log, b.chain)
 	b.headers = &headersSync{cfg: cfg, log: log, chain: b.chain, peers: b.peers}
 	b.compact = &compactBlocks{cfg: cfg, log: log, chain: b.chain, requests: b.download, pool: poolview.New()}
-	b.fetches = newFetches(cfg, b.chain, b.peers)
+	b.fetches = newFetches(cfg, log, b.chain, b.peers)
 	b.announcer = &announcer{log: log, chain: b.chain, compact: b.compact}
 	return b
 }
@@ -92,7 +93,7 @@ func (w *wirePeer) take() []wire.Message {
 
 // join connects a peer that gives all blocks.
 func (b *bench) join(typ p2p.ConnectionType) (*peer, *wirePeer) {
-	w := &wirePeer{info: link.Info{ID: int64(len(b.peers.list) + 1), Type: typ}}
+	w := &wirePeer{info: link.Info{ID: int64(len(b.peers.list) + 1), Type: typ, NoWitnesses: new(atomic.Bool)}}
 	w.info.Remote.Version.Services = wire.SFNodeNetwork | wire.SFNodeWitness
 	w.info.Remote.Common = codec.ProtocolVersion
 	p := &peer{Peer: w, info: w.info}

@@ -53,6 +53,7 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 		s.inventory(p, msg)
 	case *wire.MsgNotFound:
 		s.fetches.notFound(p, msg)
+		s.download.notFound(p, msg)
 	case *wire.MsgPing:
 		pending = s.download.buffer.after(p.info.ID, m.Handled)
 	case *codec.Headers:

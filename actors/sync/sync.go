@@ -112,7 +112,7 @@ func New(cfg Config) actor.Producer {
 		s := &Sync{
 			cfg: &cfg, log: log, chain: chain, peers: peers, download: download, compact: compact,
 			headers:   &headersSync{cfg: &cfg, log: log, chain: chain, peers: peers},
-			fetches:   newFetches(&cfg, chain, peers),
+			fetches:   newFetches(&cfg, log, chain, peers),
 			announcer: &announcer{log: log, chain: chain, compact: compact},
 			givers:    make(map[chainhash.Hash]giver),
 		}

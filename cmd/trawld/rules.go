@@ -109,6 +109,7 @@ func withoutEffect(o *options.Settings) []string {
 		works bool
 	}{
 		{"asert", qbit},
+		{"connectarchive", p2mr},
 		{"p2mronly", qbit},
 		{"prunewitnesses", p2mr},
 		{"testactivationheight", regtest},

@@ -21,6 +21,7 @@ var ErrOrphan = errors.New("chainview: parent is unknown")
 type Tree struct {
 	active  atomic.Pointer[Chain]
 	assumed atomic.Pointer[Assumed]
+	wanted  atomic.Pointer[Block] // whose witnesses must come again
 
 	mu     sync.RWMutex
 	blocks *hashIndex

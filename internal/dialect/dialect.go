@@ -129,8 +129,19 @@ type Network struct {
 	// transaction may depend on, and of what may depend on it.
 	ChainVSize int64
 
+	// Archive is the service of nodes that give all blocks with their witnesses, and WitnessPruned that of
+	// nodes which have deleted the witnesses of old ones; 0: the network knows no such service.
+	Archive, WitnessPruned wire.ServiceFlag
+
+	// LeavesForNotFound says that a peer is left which has no block that it was asked for, unless it may
+	// have deleted its witnesses.
+	LeavesForNotFound bool
+
+	// DirectFetchWork says that the blocks of a chain that a peer has just announced are asked for at once
+	// only where the chain has the least work.
+	DirectFetchWork bool
+
 	Software         Software
-	Services         wire.ServiceFlag            // that every node offers its peers, beside Bitcoin's
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature

@@ -164,7 +164,9 @@ func completeQbit(n *Network) *Network {
 		Name: "qbit", Own: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
 		Atom: "bits",
 	}
-	n.Services, n.StripDepth = qbitArchive, int32(n.Params.CoinbaseMaturity)
+	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
+	n.LeavesForNotFound, n.DirectFetchWork = true, true
+	n.StripDepth = int32(n.Params.CoinbaseMaturity)
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}
 	n.Rules = consensus.Rules{
 		MaxMoney: int64(qbitMaxMoney), MaxWeight: qbitMaxBlock, MaxSigOps: 80_000, WitnessScale: 1,

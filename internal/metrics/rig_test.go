@@ -118,6 +118,7 @@ func full() messages.NodeStats {
 			Peers: messages.PeerCount{In: 3, Out: 8}, Sent: 5, Received: 6,
 			Networks: []messages.NetworkUse{{Name: secret, Proxy: secret}},
 			Local:    []messages.LocalAddress{{Host: secret}},
+			Archives: messages.ArchiveCount{Offering: 3, Configured: 2, Reached: 1},
 		},
 		Pool: &messages.PoolInfo{
 			Loaded: true, Size: 10, VSize: 11, Usage: 12, Fees: 13, MaxBytes: 14, MinFee: 15, Unbroadcast: 16,

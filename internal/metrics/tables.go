@@ -141,6 +141,18 @@ var peerNumbers = []number[messages.NetworkState]{
 		"trawl_peer_time_offset_seconds", gauge, "Median of the differences between the peers' clocks and this one.",
 		func(s *messages.NetworkState) float64 { return s.TimeOffset.Seconds() },
 	},
+	{
+		"trawl_peer_archive_peers", gauge, "Peers that offer all blocks with their witnesses (dialect qbit).",
+		func(s *messages.NetworkState) float64 { return float64(s.Archives.Offering) },
+	},
+	{
+		"trawl_peer_archive_configured_peers", gauge, "Nodes that -connectarchive names.",
+		func(s *messages.NetworkState) float64 { return float64(s.Archives.Configured) },
+	},
+	{
+		"trawl_peer_archive_reached_peers", gauge, "Nodes that -connectarchive names and that are connected.",
+		func(s *messages.NetworkState) float64 { return float64(s.Archives.Reached) },
+	},
 }
 
 var poolNumbers = []number[messages.PoolInfo]{

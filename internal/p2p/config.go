@@ -45,6 +45,10 @@ type Config struct {
 	// for itself.
 	Desirable func(offered wire.ServiceFlag) wire.ServiceFlag
 
+	// Refuse returns why the session must end with a peer that offers what it is given, nil: it need not. It
+	// is called after Desirable, for connections of all types, and logs the reason itself; nil: no reason ends it.
+	Refuse func(offered wire.ServiceFlag) error
+
 	// Nonces are those of all sessions of the node, by which it recognizes itself.
 	Nonces *Nonces
 

@@ -94,7 +94,15 @@ func (s *Session) greet(payload []byte, now time.Time) error {
 func (s *Session) acceptable(v *codec.Version) error {
 	if s.cfg.Desirable != nil && s.cfg.Type.isAutomatic() {
 		if want := s.cfg.Desirable(v.Services); want&^v.Services != 0 {
-			return fmt.Errorf("%w (%08x offered, %08x expected)", ErrServices, uint64(v.Services), uint64(want))
+			err := &ServicesError{v.Services, fmt.Sprintf("%v (%08x offered, %08x expected)", ErrServices,
+				uint64(v.Services), uint64(want))}
+			s.logf("%v, disconnecting %s", err, PeerName(s.cfg.ID, s.cfg.LogAddr))
+			return err
+		}
+	}
+	if s.cfg.Refuse != nil {
+		if err := s.cfg.Refuse(v.Services); err != nil {
+			return err
 		}
 	}
 	if v.Protocol < s.cfg.MinProtocol {

@@ -53,7 +53,7 @@ var (
 	// Config.MinProtocol.
 	ErrObsolete = errors.New("peer using obsolete version")
 
-	// ErrServices reports a peer that does not offer what Config.Desirable wants.
+	// ErrServices reports a peer that offers other services than Config.Desirable and Config.Refuse want.
 	ErrServices = errors.New("peer does not offer the expected services")
 
 	// ErrLate reports a feature that was negotiated after the handshake.
@@ -72,6 +72,18 @@ var (
 	// ErrPanic reports a panic while the peer's bytes were handled: a bug.
 	ErrPanic = errors.New("panic in session")
 )
+
+// A ServicesError is an [ErrServices] with what the peer offers.
+type ServicesError struct {
+	Offered wire.ServiceFlag
+	Reason  string
+}
+
+// Error implements error.
+func (e *ServicesError) Error() string { return e.Reason }
+
+// Is makes it an ErrServices.
+func (*ServicesError) Is(target error) bool { return target == ErrServices }
 
 // A ConnectionType says what a connection is for.
 type ConnectionType uint8

@@ -96,7 +96,7 @@ func (s *Session) handle(m transport.Message) error {
 	case errors.Is(err, codec.ErrMisbehaving):
 		s.owner.Misbehaved(err)
 		return nil
-	case errors.Is(err, ErrSelf): // a line for everyone, and so the owner's
+	case errors.Is(err, ErrSelf), errors.Is(err, ErrServices): // whose lines stand elsewhere
 		return err
 	default:
 		s.logf("%v, disconnecting peer=%d", err, s.cfg.ID)

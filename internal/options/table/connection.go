@@ -19,6 +19,11 @@ var connection = []options.Option{
 		Name: "connect", Arg: "<ip>", Flags: networkOnly,
 		Help: "Connect to these peers and no others; -noconnect for none; may be repeated",
 	},
+	{
+		Name: "connectarchive", Arg: "<ip>", Flags: networkOnly,
+		Help: "Stay connected to this peer as with -addnode, as long as it gives all blocks with their witnesses; " +
+			"may be repeated; dialect qbit only",
+	},
 	{Name: "discover", Help: "Find out the own addresses"},
 	{Name: "dns", Help: "Look up names of peers in the DNS"},
 	{Name: "dnsseed", Help: "Find peers through DNS seeds"},

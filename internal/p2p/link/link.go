@@ -14,6 +14,7 @@
 package link
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -52,7 +53,9 @@ type Info struct {
 	Remote      p2p.Remote
 	Permissions Permissions
 	Since       time.Time
+	Archive     bool          // it must give all blocks with their witnesses
 	LogAddr     string        // Addr where lines of the log may name it, else empty
+	NoWitnesses *atomic.Bool  // it has shown to lack those of old blocks, whatever it said; nil: nobody asks
 	Filter      *bloom.Filter // of the transactions that it wants, nil: it may set none
 }
 

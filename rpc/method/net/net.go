@@ -31,6 +31,9 @@ type Deps struct {
 	// ServiceNames are the names of services that are the network's own.
 	ServiceNames map[wire.ServiceFlag]string
 
+	// Archive is the service of nodes that give all blocks with their witnesses; 0: there is none.
+	Archive wire.ServiceFlag
+
 	AddConnection bool // tests may choose the type of a connection
 
 	// RelayFee and IncrementalFee are the least fees of transactions that are
@@ -46,7 +49,7 @@ type Deps struct {
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	return []command.Command{
+	commands := []command.Command{
 		addConnection(&d),
 		addNode(&d),
 		addPeerAddress(&d),
@@ -66,6 +69,10 @@ func Commands(d Deps) []command.Command {
 		setBan(&d),
 		setNetworkActive(&d),
 	}
+	if d.Archive != 0 {
+		commands = append(commands, getArchivePeers(&d))
+	}
+	return commands
 }
 
 // errNoNetworking answers what needs a peer table.

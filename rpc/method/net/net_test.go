@@ -18,7 +18,16 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/net"
 )
 
-func call(t *testing.T, d net.Deps, method string) string {
+func call(t *testing.T, d net.Deps, method string, params ...string) string {
+	t.Helper()
+	text, err := try(t, d, method, params...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func try(t *testing.T, d net.Deps, method string, params ...string) (string, error) {
 	t.Helper()
 	table, err := command.NewTable(net.Commands(d))
 	if err != nil {
@@ -27,25 +36,30 @@ func call(t *testing.T, d net.Deps, method string) string {
 	if err := table.Check(); err != nil {
 		t.Error(err)
 	}
-	prepared, err := table.Prepare(command.Caller{}, method, jsontree.NewArray())
+	list := jsontree.NewArray()
+	for _, p := range params {
+		list.Append(jsontree.NewString(p))
+	}
+	prepared, err := table.Prepare(command.Caller{}, method, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	result, err := prepared.Run(t.Context())
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	text, err := jsontree.Append(nil, result)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return string(text), nil
 }
 
 // A table stands in for the peer table.
 type table struct {
 	network messages.NetworkState
 	peers   []messages.PeerInfo
+	added   []messages.AddedNode
 }
 
 func (p *table) Receive(c actor.Context) {
@@ -54,6 +68,8 @@ func (p *table) Receive(c actor.Context) {
 		m.Answer(p.network, nil)
 	case *ask.Call[messages.GetPeers, []messages.PeerInfo]:
 		m.Answer(p.peers, nil)
+	case *ask.Call[messages.GetAddedNodes, []messages.AddedNode]:
+		m.Answer(p.added, nil)
 	default:
 		ask.Unhandled(c)
 	}
