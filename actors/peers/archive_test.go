@@ -34,7 +34,8 @@ func TestConnectArchive(t *testing.T) {
 						return must(t, n, messages.GetNetwork{}).Received > 0
 					})
 					n.eventually(t, "nobody", func(l []messages.PeerInfo) bool { return len(l) == 0 })
-					if got := must(t, n, messages.GetNetwork{}).Archives; got != (messages.ArchiveCount{Configured: 1}) {
+					got := must(t, n, messages.GetNetwork{}).Archives
+					if got != (messages.ArchiveCount{Configured: 1}) {
 						t.Errorf("counts %+v", got)
 					}
 					return
