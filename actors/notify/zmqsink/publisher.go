@@ -25,8 +25,8 @@ type Topic struct {
 
 // Config is what a Publisher is made of.
 type Config struct {
-	Topics []Topic // those with the same address share a socket, and the mark of the first
-	Log    *slog.Logger
+	Topics []Topic      // those with the same address share a socket, and the mark of the first
+	Log    *slog.Logger // nil: nothing is logged
 }
 
 // A Publisher publishes topics. Its methods are safe for concurrent use, and only Close
@@ -46,6 +46,9 @@ type topic struct {
 
 // Open begins to listen. After an error nothing is left.
 func Open(cfg Config) (*Publisher, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	p := &Publisher{}
 	byAddress := map[string]*socket{}
 	waiting := &budget{limit: maxWaiting}

@@ -52,6 +52,25 @@ func TestTopics(t *testing.T) {
 	}
 }
 
+// A publisher without a log serves subscribers that come, fail and go.
+func TestNoLog(t *testing.T) {
+	p, err := Open(Config{Topics: []Topic{{Name: "hashtx", Address: "tcp://127.0.0.1:0", HWM: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meet(t, dial(t, p)).synced()
+	wrong := dial(t, p)
+	if _, err := io.WriteString(wrong, strings.Repeat("no greeting", 10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(wrong); err != nil {
+		t.Log(err) // it is cut off
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Each topic at each address has its own numbers, whichever sockets they share.
 func TestAddresses(t *testing.T) {
 	path := t.TempDir() + "/s"
