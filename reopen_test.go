@@ -2,9 +2,7 @@ package trawl_test
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // faulty is the context of a request over which the chain's actor fails in its worker.
@@ -57,13 +54,6 @@ func (h *heard) await(t *testing.T, by, what string) {
 	}
 	t.Fatalf("%s was not told of %s, but of %d", by, what, len(h.told(by)))
 }
-
-// publisher is a trawl.Publisher of the hashes of blocks.
-type publisher struct{ *heard }
-
-func (publisher) Has(topic string) bool             { return topic == "hashblock" }
-func (p publisher) Publish(_ string, body []byte)   { p.add("published", hex.EncodeToString(body)) }
-func (p publisher) Skip(topic string, messages int) { p.add("skipped", topic) }
 
 // whole is a node with all parts under test.
 type whole struct {
@@ -138,8 +128,9 @@ func (n *whole) answers() (list []string) {
 	return list
 }
 
-// The chain's actor fails, three times, and opens the chain again, under a node with every part on.
-// Each part goes on, and in the end says what a node says that is opened on the same files.
+// The chain's actor fails, three times, and opens the chain again, under a node with every part on, under
+// a peer that is also a member of its cluster, and under a node that is attached to it. Each part goes on, and
+// in the end says what a node says that is opened on the same files.
 func TestEveryPartOverReopenedChain(t *testing.T) {
 	told := &heard{list: make(map[string][]string)}
 	cfg := regtest(t.TempDir())
@@ -147,7 +138,7 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	cfg.Searches.LeastRoom = 1
 	cfg.Wallets = &trawl.WalletConfig{KeyPool: 2}
 	cfg.Notify = &trawl.NotifyConfig{
-		Block: "%s", Publisher: publisher{told},
+		Block: "%s", Publisher: subscribed(t, told),
 		Run: func(_ context.Context, command string) { told.add("command", command) },
 	}
 	at := freeAddress(t)
@@ -155,10 +146,16 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	var log lockedLog
 	cfg.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
 	peer := follower(t)
+	peer.BlockFilterIndex = true
 	peer.Peers = &trawl.PeerConfig{Connect: []string{at}, MaxPeers: 40}
+	here, there := freeAddress(t), freeAddress(t)
+	cfg.Cluster, peer.Cluster = clustered(t, here, there), clustered(t, there, here)
 
 	n := &whole{Node: open(t, cfg), t: t}
 	other := &whole{Node: open(t, peer), t: t}
+	web, stopWeb := served(t, n.Node)
+	attachedDir := t.TempDir()
+	attached := &whole{Node: open(t, attachedTo(t, web, attachedDir)), t: t}
 	addresses := map[string]string{}
 	for _, w := range []string{"one", "two"} {
 		n.call(nil, "", "createwallet", w, false, false, "", false, true, true)
@@ -226,13 +223,9 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 			}})
 			longPoll <- fmt.Sprint(string(answer), err)
 		})
-		_, err := trawl.Ask(faulty{t.Context()}, n.Chain(), messages.Generate{Script: []byte{0x51}, Count: 1, Tries: 1})
-		if !errors.Is(err, trawl.ErrRestarted) {
-			t.Fatalf("round %d: the chain's actor: %v", round, err)
-		}
-		if _, err := trawl.Ask(t.Context(), n.Chain(), messages.WaitOpen{}); err != nil {
-			t.Fatal(err)
-		}
+		reopen(t, n.Node)
+		reopen(t, other.Node)
+		reopen(t, attached.Node)
 		tip := mine("two")
 		if got := <-longPoll; !strings.Contains(got, `"previousblockhash":"`+tip+`"`) {
 			t.Errorf("round %d: the long poll has %.300s", round, got)
@@ -254,6 +247,10 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 		if other.call(&best, "", "getbestblockhash"); best != last {
 			t.Errorf("round %d: the peer is at %s, want %s", round, best, last)
 		}
+		lent(t, n)
+		lent(t, other)
+		web.shows(n.search, last)
+		attachedAnswers(t, attached, last)
 	}
 	for _, by := range []string{"tips", "command", "published"} {
 		if got := told.told(by); !slices.Equal(got[len(got)-len(mined):], mined) {
@@ -268,16 +265,26 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	if strings.Count(log.String(), "panicked") != 3 {
 		t.Errorf("the log is\n%s", log.String())
 	}
-	got := n.answers()
+	last := mined[len(mined)-1]
+	got, pages := n.answers(), web.shows(n.search, last)
+	follows := attachedAnswers(t, attached, last)
+	states, _ := members(t, n)
 	cancel()
 	readers.Wait()
+	shut(t, attached.Node)
+	stopWeb()
 	shut(t, n.Node)
+	cfg.Cluster = clustered(t, here, there)
 	fresh := &whole{Node: open(t, cfg), t: t, search: n.search, txs: n.txs}
-	if want := fresh.answers(); !slices.Equal(got, want) {
-		for i := range min(len(got), len(want)) {
-			if got[i] != want[i] {
-				t.Errorf("got  %s\nwant %s", got[i], want[i])
-			}
-		}
+	same(t, "the node", got, fresh.answers())
+	freshWeb, _ := served(t, fresh.Node)
+	for count, end := 0, time.Now().Add(30*time.Second); count == 0 && time.Now().Before(end); {
+		fresh.call(&count, "", "getconnectioncount") // the pages tell of the peer
 	}
+	same(t, "the page", pages, freshWeb.shows(n.search, last))
+	lent(t, fresh)
+	freshStates, _ := members(t, fresh)
+	same(t, "the cluster", states, freshStates)
+	attached = &whole{Node: open(t, attachedTo(t, freshWeb, attachedDir)), t: t}
+	same(t, "the attached node", follows, attachedAnswers(t, attached, last))
 }
