@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
-	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -190,27 +188,4 @@ func visitHashes(db *DB, prefix byte, visit func(*chainhash.Hash)) error {
 		visit(&hash)
 	}
 	return fromLevelDB(db.seen(it.Error()))
-}
-
-// WasStripped reports whether witnesses were ever removed from blocks of a database that is not open, false where
-// there is none. An error is that of a database that cannot be read.
-func WasStripped(o Options) (bool, error) {
-	if o.FS == nil {
-		o.FS = vfs.OS
-	}
-	if _, err := o.FS.Stat(o.Dir); errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err := refuseForeign(o.Dir); err != nil {
-		return false, err
-	}
-	ldb, folder, err := openLevelDB(&o)
-	if err != nil {
-		return false, err
-	}
-	format, err := ldb.Get(formatKey, nil)
-	if errors.Is(err, leveldb.ErrNotFound) {
-		err = nil
-	}
-	return len(format) > 0 && format[0] >= formatStripped, errors.Join(fromLevelDB(err), ldb.Close(), folder.Close())
 }

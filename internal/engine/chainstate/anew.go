@@ -28,9 +28,13 @@ func (l loader) loadStripped(cfg *stripping.Config) error {
 	}
 	corelog.Printf(e.log, slog.LevelInfo,
 		"Loading block index db: Block files have previously been witness-pruned")
-	return e.db.Stripped(func(hash *chainhash.Hash) {
-		if b := e.tree.Lookup(hash); b != nil {
-			e.tree.SetStatus(b, b.Status()|chainview.Stripped)
+	return l.markStripped()
+}
+
+func (l loader) markStripped() error {
+	return l.e.db.Stripped(func(hash *chainhash.Hash) {
+		if b := l.e.tree.Lookup(hash); b != nil {
+			l.e.tree.SetStatus(b, b.Status()|chainview.Stripped)
 		}
 	})
 }
@@ -67,6 +71,10 @@ func (l loader) startOver() error {
 	if e.began != nil || e.tree.Assumed() != nil {
 		return ErrSnapshot
 	}
+	if e.db.HasStripped() {
+		corelog.Printf(e.log, slog.LevelInfo, "Witness-pruned node: -reindex-chainstate proceeding under "+
+			"assumevalid=%v. The supplied hash covers the witness-pruned range.", e.net.AssumeValid)
+	}
 	other, err := e.db.CoinStore(e.set.Other())
 	for more := true; more && err == nil; {
 		more, err = other.Erase(eraseShare)
@@ -91,17 +99,30 @@ func (l loader) startOver() error {
 	return err
 }
 
-// checkCovered refuses to connect all blocks again where some have lost witnesses that are needed for it.
+// CheckCovered refuses to build the chain state anew from blocks of which some have lost witnesses that are needed
+// for it. The database is one of [chaindb.OpenIndex], and stays open. The error is a [messages.StartError], or that
+// of what cannot be read.
+func CheckCovered(cfg Config, kind Kind) error {
+	e := newEngine(&cfg, kind)
+	l := loader{e}
+	err := l.loadTree()
+	if err == nil {
+		err = l.markStripped()
+	}
+	if err != nil {
+		return err
+	}
+	return l.checkCovered()
+}
+
+// checkCovered is CheckCovered for what was read.
 func (l loader) checkCovered() error {
-	e := l.e
-	if !e.db.HasStripped() {
+	if !l.e.db.HasStripped() {
 		return nil
 	}
-	if err := uncovered(e); err != "" {
-		return messages.StartError("Cannot use -reindex-chainstate on a witness-pruned node " + err)
+	if why := uncovered(l.e); why != "" {
+		return messages.StartError("Cannot use -reindex-chainstate on a witness-pruned node " + why)
 	}
-	corelog.Printf(e.log, slog.LevelInfo, "Witness-pruned node: -reindex-chainstate proceeding under assumevalid=%v. "+
-		"The supplied hash covers the witness-pruned range.", e.net.AssumeValid)
 	return nil
 }
 

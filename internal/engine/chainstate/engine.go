@@ -123,14 +123,7 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 			err = errors.Join(err, cfg.DB.Close())
 		}
 	}()
-	e := &Engine{
-		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
-		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
-		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
-		scripts: true,
-	}
-	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
-	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
+	e := newEngine(&cfg, kind)
 	if err := (loader{e}).load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)
 	}
@@ -143,6 +136,19 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 	}
 	opened = true
 	return e, nil
+}
+
+// newEngine returns an engine that has read nothing.
+func newEngine(cfg *Config, kind Kind) *Engine {
+	e := &Engine{
+		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
+		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
+		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
+		scripts: true,
+	}
+	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
+	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
+	return e
 }
 
 // Reader returns the readers' side of the chain. It stays valid until Close.

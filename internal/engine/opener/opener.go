@@ -165,14 +165,18 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 
 // validator opens what validates the chains of the network's kind.
 func (o *Opener) validator(db *chaindb.DB) (validator, error) {
-	cfg := chainstate.Config{
-		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
-		Strip: o.strips(), StartOver: o.anew, FS: vfs.OS, Mark: o.mark(),
-	}
+	cfg := o.state(db)
 	if o.cfg.Network.Engine == dialect.EngineP2MR {
 		return p2mr.Open(cfg)
 	}
 	return bitcoin.Open(cfg)
+}
+
+func (o *Opener) state(db *chaindb.DB) chainstate.Config {
+	return chainstate.Config{
+		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
+		Strip: o.strips(), StartOver: o.anew, FS: vfs.OS, Mark: o.mark(),
+	}
 }
 
 // A validator is an engine but for the blocks in its files.
@@ -196,6 +200,11 @@ func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 			return nil, err
 		}
 		if err := chaindb.Rebuild(options); err != nil {
+			return nil, err
+		}
+	}
+	if o.anew != nil {
+		if err := o.checkCovered(options); err != nil {
 			return nil, err
 		}
 	}

@@ -1,9 +1,11 @@
 package opener
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -48,6 +50,23 @@ func (o *Opener) checkStripped(options chaindb.Options) error {
 		return errStripped
 	}
 	return nil
+}
+
+// checkCovered refuses to build the chain state anew where blocks have lost witnesses that are needed for it, before
+// anything is changed. What cannot be read is for others to mend.
+func (o *Opener) checkCovered(options chaindb.Options) error {
+	db, err := chaindb.OpenIndex(options)
+	if err != nil {
+		return nil //nolint:nilerr // it is looked at when it is opened
+	}
+	if db.HasStripped() {
+		err = p2mr.CheckCovered(o.state(db))
+	}
+	_, refused := errors.AsType[messages.StartError](err)
+	if err = errors.Join(err, db.Close()); !refused {
+		return nil //nolint:nilerr // as above
+	}
+	return err
 }
 
 // errWithSnapshot reports blocks without witnesses behind a snapshot.

@@ -18,9 +18,14 @@ type Engine = chainstate.Engine
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It takes over
 // the database: after an error it is closed. A chain whose unspent outputs cannot be
 // trusted is [chaindb.ErrDamaged].
-func Open(cfg Config) (*Engine, error) {
+func Open(cfg Config) (*Engine, error) { return chainstate.Open(cfg, kind(&cfg)) }
+
+// CheckCovered is chainstate.CheckCovered.
+func CheckCovered(cfg Config) error { return chainstate.CheckCovered(cfg, kind(&cfg)) }
+
+func kind(cfg *Config) chainstate.Kind {
 	r := &rules{
 		P2MR: cfg.Network.P2MR, net: cfg.Network, clock: cfg.Clock, places: map[*chainview.Block]*pow.Place{},
 	}
-	return chainstate.Open(cfg, chainstate.Kind{Headers: r, Scripts: r, Rows: rows{}})
+	return chainstate.Kind{Headers: r, Scripts: r, Rows: rows{}}
 }
