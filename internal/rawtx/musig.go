@@ -3,6 +3,7 @@ package rawtx
 import (
 	"bytes"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
@@ -166,7 +167,7 @@ func (s *musig) combine() []byte {
 	if !ok || len(given) != len(s.raw) {
 		return nil
 	}
-	r := s.commitment(nonces)
+	r, _ := s.commitment(nonces)
 	if r == nil {
 		return nil
 	}
@@ -187,10 +188,11 @@ func (s *musig) combine() []byte {
 	return s.withHashType(sig.Serialize())
 }
 
-// commitment returns the point that the signature commits to (BIP327, GetSessionValues).
-func (s *musig) commitment(nonces [musig2.PubNonceSize]byte) *btcec.PublicKey {
+// commitment returns the point that the signature commits to, and what second nonces are multiplied by (BIP327,
+// GetSessionValues).
+func (s *musig) commitment(nonces [musig2.PubNonceSize]byte) (*btcec.PublicKey, *btcec.ModNScalar) {
 	b := tagged("MuSig/noncecoef", nonces[:], schnorr.SerializePubKey(s.key), s.hash[:])
-	var coefficient btcec.ModNScalar
+	coefficient := new(btcec.ModNScalar)
 	coefficient.SetBytes(&b)
 	var sum, second btcec.JacobianPoint
 	point := func(raw []byte) (to btcec.JacobianPoint, ok bool) {
@@ -205,18 +207,18 @@ func (s *musig) commitment(nonces [musig2.PubNonceSize]byte) *btcec.PublicKey {
 	}
 	first, ok := point(nonces[:keyBytes])
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	if second, ok = point(nonces[keyBytes:]); !ok {
-		return nil
+		return nil, nil
 	}
-	btcec.ScalarMultNonConst(&coefficient, &second, &second)
+	btcec.ScalarMultNonConst(coefficient, &second, &second) // both are public
 	btcec.AddNonConst(&first, &second, &sum)
 	if sum.Z.IsZero() || sum.X.IsZero() && sum.Y.IsZero() {
-		return btcec.Generator()
+		return btcec.Generator(), coefficient
 	}
 	sum.ToAffine()
-	return btcec.NewPublicKey(&sum.X, &sum.Y)
+	return btcec.NewPublicKey(&sum.X, &sum.Y), coefficient
 }
 
 // withHashType appends the hash type, which is left away where it is the default.
@@ -252,12 +254,7 @@ func (s *musig) partial(own *key, nonces [musig2.PubNonceSize]byte, nonce []byte
 		return nil
 	}
 	defer clear(secret[:])
-	sig, err := musig2.Sign(secret, own.private, nonces, s.keys, s.hash, musig2.WithTweaks(s.tweaks...))
-	if err != nil {
-		return nil
-	}
-	scalar := sig.S.Bytes()
-	return scalar[:]
+	return s.signPartial(&secret, own, nonces, nonce)
 }
 
 // addNonces makes nonces for the participants whose private keys are here.
@@ -271,19 +268,11 @@ func (s *musig) addNonces() {
 		if own == nil || d.nonces[s.at][[33]byte(member)] != nil {
 			continue
 		}
-		public, err := btcec.ParsePubKey(own.public)
-		if err != nil {
-			continue
-		}
-		made, err := musig2.GenNonces(
-			musig2.WithPublicKey(public), musig2.WithNonceSecretKeyAux(own.private),
-			musig2.WithNonceCombinedKeyAux(s.key), musig2.WithNonceMessageAux(s.hash),
-		)
-		if err != nil {
-			continue
-		}
-		s.with.Nonces.put(s.session(own.public, made.PubNonce[:]), &made.SecNonce)
-		note(d.nonces, s.at, [33]byte(member), bytes.Clone(made.PubNonce[:]))
+		var random [32]byte
+		_, _ = rand.Read(random[:]) // never fails
+		secret, public := newNonce(&random, own, s.key, &s.hash)
+		s.with.Nonces.put(s.session(own.public, public), &secret)
+		note(d.nonces, s.at, [33]byte(member), public)
 	}
 }
 
