@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	// keysAtOnce is how many keys of P2MR a worker makes before the wallet has
-	// them, as many for each core: some hundredths of a second.
-	keysAtOnce = 16
+	// keysOfCore is how many keys of P2MR a worker makes or checks on each core
+	// before the wallet is told: some hundredths of a second.
+	keysOfCore = 16
 
-	// checksAtOnce is how many keys a worker checks before the wallet is told, as
-	// many for each core.
-	checksAtOnce = 16
+	// maxKeysAtOnce bounds what the wallet then takes in at once.
+	maxKeysAtOnce = 128
 
 	// DefaultDeferFill is how long a new wallet puts off filling its key pool up.
 	DefaultDeferFill = 30 * time.Second
@@ -88,6 +87,9 @@ func (k *keygen) after(c actor.Context, then func()) {
 	k.makeNext(c)
 }
 
+// keysAtOnce is how many keys a worker makes or checks before the wallet is told.
+func keysAtOnce() int { return min(keysOfCore*cores.Count(), maxKeysAtOnce) }
+
 // makeNext has the next keys made that the ledger wants.
 func (k *keygen) makeNext(c actor.Context) {
 	if k.worker != nil || k.of.open() == nil {
@@ -95,7 +97,7 @@ func (k *keygen) makeNext(c actor.Context) {
 	}
 	var jobs []*keys.Job
 	if !k.broken {
-		jobs = k.of.open().Pool().Jobs(keysAtOnce * cores.Count())
+		jobs = k.of.open().Pool().Jobs(keysAtOnce())
 	}
 	if len(jobs) > 0 {
 		k.worker = ask.Go(c, func() any {
@@ -196,7 +198,7 @@ func (k *keygen) checkKeys(c actor.Context) {
 	if k.checker != nil || k.of.open() == nil {
 		return
 	}
-	unchecked := k.of.open().Vault().UncheckedKeys(checksAtOnce * cores.Count())
+	unchecked := k.of.open().Vault().UncheckedKeys(keysAtOnce())
 	if len(unchecked) == 0 {
 		return
 	}

@@ -39,11 +39,13 @@ func (b *block) pad(size int) {
 	binary.BigEndian.PutUint16(b[len(b)-2:], uint16(8*(sha256.BlockSize+size)))
 }
 
-// A batch holds blocks to hash, and their sums.
+// A batch holds blocks to hash, and their sums. It has no pointers, so that Go
+// aligns it to the lines of caches, and vectors in it cross none.
 type batch struct {
-	blocks [lanes]block
-	sums   [lanes]node
-	values [chains]node // of the chains of a key pair
+	blocks  [lanes]block
+	sums    [lanes]node
+	values  [chains]node // of the chains of a key pair
+	scratch vectorScratch
 }
 
 // A tweak is the tweakable hash of one key: SHA-256 of the key's public seed,
@@ -56,8 +58,7 @@ type tweak struct {
 	start  midstate // after the first block
 	digest hash.Hash
 	full   [sha256.Size]byte
-	batch
-	scratch vectorScratch
+	*batch
 }
 
 func newTweak(seed *node) *tweak { return kernels[0].newTweak(seed) }
@@ -65,14 +66,14 @@ func newTweak(seed *node) *tweak { return kernels[0].newTweak(seed) }
 func (k kernel) newTweak(seed *node) *tweak {
 	var first block
 	copy(first[:], seed[:])
-	t := &tweak{digest: sha256.New(), start: newMidstate(first[:]...)}
+	t := &tweak{digest: sha256.New(), start: newMidstate(first[:]...), batch: new(batch)}
 	t.by = k.from(&t.start)
 	return t
 }
 
 // clear wipes what was hashed.
 func (t *tweak) clear() {
-	t.batch, t.full, t.scratch = batch{}, [sha256.Size]byte{}, vectorScratch{}
+	*t.batch, t.full = batch{}, [sha256.Size]byte{}
 	restore(t.digest, &t.start) // overwrites the digest's buffer too
 }
 
