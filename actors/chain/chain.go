@@ -62,6 +62,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
 	ask.Serve[nodemsg.AcceptBlocks](), ask.Serve[nodemsg.RestoreBlock](),
+	ask.Serve[nodemsg.RecoverWitnesses](),
 	ask.Serve[nodemsg.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
@@ -90,6 +91,7 @@ type (
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
 	acceptBlocks = ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
 	restoreBlock = ask.Call[nodemsg.RestoreBlock, messages.Done]
+	recoverBlock = ask.Call[nodemsg.RecoverWitnesses, messages.Done]
 	headers      = ask.Call[nodemsg.AcceptHeaders, nodemsg.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
@@ -179,7 +181,7 @@ func (s *Chain) Receive(c actor.Context) {
 		s.answerTips()
 	case idle:
 		s.idle(c)
-	case *acceptBlocks, *headers, *restoreBlock:
+	case *acceptBlocks, *headers, *restoreBlock, *recoverBlock:
 		s.blocks = append(s.blocks, s.peerJob(m))
 		s.next(c)
 	default:

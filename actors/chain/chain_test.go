@@ -38,6 +38,7 @@ var requests = []struct {
 	{"WaitTip", request(messages.WaitTip{}), false, true},
 	{"AcceptBlocks", request(nodemsg.AcceptBlocks{Raw: [][]byte{{1}}}), false, false},
 	{"RestoreBlock", request(nodemsg.RestoreBlock{Raw: []byte{1}}), false, false},
+	{"RecoverWitnesses", request(nodemsg.RecoverWitnesses{Raw: []byte{1}}), false, false},
 	{"AcceptHeaders", request(nodemsg.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
 }
 

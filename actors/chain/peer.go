@@ -22,6 +22,11 @@ func (s *Chain) peerJob(msg any) job {
 			err := restore(e, m.Req.Raw)
 			return func() { m.Answer(messages.Done{}, err) }, err
 		}, m.Ctx.Done())
+	case *recoverBlock:
+		return s.written(func(e engine.Engine) (func(), error) {
+			err := recoverWitnesses(e, m.Req.Raw)
+			return func() { m.Answer(messages.Done{}, err) }, err
+		}, m.Ctx.Done())
 	case *headers:
 		return s.written(func(e engine.Engine) (func(), error) {
 			accepted, err := acceptHeaders(e, m.Req.Headers)
@@ -62,6 +67,14 @@ func (s *Chain) syncSometimes(e engine.Engine) error {
 func restore(e engine.Engine, raw []byte) error {
 	if r, ok := e.(interface{ Restore(raw []byte) error }); ok {
 		return r.Restore(raw)
+	}
+	return &messages.RejectError{Reason: "duplicate"}
+}
+
+// recoverWitnesses takes a block again, where the engine deletes witnesses.
+func recoverWitnesses(e engine.Engine, raw []byte) error {
+	if r, ok := e.(interface{ Recover(raw []byte) error }); ok {
+		return r.Recover(raw)
 	}
 	return &messages.RejectError{Reason: "duplicate"}
 }

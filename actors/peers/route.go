@@ -132,6 +132,9 @@ func (n *connActor) mempool(m p2p.Message) {
 // the part that names blocks.
 func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 	n.debugf("received getdata (%d invsz) peer=%d", len(list), n.info.ID)
+	if len(list) > 0 {
+		n.debugf("received getdata for: %s peer=%d", invName(list[0]), n.info.ID)
+	}
 	blocks, txs := split(list)
 	then := func() { n.actor.tell(answerBlocks{blocks}) }
 	switch {
@@ -144,6 +147,30 @@ func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 		part := p2p.Message{Message: &wire.MsgGetData{InvList: txs}, Payload: m.Payload, Received: m.Received}
 		n.hand(n.cfg.Relay, part, then)
 	}
+}
+
+// invName names an entry of an inventory as Core does.
+func invName(v *wire.InvVect) string {
+	const witness = wire.InvTypeWitnessTx &^ wire.InvTypeTx
+	name, prefix := "", ""
+	if v.Type&witness != 0 {
+		prefix = "witness-"
+	}
+	switch v.Type &^ witness { //nolint:exhaustive // unknown ones come, too
+	case wire.InvTypeTx:
+		name = "tx"
+	case codec.InvWtx:
+		name = "wtx"
+	case wire.InvTypeBlock:
+		name = "block"
+	case wire.InvTypeFilteredBlock:
+		name = "merkleblock"
+	case codec.InvCmpctBlock:
+		name = "cmpctblock"
+	default:
+		return fmt.Sprintf("0x%08x %v", uint32(v.Type), v.Hash)
+	}
+	return fmt.Sprintf("%s%s %v", prefix, name, v.Hash)
 }
 
 // answerBlocks asks for the answer to the rest of a request.

@@ -250,6 +250,19 @@ func TestServesBlocks(t *testing.T) {
 	if deep.BlockHash() != l.at(1).Hash {
 		t.Error("a deep block's transactions: another block")
 	}
+	// Of a block whose witnesses were deleted the rest is given to who asks for no more.
+	l.chain.SetStatus(l.at(2), l.at(2).Status()|chainview.Stripped)
+	lost := first[*wire.MsgNotFound](t, data(wire.InvTypeWitnessBlock, l.at(2)))
+	want := wire.InvVect{Type: wire.InvTypeWitnessBlock, Hash: l.at(2).Hash}
+	if len(lost.InvList) != 1 || *lost.InvList[0] != want {
+		t.Errorf("without its witnesses: got %+v", lost)
+	}
+	first[*wire.MsgNotFound](t, l.ask(&codec.GetBlockTxn{Block: l.at(2).Hash}))
+	for _, typ := range []wire.InvType{wire.InvTypeBlock, 4} {
+		if got := first[*wire.MsgBlock](t, data(typ, l.at(2))); got.BlockHash() != l.at(2).Hash {
+			t.Errorf("type %d: another block", typ)
+		}
+	}
 	if err := l.Send(&codec.GetBlockTxn{Block: tip.Hash, Indexes: []uint16{1}}); err != nil {
 		t.Fatal(err)
 	}

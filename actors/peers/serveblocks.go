@@ -67,6 +67,11 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 		s.Disconnect("Cannot load block from disk")
 		return false
 	}
+	// Looked up after the block was read: what was whole may have lost its witnesses in between.
+	if v.Type == wire.InvTypeWitnessBlock && chainview.IsStripped(b) {
+		s.debugf("Witness-pruned block %v requested as witness block by peer=%d, returning NOTFOUND", b.Hash, s.info.ID)
+		m = &wire.MsgNotFound{InvList: []*wire.InvVect{v}}
+	}
 	if m != nil && !s.send(m) {
 		return false
 	}

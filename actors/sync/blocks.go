@@ -38,6 +38,11 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 	s.log.debugf("received block %v peer=%d", hash, p.info.ID)
+	if f := s.download.requestOf(p, hash); f != nil && f.recovers {
+		s.download.drop(f)
+		s.restore(c, p, hash, arrival{raw: raw, recovers: true, handled: handled})
+		return true
+	}
 	a := arrival{
 		raw: raw, wanted: len(s.download.inFlight[hash]) > 0, storeUnlinked: s.download.asked[hash], handled: handled,
 	}
@@ -78,6 +83,7 @@ type arrival struct {
 	wanted        bool // it was asked for
 	compact       bool // it was made of a compact block
 	storeUnlinked bool // it is to be stored at once
+	recovers      bool // its witnesses had to come again
 	handled       func()
 }
 
@@ -86,7 +92,7 @@ type arrival struct {
 // block: always but in the download of many.
 func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pending bool) {
 	if b != nil && a.storeUnlinked && b.Status()&chainview.Pruned != 0 {
-		s.restore(c, p, a)
+		s.restore(c, p, b.Hash, a)
 		return true
 	}
 	if b == nil || s.chain.have(b) || s.download.buffer.has(&b.Hash) || b.Status().Invalid() {
@@ -115,21 +121,28 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	return pending
 }
 
-// restore makes the chain store a block again that was pruned, as a user asked.
-func (s *Sync) restore(c actor.Context, p *peer, a arrival) {
-	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.RestoreBlock{Raw: a.raw}, func(_ messages.Done, err error) any {
-		return restored{p.info.ID, a.handled, err}
-	})
+// restore makes the chain store a block again that was pruned, as a user asked, or that has lost its witnesses.
+func (s *Sync) restore(c actor.Context, p *peer, hash chainhash.Hash, a arrival) {
+	id := p.info.ID
+	then := func(_ messages.Done, err error) any { return restored{hash, id, a.handled, err} }
+	if a.recovers {
+		s.download.recovery.given = &hash
+		ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.RecoverWitnesses{Raw: a.raw}, then)
+		return
+	}
+	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.RestoreBlock{Raw: a.raw}, then)
 }
 
 // restored is what the chain says of such a block.
 type restored struct {
+	hash    chainhash.Hash
 	peer    int64
 	handled func()
 	err     error
 }
 
 func (s *Sync) restored(m restored) {
+	s.download.recovery.answered(m.hash, m.err, s.cfg.Now())
 	if p := s.peers.byID(m.peer); p != nil && m.err != nil {
 		punish(p, m.err, false, "mutated block")
 	}

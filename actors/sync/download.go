@@ -31,6 +31,7 @@ type blockRequest struct {
 	block    *chainview.Block
 	partial  *partial // of a compact block that lacks transactions; nil: the block was asked for
 	stripped bool     // it was asked for without its witnesses, as the peer may have deleted them
+	recovers bool     // its witnesses must come again
 }
 
 // A download is the blocks that peers were asked for, and those that have come and wait
@@ -45,6 +46,7 @@ type download struct {
 	asked       map[chainhash.Hash]bool // blocks that a user asked for
 	buffer      reorderBuffer
 	stallAfter  time.Duration // how long a peer may hold up the window
+	recovery    recovery
 }
 
 func newDownload(cfg *Config, log logger, chain *chainState) *download {
@@ -58,6 +60,7 @@ func newDownload(cfg *Config, log logger, chain *chainState) *download {
 // requests are forgotten with what else is known of their chains.
 func (d *download) clear() {
 	d.buffer.clear()
+	d.recovery = recovery{}
 	clear(d.inFlight)
 	d.downloading = 0
 }

@@ -44,6 +44,7 @@ type rig struct {
 	pool     []messages.PoolTx         // what the memory pool has at first
 	changes  *ask.Feed[messages.PoolChanged]
 	reject   map[chainhash.Hash]string // reasons to refuse blocks and headers
+	recover  func([]byte) error        // takes blocks that come again with their witnesses
 	slow     time.Duration             // how long the chain looks at blocks
 	failing  int                       // how often the chain fails before it says that block files are read
 }
@@ -116,6 +117,8 @@ func (r *rig) own(c actor.Context) {
 			refused[i] = r.addBlock(raw)
 		}
 		m.Answer(nodemsg.AcceptedBlocks{Refused: refused}, nil)
+	case *ask.Call[nodemsg.RecoverWitnesses, messages.Done]:
+		m.Answer(messages.Done{}, r.recover(m.Req.Raw))
 	default:
 		ask.Unhandled(c)
 	}

@@ -23,6 +23,7 @@ func (s *Sync) schedule() {
 		s.headers.start(p, from)
 		s.headers.watchChain(p, now)
 		s.announcer.announce(p)
+		s.download.recoverFrom(p)
 		if s.headersInFlight == 0 || s.chain.initialDownload() {
 			s.download.fetchFor(p, from)
 		}

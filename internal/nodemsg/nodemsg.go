@@ -22,6 +22,9 @@ const (
 	ErrAlreadyRequested = refused("already requested from this peer")
 	ErrImporting        = refused("block files are being read")
 
+	// ErrNotKept reports a block that came again and could not be written to the disk.
+	ErrNotKept = refused("block could not be written")
+
 	// ErrNoSource reports that no connected peer has given the block.
 	ErrNoSource = refused("no peer gave the block")
 )

@@ -60,6 +60,16 @@ type RestoreBlock struct {
 	Raw []byte // serialized block
 }
 
+// RecoverWitnesses takes a block again whose witnesses were deleted and are wanted (chainview.WitnessesOf). Asked of
+// the chain.
+//
+// Errors: [*messages.RejectError], [ErrNotKept].
+type RecoverWitnesses struct {
+	messages.Asks[messages.Done]
+
+	Raw []byte // serialized block
+}
+
 // GetSyncState asks how far the node is. Asked of sync.
 type GetSyncState struct{ messages.Asks[SyncState] }
 

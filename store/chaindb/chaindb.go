@@ -100,6 +100,7 @@ type DB struct {
 	found  foundBlocks
 	places places
 	used   atomic.Int64 // bytes in the files, the sum of ends
+	copies *blockfile.Copies
 
 	isStripped atomic.Bool // the format says that witnesses were removed from blocks
 
@@ -168,7 +169,10 @@ func Open(o Options) (*DB, error) {
 	}
 	db.gate.init()
 	db.stripped = stripped{db}
-	if err := db.load(); err != nil {
+	if err = db.load(); err == nil {
+		db.copies, err = blockfile.OpenCopies(o.FS, o.BlocksDir, key)
+	}
+	if err != nil {
 		return nil, errors.Join(err, ldb.Close(), folder.Close())
 	}
 	return db, nil

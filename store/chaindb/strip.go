@@ -167,6 +167,9 @@ func (p stripped) FilesAbove(number int, visit func(BlockFile) bool) {
 // HasStripped reports whether witnesses were ever removed from blocks of the files.
 func (p stripped) HasStripped() bool { return p.db.isStripped.Load() }
 
+// Copies are blocks that came again with their witnesses: none when the database is opened.
+func (p stripped) Copies() *blockfile.Copies { return p.db.copies }
+
 // Stripped calls visit with every block that lies in a file without its witnesses.
 func (p stripped) Stripped(visit func(*chainhash.Hash)) error {
 	return visitHashes(p.db, prefixStripped, visit)

@@ -36,6 +36,10 @@ type verdicts map[chainhash.Hash]error
 func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 	for best != e.tip {
 		wanting, reason, err := e.activateTo(best, found)
+		if _, ok := errors.AsType[*copyError](err); ok {
+			best = e.choice.Best(e.tip)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -51,6 +55,7 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 		return err
 	}
 	_, err := e.strips.Step()
+	e.settle()
 	return e.guard(err)
 }
 
@@ -216,7 +221,11 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 		e.undone(last)
 		return nil
 	}
-	b, err := e.fetch(at)
+	b, err := e.fetchCopy(at)
+	isCopy := b != nil
+	if !isCopy && err == nil {
+		b, err = e.fetch(at)
+	}
 	if err != nil {
 		return err
 	}
@@ -224,9 +233,15 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 	undo, err := e.connect(at, b)
 	if rejected, ok := errors.AsType[*messages.RejectError](err); ok {
 		corelog.Printf(e.log, slog.LevelInfo, "Block validation error: %v", rejected)
+		if isCopy {
+			return e.failed(at, rejected)
+		}
 	}
 	if err != nil {
 		return err
+	}
+	if isCopy {
+		e.used = append(e.used, at)
 	}
 	e.pending.addUndo(&at.Hash, undo)
 	e.mark(at, at.Status()&^chainview.NoUndo|chainview.Valid)

@@ -40,9 +40,10 @@ func (l loader) markStripped() error {
 }
 
 // lacksWitnesses reports whether a block cannot be connected as it is stored: its scripts would have to be
-// executed, and its witnesses are gone.
+// executed, and its witnesses are gone and have not come again.
 func lacksWitnesses(e *Engine, b *chainview.Block) bool {
-	return b.Status()&chainview.Stripped != 0 && e.net.Active("segwit", b.Height) && !isAssumedAncestor(e, b)
+	return b.Status()&chainview.Stripped != 0 && e.net.Active("segwit", b.Height) && !isAssumedAncestor(e, b) &&
+		!e.copies.Has(&b.Hash) && !e.steps.tookBack(b)
 }
 
 // isAssumedAncestor reports whether a block is an ancestor of the one that is assumed to be valid, in the best

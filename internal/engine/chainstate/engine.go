@@ -72,6 +72,7 @@ type Engine struct {
 	inspector
 	trail
 	assuming
+	recovery
 
 	checks
 	minWork *big.Int // of a chain whose assumed-valid block is believed
@@ -147,6 +148,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 		scripts: true,
 	}
 	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
+	e.recovery = recovery{engine: e, copies: cfg.DB.Copies()}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	return e
 }
