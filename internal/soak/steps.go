@@ -47,7 +47,7 @@ var steps = []step{
 	},
 	{
 		name: "stores", what: "stores whose process is killed, and whose writes fail",
-		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb"},
+		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb", "./internal/engine/p2mr"},
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",

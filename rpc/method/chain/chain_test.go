@@ -115,6 +115,30 @@ func TestBlockErrors(t *testing.T) {
 	}
 }
 
+// A block without its witnesses is given as it is stored, and not shown as a whole one, before it is read.
+func TestStrippedBlock(t *testing.T) {
+	r := newRig(t, "regtest")
+	b := r.chain.Mine(chaintest.Template{})
+	whole := r.call("getblock", `[`+quoted(b)+`, 0]`)
+	r.chain.SetStatus(b, b.Status()|chainview.Stripped)
+	const refused = `-1 Verbose block view unavailable: witness data for this historical block was pruned; ` +
+		`use verbosity=0 to fetch stored block bytes.`
+	r.check("getblock", [][2]string{
+		{`[` + quoted(b) + `, 0]`, whole},
+		{`[` + quoted(b) + `]`, refused},
+		{`[` + quoted(b) + `, 2]`, refused},
+		{`[` + quoted(b) + `, 3]`, refused},
+	})
+	if got := r.call("getblockheader", `[`+quoted(b)+`]`); !strings.Contains(got, `"nTx":1,`) {
+		t.Errorf("its header: %s", got)
+	}
+	r.chain.Fail(b, chainview.ErrUnreadable)
+	r.check("getblock", [][2]string{
+		{`[` + quoted(b) + `, 0]`, `-1 Block not found on disk`},
+		{`[` + quoted(b) + `, 1]`, refused},
+	})
+}
+
 // Without undo data the transactions are shown, only not their fees.
 func TestBlockWithoutUndo(t *testing.T) {
 	r := newRig(t, "regtest")

@@ -70,6 +70,14 @@ func TestGetRawTransactionBlocks(t *testing.T) {
 			}
 		})
 	}
+	chain.SetStatus(stale, stale.Status()|chainview.Stripped)
+	for verbosity := range 3 {
+		const want = `null{"code":-1,"message":"Raw transaction unavailable: witness data for this historical block was ` +
+			`pruned; use an archive node with full witness history."}`
+		if result, fault := ask(stale, verbosity); result+fault != want {
+			t.Errorf("without witnesses, verbosity %d: %s%s", verbosity, result, fault)
+		}
+	}
 }
 
 func coinbaseOf(t *testing.T, chain *chaintest.Chain, block *chainview.Block) *wire.MsgTx {
