@@ -92,7 +92,8 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
 		walletDir: new(ask.Directory),
 	}
-	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
+	oldTip := net.TipAge(cfg.MaxTipAge)
+	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, oldTip, n.clock.Now, func() {
 		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
 	})
 	n.walletDir.Changed = func(name string, loaded bool) {

@@ -342,8 +342,8 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee), Now: n.clock.Now, Warn: w.Warn,
-		Signer: n.cfg.Signer.On(n.net.Name), TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
-		Client: n.net.Software.Name,
+		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
+		Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err

@@ -175,8 +175,8 @@ func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) 
 // startRelay starts what passes transactions on.
 func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(relayPart, relay.New(relay.Config{
-		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
-		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
+		Pool: u.Ref(mempoolPart), Changes: n.pool, Network: n.net, Chain: n.view, Tip: n.tip, Log: n.cfg.Log,
+		BlocksOnly: n.cfg.BlocksOnly, MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin,
 	}), relay.Requests, nil)
 	n.clock.OnSet(func() { r.Ref.Tell(relay.ClockSet{}) })
 	return r, err

@@ -22,11 +22,11 @@ type MempoolConfig struct {
 
 	AcceptNonStandard bool // also take what is valid and not of a standard form
 	NoBareMultisig    bool // such outputs are not standard
-	DataCarrier       *int // bytes of scripts that carry data, default 100,000
+	DataCarrier       *int // bytes of scripts that carry data, default: the network's, 100,000 on Bitcoin's
 	BytesPerSigOp     int  // virtual bytes that a signature operation counts for, default 20
 
 	// Limits of what a transaction may depend on, and what may depend on it,
-	// itself included: default 25 transactions and 101,000 virtual bytes.
+	// itself included: default 25 transactions and 101,000 virtual bytes, 404,000 on qbit's networks.
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
 
@@ -37,7 +37,7 @@ type MempoolConfig struct {
 // policy returns what the pool of a network is told.
 func (c *MempoolConfig) policy(n *dialect.Network) txpool.Policy {
 	p := txpool.DefaultPolicy()
-	p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.ChainVSize, n.ChainVSize
+	p.DataCarrier, p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.DataCarrier, n.ChainVSize, n.ChainVSize
 	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
 	p.DustFee = txpool.PerKvB(int64(n.DustRate))
 	return p.With(txpool.Choices(*c))

@@ -38,15 +38,22 @@ type disconnected struct {
 func (d *disconnected) add(block *wire.MsgBlock) {
 	for _, tx := range slices.Backward(block.Transactions) {
 		d.txs = append(d.txs, tx)
-		d.size += txpool.Usage(tx)
+		d.size += usageOf(tx)
 	}
 	d.limit()
+}
+
+// usageOf estimates the memory that Core takes for a transaction that it keeps, with its places in a list and in a
+// map of ids.
+func usageOf(tx *wire.MsgTx) int64 {
+	const list, entry, bucket = 48, 64, 8
+	return list + entry + bucket + txpool.Usage(tx)
 }
 
 // limit drops what was confirmed last where there is too much, as Core does.
 func (d *disconnected) limit() {
 	for d.size > maxDisconnected {
-		d.size -= txpool.Usage(d.txs[0])
+		d.size -= usageOf(d.txs[0])
 		d.txs = d.txs[1:]
 	}
 }

@@ -22,7 +22,7 @@ type base struct {
 
 func newBase(cfg Config) *base {
 	totals := new(p2p.Totals)
-	totals.Uploads.Limit = cfg.UploadLimit
+	totals.Uploads.Limit, totals.Uploads.Block = cfg.UploadLimit, uint64(cfg.Network.MaxBlockSize)
 	return &base{
 		cfg: cfg, local: &localAddrs{list: slices.Clone(cfg.Local)}, totals: totals,
 		log:          cfg.Log.With(slog.String(corelog.CategoryKey, "net")),

@@ -15,14 +15,6 @@ import (
 )
 
 const (
-	// compactDepth is how deep a block may lie that is sent as a compact block
-	// (Core: MAX_CMPCTBLOCK_DEPTH).
-	compactDepth = 5
-
-	// blockTxDepth is how deep a block may lie of which single transactions are
-	// given out (Core: MAX_BLOCKTXN_DEPTH).
-	blockTxDepth = 10
-
 	// prunedDepth is how deep a block may lie that a pruned node gives out: it keeps
 	// the last 288 blocks, and two are added for races (BIP159).
 	prunedDepth = 288 + 2
@@ -91,11 +83,16 @@ const historicalAge = 7 * 24 * time.Hour
 // isBeyondUploads reports whether the upload limit forbids to send an old block, or any to
 // a peer that asks for a part of it.
 func (s *server) isBeyondUploads(v *wire.InvVect, b *chainview.Block) bool {
-	if s.info.Permissions.Download || !s.totals.Uploads.State(s.cfg.Now()).OldReached {
+	if s.info.Permissions.Download || !s.oldReached() {
 		return false
 	}
 	best := chainview.BestHeader(s.chain, s.chain.Active())
 	return v.Type == wire.InvTypeFilteredBlock || best.Time().Sub(b.Time()) > historicalAge
+}
+
+// oldReached reports whether the rest of the upload limit is kept for new blocks, with what is queued for the peer.
+func (s *server) oldReached() bool {
+	return s.totals.Uploads.Limit != 0 && s.totals.Uploads.State(s.cfg.Now(), s.session.Stats().Queued).OldReached
 }
 
 // filtered sends the transactions of a block that the peer's filter lets through, after a
@@ -146,8 +143,9 @@ func (s *server) filtered(b *chainview.Block) bool {
 // form returns the message for a block in the form of a type of inventory; nil for one of
 // no other type.
 func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, error) {
+	deepest := tip.Height - s.cfg.Network.Traffic.CompactDepth
 	switch {
-	case typ == wire.InvTypeWitnessBlock, typ == codec.InvCmpctBlock && b.Height < tip.Height-compactDepth:
+	case typ == wire.InvTypeWitnessBlock, typ == codec.InvCmpctBlock && b.Height < deepest:
 		raw, err := s.chain.Raw(&b.Hash)
 		return &codec.Raw{Name: wire.CmdBlock, Payload: raw}, err
 	case typ == wire.InvTypeBlock:
@@ -193,8 +191,8 @@ func (s *server) blockTxs(m *codec.GetBlockTxn) {
 		s.debugf("Peer %d sent us a getblocktxn for a block we don't have", s.info.ID)
 		return
 	}
-	if b.Height < s.chain.Active().Height()-blockTxDepth {
-		s.debugf("Peer %d sent us a getblocktxn for a block > %d deep", s.info.ID, blockTxDepth)
+	if deepest := s.cfg.Network.Traffic.BlockTxDepth; b.Height < s.chain.Active().Height()-deepest {
+		s.debugf("Peer %d sent us a getblocktxn for a block > %d deep", s.info.ID, deepest)
 		s.block(wire.NewInvVect(wire.InvTypeWitnessBlock, &b.Hash), b)
 		return
 	}

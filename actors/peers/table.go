@@ -156,7 +156,8 @@ func (t *Table) network() messages.NetworkState {
 		Active: t.dialer.active, Services: uint64(t.services()), Peers: t.peers.count(),
 		Relay:      !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly,
 		TimeOffset: t.peers.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
-		Networks: t.networks.list(), V2: t.cfg.V2, Uploads: messages.UploadState(t.totals.Uploads.State(t.cfg.Now())),
+		Networks: t.networks.list(), V2: t.cfg.V2,
+		Uploads:  messages.UploadState(t.totals.Uploads.State(t.cfg.Now(), 0)),
 		Archives: t.peers.archives(t.dialer.addedNodes()),
 	}
 	for _, l := range t.local.list {

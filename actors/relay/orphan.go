@@ -27,6 +27,7 @@ type orphanage struct {
 	spends map[wire.OutPoint]map[*orphan]struct{}
 	peers  map[int64]*orphanPeer
 
+	scale   int // weight of a byte outside the witness
 	weight  int // of all orphans
 	latency int // that their inputs add
 	count   int // of announcements
@@ -55,8 +56,9 @@ type orphanPeer struct {
 	weight, latency int
 }
 
-func newOrphanage() orphanage {
+func newOrphanage(scale int) orphanage {
 	return orphanage{
+		scale: scale,
 		byWID: make(map[chainhash.Hash]*orphan), spends: make(map[wire.OutPoint]map[*orphan]struct{}),
 		peers: make(map[int64]*orphanPeer),
 	}
@@ -77,7 +79,7 @@ func (o *orphanage) add(tx *wire.MsgTx, peer int64) {
 	one := o.byWID[wid]
 	if one == nil {
 		one = &orphan{
-			tx: tx, id: tx.TxHash(), wid: wid, weight: tx.SerializeSizeStripped()*3 + tx.SerializeSize(),
+			tx: tx, id: tx.TxHash(), wid: wid, weight: tx.SerializeSizeStripped()*(o.scale-1) + tx.SerializeSize(),
 			latency: len(tx.TxIn) / 10, from: make(map[int64]*announcement),
 		}
 		if one.weight > maxOrphanWeight {

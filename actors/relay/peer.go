@@ -96,12 +96,9 @@ func (p *peer) name(tx *poolview.Tx) chainhash.Hash {
 
 // Announcing (src/net_processing.cpp).
 const (
-	inboundEvery  = 5 * time.Second
-	outboundEvery = 2 * time.Second
-
-	announceTarget = 70 // at a time; more if there is much to announce
-	maxAnnounce    = 1000
-	maxPending     = 300_000 // of one peer; who reads nothing misses some
+	announceRate = 14 // a second, on the whole; more if there is much to announce
+	maxAnnounce  = 1000
+	maxPending   = 300_000 // of one peer; who reads nothing misses some
 )
 
 // announce has all peers told of a transaction of the pool.
@@ -122,16 +119,17 @@ func (r *Relay) flush(p *peer, now time.Time) {
 	if now.Before(p.nextInv) && !p.info.Permissions.NoBan {
 		return
 	}
-	every := outboundEvery
+	traffic := &r.cfg.Network.Traffic
+	every := traffic.Outbound
 	if p.inbound() {
-		every = inboundEvery
+		every = traffic.Inbound
 	}
 	p.nextInv = now.Add(poisson(every))
 	defer func() { p.sequence = r.pool.Last() }() // what came until now it may ask for
 	if len(p.pending) == 0 {
 		return
 	}
-	limit := announceTarget + len(p.pending)/1000*5
+	limit := announceRate*int(traffic.Inbound/time.Second) + len(p.pending)/1000*5
 	list := p.best(r.pool, min(limit, maxAnnounce))
 	p.sendInv(list)
 }
@@ -198,23 +196,24 @@ func poisson(mean time.Duration) time.Duration {
 
 // Telling peers which fees are of use here (BIP133).
 const (
-	feeFilterEvery = 10 * time.Minute
-	minFilter      = 50 // half of Core's least fee rate
-	maxFilter      = 1e7
-	filterSpacing  = 1.1
+	maxFilter     = 1e7
+	filterSpacing = 1.1
 )
 
-// filterSteps are the rates that peers are told, and nothing: Core's buckets.
-var filterSteps = func() (steps []int64) {
-	steps = []int64{0}
-	for rate := float64(minFilter); rate <= maxFilter; rate *= filterSpacing {
+// feeSteps are the rates that peers are told, and nothing: Core's buckets.
+type feeSteps []int64
+
+// newFeeSteps begins with half of the rate that a network's nodes relay at least.
+func newFeeSteps(relayFee int64) feeSteps {
+	steps := feeSteps{0}
+	for rate := max(1, float64(relayFee/2)); rate <= maxFilter; rate *= filterSpacing {
 		steps = append(steps, int64(rate))
 	}
 	return steps
-}()
+}
 
-// topFilter tells peers that no transaction is wanted.
-func topFilter() int64 { return filterSteps[len(filterSteps)-1] }
+// top tells peers that no transaction is wanted.
+func (s feeSteps) top() int64 { return s[len(s)-1] }
 
 // sendFeeFilter tells a peer below which fee rate it need not announce.
 func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
@@ -225,14 +224,14 @@ func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
 	if r.fees == nil {
 		return // asked for at the start
 	}
-	p.nextFilter = now.Add(poisson(feeFilterEvery))
+	p.nextFilter = now.Add(poisson(r.cfg.Network.Traffic.FeeFilter))
 	filter := r.fees.relayFee
 	switch {
 	case !r.upToDate():
-		filter = max(topFilter(), filter)
+		filter = max(r.feeSteps.top(), filter)
 		p.nextFilter = now // to be looked at again with every tick
 	case r.fees.minFee > filter:
-		filter = max(roundedFee(r.fees.minFee), filter)
+		filter = max(r.feeSteps.rounded(r.fees.minFee), filter)
 	}
 	if filter != p.filterSent {
 		p.filterSent = filter
@@ -253,14 +252,14 @@ func (r *Relay) readInfo(c actor.Context) {
 	})
 }
 
-// roundedFee rounds a rate to one of a few steps, at random mostly down, so that it
+// rounded rounds a rate to one of a few steps, at random mostly down, so that it
 // tells little of the pool.
-func roundedFee(rate int64) int64 {
-	i, _ := slices.BinarySearch(filterSteps, rate)
-	if i == len(filterSteps) || i > 0 && rand.IntN(3) != 0 { //nolint:gosec // no secret
+func (s feeSteps) rounded(rate int64) int64 {
+	i, _ := slices.BinarySearch(s, rate)
+	if i == len(s) || i > 0 && rand.IntN(3) != 0 { //nolint:gosec // no secret
 		i--
 	}
-	return filterSteps[i]
+	return s[i]
 }
 
 // txType is how a transaction is asked for by its id: with its witness where the peer

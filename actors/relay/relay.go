@@ -27,6 +27,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/poolview"
@@ -37,6 +38,7 @@ import (
 type Config struct {
 	Pool    *ask.Ref // owns the pool
 	Changes *ask.Feed[messages.PoolChanged]
+	Network *dialect.Network
 	Chain   *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
 
@@ -45,7 +47,7 @@ type Config struct {
 	Restarted *ask.Topic[link.Restarted]
 
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
-	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default 24 h
+	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default that of the network
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -64,8 +66,6 @@ type (
 const (
 	// tickEvery is how often announcements and requests that are due are looked for.
 	tickEvery = 100 * time.Millisecond
-
-	defaultMaxTipAge = 24 * time.Hour
 
 	// reannounceMin and reannounceMax bound the time after which transactions of
 	// our own that no peer has asked for are announced again.
@@ -101,6 +101,7 @@ type Relay struct {
 	inHand link.Peer // whose message is being handled; nil: none
 
 	fees       *infoRead // nil: not known yet
+	feeSteps   feeSteps
 	reannounce time.Time
 }
 
@@ -117,7 +118,7 @@ type (
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
 	if cfg.MaxTipAge <= 0 {
-		cfg.MaxTipAge = defaultMaxTipAge
+		cfg.MaxTipAge = cfg.Network.Traffic.MaxTipAge
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -130,9 +131,9 @@ func New(cfg Config) actor.Producer {
 		r := &Relay{
 			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: poolview.New(),
 			recent: make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
-			requests: newRequests(), orphans: newOrphanage(),
+			requests: newRequests(), orphans: newOrphanage(int(cfg.Network.Rules.WitnessScale)),
 			rejected: newRollingSet(maxRejected), poor: newRollingSet(maxRejected), pairs: newRollingSet(maxRejected),
-			confirmed: newRollingSet(maxConfirmed),
+			confirmed: newRollingSet(maxConfirmed), feeSteps: newFeeSteps(int64(cfg.Network.RelayFee)),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		if begun && cfg.Restarted != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -155,7 +156,8 @@ func newRig(t *testing.T, age time.Duration) *rig {
 	view.Set(r.chain)
 	sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
 	r.ref = sys.Spawn("relay", relay.New(relay.Config{
-		Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
+		Network: enginetest.Regtest(t), Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip,
+		Log: sys.Log,
 		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
 	}), relay.Requests...)
 	synctest.Wait()

@@ -8,10 +8,6 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// maxAnnounced is how many blocks of a new chain peers are told of (Core:
-// MAX_BLOCKS_TO_ANNOUNCE).
-const maxAnnounced = 8
-
 // tipChanged notes what peers are to be told of a new tip.
 func (s *Sync) tipChanged() {
 	s.chain.findBest()
@@ -23,7 +19,7 @@ func (s *Sync) tipChanged() {
 	}
 	var blocks []*chainview.Block
 	for b := range tip.Above(active.ForkHeight(old)) {
-		if blocks = append([]*chainview.Block{b}, blocks...); len(blocks) == maxAnnounced {
+		if blocks = append([]*chainview.Block{b}, blocks...); len(blocks) == s.cfg.Network.Traffic.MaxAnnounced {
 			break
 		}
 	}
@@ -53,7 +49,7 @@ func (a *announcer) announce(p *peer) {
 	}
 	p.announcements = nil
 	a.chain.relearn(p)
-	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > maxAnnounced {
+	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > a.chain.cfg.Network.Traffic.MaxAnnounced {
 		a.announceTip(p, list)
 		return
 	}

@@ -91,14 +91,24 @@ func (cs *chainState) isOnBest(b *chainview.Block) bool {
 
 // leastWork is the work that a chain must have before its headers are kept.
 func (cs *chainState) leastWork() *big.Int {
-	tip := cs.reader.Active().Tip()
-	near := target.Work(tip.Bits())
-	near.Mul(near, big.NewInt(nearTip))
-	near.Sub(tip.Work(), near)
+	near := cs.nearWork(cs.reader.Active().Tip())
 	if near.Cmp(cs.cfg.MinimumWork) < 0 {
 		return cs.cfg.MinimumWork
 	}
 	return near
+}
+
+// nearWork is the work of a chain that leaves ours shortly before our tip.
+func (cs *chainState) nearWork(tip *chainview.Block) *big.Int {
+	if cs.cfg.Network.Traffic.NearWork {
+		if tip.Height < nearTip {
+			return new(big.Int)
+		}
+		return tip.Ancestor(tip.Height - nearTip).Work()
+	}
+	near := target.Work(tip.Bits())
+	near.Mul(near, big.NewInt(nearTip))
+	return near.Sub(tip.Work(), near)
 }
 
 // have reports whether nothing is to be asked for a block: it is stored, or a part of the

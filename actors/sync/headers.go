@@ -17,10 +17,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// headersWithin is how long a peer may take to answer getheaders before it is asked
-// again (Core: HEADERS_RESPONSE_TIME).
-const headersWithin = 2 * time.Minute
-
 type header = headersync.Header
 
 func parseHeaders(m *codec.Headers) []header {
@@ -106,7 +102,7 @@ func (h *headersSync) start(p *peer, from bool) {
 	if p.syncing || !p.servesBlocks() {
 		return
 	}
-	if (h.syncing > 0 || !from) && h.chain.age(h.chain.best) >= DefaultMaxTipAge {
+	if (h.syncing > 0 || !from) && h.chain.age(h.chain.best) >= recentHeaders {
 		return
 	}
 	h.chain.findBest() // headers come from elsewhere too
@@ -131,9 +127,9 @@ func (h *headersSync) start(p *peer, from bool) {
 // stopHeadersSync lets another peer be asked for headers where this one has had none that are
 // new for a while. Core goes on to wait for it, a quarter of an hour at least.
 func (h *headersSync) stopHeadersSync(p *peer) {
-	since := p.emptySince
-	if p.syncing && !p.headersStopped && !since.IsZero() && h.cfg.Now().Sub(since) > headersWithin &&
-		h.chain.age(h.chain.best) >= DefaultMaxTipAge {
+	since, within := p.emptySince, h.cfg.Network.Traffic.HeadersWithin
+	if p.syncing && !p.headersStopped && !since.IsZero() && h.cfg.Now().Sub(since) > within &&
+		h.chain.age(h.chain.best) >= recentHeaders {
 		p.headersStopped, p.headersBy = true, time.Time{}
 		h.syncing--
 	}
@@ -233,7 +229,7 @@ func (h *headersSync) askForInv(p *peer) {
 
 func (h *headersSync) askLocated(p *peer, locator []*chainhash.Hash) bool {
 	now := h.cfg.Now()
-	if !p.asked.IsZero() && now.Sub(p.asked) <= headersWithin {
+	if !p.asked.IsZero() && now.Sub(p.asked) <= h.cfg.Network.Traffic.HeadersWithin {
 		return false
 	}
 	p.asked = now

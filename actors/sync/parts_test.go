@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -211,7 +212,7 @@ func TestAskHeaders(t *testing.T) {
 	for _, test := range []struct {
 		after time.Duration
 		asks  bool
-	}{{0, true}, {time.Second, false}, {headersWithin - time.Second, false}, {1, true}} {
+	}{{0, true}, {time.Second, false}, {2*time.Minute - time.Second, false}, {1, true}} {
 		b.now = b.now.Add(test.after)
 		if got := b.headers.ask(p, b.chain.tip); got != test.asks || len(w.take()) != digit(test.asks) {
 			t.Errorf("after %v: asked %v", test.after, got)
@@ -307,5 +308,28 @@ func TestUnknownTo(t *testing.T) {
 		if ok != test.ok || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %d blocks, %v", test.name, len(got), ok)
 		}
+	}
+}
+
+// A chain may leave ours 144 blocks before the tip, by the work of the tip, or by that of these
+// blocks.
+func TestNearWork(t *testing.T) {
+	b := newBench(t, 150)
+	tip := b.node.Active().Tip()
+	if want := b.node.Active().At(6).Work(); b.chain.nearWork(tip).Cmp(want) != 0 {
+		t.Errorf("of equal blocks: %v, want %v", b.chain.nearWork(tip), want)
+	}
+	qbit, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.chain.cfg.Network = qbit
+	for height, at := range map[int32]int32{150: 6, 145: 1, 144: 0} {
+		if got := b.chain.nearWork(b.node.Active().At(height)); got.Cmp(b.node.Active().At(at).Work()) != 0 {
+			t.Errorf("of a tip at %d: %v", height, got)
+		}
+	}
+	if got := b.chain.nearWork(b.node.Active().At(143)); got.Sign() != 0 {
+		t.Errorf("of a short chain: %v", got)
 	}
 }

@@ -49,7 +49,7 @@ func newBench(t *testing.T, height int) *bench {
 	view.Set(b.node)
 	cfg := &Config{
 		Network: net, View: view, Now: func() time.Time { return b.now }, Log: slog.New(slog.DiscardHandler),
-		MinimumWork: new(big.Int), MaxTipAge: DefaultMaxTipAge,
+		MinimumWork: new(big.Int), MaxTipAge: 24 * time.Hour,
 	}
 	log := newLogger(cfg.Log)
 	b.chain = &chainState{cfg: cfg, imported: true}

@@ -35,9 +35,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// DefaultMaxTipAge is the age of a tip from which on a node counts as in its
-// initial download (Core: DEFAULT_MAX_TIP_AGE).
-const DefaultMaxTipAge = 24 * time.Hour
+// recentHeaders is the age up to which the best header is recent, so that all peers are asked for
+// headers.
+const recentHeaders = 24 * time.Hour
 
 // Config is what the actor is made of.
 type Config struct {
@@ -52,7 +52,7 @@ type Config struct {
 	// the network.
 	MinimumWork *big.Int
 
-	MaxTipAge  time.Duration // default DefaultMaxTipAge
+	MaxTipAge  time.Duration // default that of the network
 	BlocksOnly bool          // peers are not to announce compact blocks at once
 
 	// Pool owns the memory pool, whose Changes are followed; nil: there is none.
@@ -100,7 +100,7 @@ func New(cfg Config) actor.Producer {
 		cfg.MinimumWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	}
 	if cfg.MaxTipAge <= 0 {
-		cfg.MaxTipAge = DefaultMaxTipAge
+		cfg.MaxTipAge = cfg.Network.Traffic.MaxTipAge
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

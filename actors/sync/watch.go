@@ -81,7 +81,7 @@ func (h *headersSync) watchTimeout(p *peer, now time.Time) {
 	if !p.syncing || p.headersBy.IsZero() {
 		return
 	}
-	if h.chain.age(h.chain.best) < DefaultMaxTipAge {
+	if h.chain.age(h.chain.best) < recentHeaders {
 		p.headersBy = time.Time{}
 		return
 	}
@@ -132,6 +132,6 @@ func (h *headersSync) watchChain(p *peer, now time.Time) {
 		}
 		h.log.debugf("sending getheaders to outbound peer=%d to verify chain work", p.info.ID)
 		w.asked = true
-		w.until = now.Add(headersWithin)
+		w.until = now.Add(h.cfg.Network.Traffic.HeadersWithin)
 	}
 }

@@ -13,6 +13,12 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
+// otherChain refuses a wallet of another chain. daemon is what the program is called.
+func otherChain(daemon string) *messages.WalletError {
+	return codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
+		"chains. Restart %s with -walletcrosschain to override.", daemon)
+}
+
 var (
 	errLoading    = codes.Errorf(codes.Wallet, "Wallet already loading.")
 	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
@@ -20,8 +26,6 @@ var (
 	errRescan     = codes.Errorf(
 		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
 	)
-	errOtherChain = codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
-		"chains. Restart bitcoind with -walletcrosschain to override.")
 	errPruned = codes.Errorf(codes.Wallet, "Wallet loading failed. Prune: last wallet synchronisation goes "+
 		"beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
 	errBackground = codes.Errorf(codes.Misc, "Failed to rescan unavailable blocks likely due to an in-progress "+

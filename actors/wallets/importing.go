@@ -187,7 +187,7 @@ func (d *imports) notScanned(
 		"the issue persists you may want to reindex (see -reindex option)."
 	if isPruned(failed) {
 		why = " This error could be caused by pruning or data corruption " +
-			"(see bitcoind log for details) and could be dealt with by downloading and " +
+			"(see " + d.cfg.Network.Software.Daemon + " log for details) and could be dealt with by downloading and " +
 			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
 	}
 	if d.isBehind(failed) {

@@ -126,7 +126,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 	chain := activeChain{reader, reader.Active()}
 	if l := content.BestBlock; !h.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.active.At(0).Hash {
 		content.Zero()
-		return nil, errOtherChain
+		return nil, otherChain(h.cfg.Network.Software.Daemon)
 	}
 	if content.Version != nil {
 		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Last client version = %d", h.label(), *content.Version)

@@ -37,7 +37,7 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 	plan := &p.got.Plan
 	plan.Problem = p.nameProblem() //nolint:contextcheck // files know no contexts
 	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.active.At(0).Hash {
-		plan.Problem = errOtherChain.Text
+		plan.Problem = otherChain(p.cfg.Network.Software.Daemon).Text
 		return nil
 	}
 	from := int32(0)

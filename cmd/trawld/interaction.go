@@ -64,7 +64,7 @@ func interactions(o *options.Settings) *softly {
 		s.set("whitelistrelay", false, "-blocksonly=1")
 		if !o.IsSet("maxmempool") {
 			s.lines = append(s.lines, fmt.Sprintf("parameter interaction: -blocksonly=1 -> setting -maxmempool=%d",
-				blocksOnlyMempool))
+				options.PoolOf(o.Dialect()).BlocksOnly))
 		}
 	}
 	if o.Bool("whitelistforcerelay", false) {

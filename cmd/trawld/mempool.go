@@ -11,11 +11,8 @@ import (
 )
 
 const (
+	kilobyte = 1_000
 	megabyte = 1_000_000
-
-	// blocksOnlyMempool is the default of -maxmempool, in MB, for a node that
-	// takes no transactions of peers.
-	blocksOnlyMempool = 5
 
 	// mempoolPerDescendants is how many times the largest set of descendants the
 	// pool must be able to hold.
@@ -24,22 +21,23 @@ const (
 
 // mempoolConfig reads the options that concern the pool of transactions.
 func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
+	defaults := options.PoolOf(o.Dialect())
 	size := int64(300)
 	if o.Bool("blocksonly", false) {
-		size = blocksOnlyMempool
+		size = defaults.BlocksOnly
 	}
 	c := trawl.MempoolConfig{
 		MaxBytes: o.Int("maxmempool", size) * megabyte, Expiry: time.Duration(o.Int("mempoolexpiry", 336)) * time.Hour,
 		AcceptNonStandard: o.Bool("acceptnonstdtxn", false), NoBareMultisig: !o.Bool("permitbaremultisig", true),
 		BytesPerSigOp: int(o.Int("bytespersigop", 20)),
 		Ancestors:     int(o.Int("limitancestorcount", 25)), Descendants: int(o.Int("limitdescendantcount", 25)),
-		AncestorVSize:   o.Int("limitancestorsize", 101) * 1000,
-		DescendantVSize: o.Int("limitdescendantsize", 101) * 1000,
+		AncestorVSize:   o.Int("limitancestorsize", defaults.ChainSize) * kilobyte,
+		DescendantVSize: o.Int("limitdescendantsize", defaults.ChainSize) * kilobyte,
 		NoPersist:       !o.Bool("persistmempool", true), OldFile: o.Bool("persistmempoolv1", false),
 	}
 	carrier := 0
 	if o.Bool("datacarrier", true) {
-		carrier = int(uint32(o.Int("datacarriersize", 100_000))) // a negative one is no limit, as in Core
+		carrier = int(uint32(o.Int("datacarriersize", defaults.DataCarrier))) // a negative one is no limit, as in Core
 	}
 	c.DataCarrier = &carrier
 	if c.AcceptNonStandard && o.Chain() == options.Main {

@@ -11,16 +11,14 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 )
 
-// pidFile has the number of the process: Core's name, since tools that watch a node know it.
-const pidFile = "bitcoind.pid"
-
-// writePID writes the number of this process to the file of -pid and returns the
+// writePID writes the number of this process to the file of -pid, by default that of the dialect's reference
+// node, since tools that watch a node know it, and returns the
 // file's path, which is empty with -nopid.
 func writePID(s *options.Settings) (string, error) {
 	if s.IsNegated("pid") {
 		return "", nil
 	}
-	path := s.BelowNetDir(s.Path("pid", pidFile))
+	path := s.BelowNetDir(s.Path("pid", options.DaemonOf(s.Dialect())+".pid"))
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return "", refuse("Unable to create the PID file '%s': it is a pipe", path) // to open it waits for a reader
 	}

@@ -16,8 +16,27 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// maxFuture is how far the last block may be ahead of the clock.
+// maxFuture is how far the last block may be ahead of the clock, where its chain has no other rule.
 const maxFuture = 2 * time.Hour
+
+// A tip is what getblockchaininfo tells of the last block.
+type tip struct {
+	Blocks int32 `json:"blocks"`
+	Time   int64 `json:"time"`
+
+	Rule *struct {
+		Limit int64 `json:"limit_seconds"` // of the next block
+		Since int32 `json:"v2_activation_height"`
+	} `json:"future_block_time"` // nil: there is none
+}
+
+// limit is how far the block may be ahead of the clock.
+func (t *tip) limit() time.Duration {
+	if t.Rule != nil && t.Blocks >= t.Rule.Since {
+		return time.Duration(t.Rule.Limit) * time.Second
+	}
+	return maxFuture
+}
 
 // checkTime refuses to go on where the last block is from the future: then the clock is wrong,
 // or something else is.
@@ -26,10 +45,7 @@ func (d *daemon) checkTime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var tip struct {
-		Blocks int32 `json:"blocks"`
-		Time   int64 `json:"time"`
-	}
+	var tip tip
 	if err := json.Unmarshal(reply, &tip); err != nil {
 		return err
 	}
@@ -37,7 +53,7 @@ func (d *daemon) checkTime(ctx context.Context) error {
 	if mocked := mockTime(d.settings); !mocked.IsZero() {
 		now = mocked
 	}
-	if tip.Blocks > 0 && time.Unix(tip.Time, 0).After(now.Add(maxFuture)) {
+	if tip.Blocks > 0 && time.Unix(tip.Time, 0).After(now.Add(tip.limit())) {
 		return errFuture
 	}
 	return nil

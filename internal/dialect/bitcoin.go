@@ -19,8 +19,9 @@ var bitcoin = map[string]func(Choices) *Network{
 
 func mainNetwork() *Network {
 	return public(&Network{
-		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333, FixedSeeds: "main", SignalsFrom: 483840,
-		Params: fresh(chaincfg.MainNetParams),
+		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333, FixedSeeds: "main",
+		Signals: Signals{From: 483840},
+		Params:  fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
 			testdummy(NeverActive, 2016, 1815),
 			Deployment{
@@ -49,8 +50,9 @@ func mainNetwork() *Network {
 
 func testnet3() *Network {
 	return public(&Network{
-		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333, FixedSeeds: "test", SignalsFrom: 836640,
-		Params: fresh(chaincfg.TestNet3Params),
+		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333, FixedSeeds: "test",
+		Signals: Signals{From: 836640},
+		Params:  fresh(chaincfg.TestNet3Params),
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
 			testdummy(NeverActive, 2016, 1512),
 			Deployment{

@@ -141,6 +141,13 @@ type Network struct {
 	// only where the chain has the least work.
 	DirectFetchWork bool
 
+	// DataCarrier is the default limit, in bytes, of the scripts by which a transaction carries data.
+	DataCarrier int
+
+	// RecentTip is the age of a tip up to which the progress goes by headers instead of the
+	// miner's clock, so that it is 1 at the end.
+	RecentTip time.Duration
+
 	Software         Software
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
 	Deployments      []Deployment
@@ -154,9 +161,8 @@ type Network struct {
 	// counts; nil: one that votes for what can be voted for.
 	BlockVersion *int32
 
-	// SignalsFrom is the height from which on signals for unknown rules are
-	// counted, to warn of them.
-	SignalsFrom int32
+	Traffic Traffic
+	Signals Signals // for rules that the node does not know
 
 	// ChainTx is what is known of the chain's size from elsewhere, so that a
 	// node can estimate how far it has come.
@@ -198,6 +204,7 @@ type Snapshot struct {
 type Software struct {
 	Name       string // in texts that programs look for: "Bitcoin Core"
 	Own        string // in all other texts that mean the program itself: "Trawl"
+	Daemon     string // what the reference program is called in texts that programs look for: "bitcoind"
 	Agent      string // in the user agent (BIP14), without slashes: "Satoshi:30.2.0"
 	Version    int    // as a number: 300200
 	ConfigFile string // "bitcoin.conf"
@@ -342,12 +349,14 @@ func complete(n *Network) *Network {
 		return 50 * btcutil.SatoshiPerBitcoin >> halvings
 	}
 	n.Software = Software{
-		Name: "Bitcoin Core", Own: "Trawl", Agent: "Satoshi:30.2.0", Version: 300200,
+		Name: "Bitcoin Core", Own: "Trawl", Daemon: "bitcoind", Agent: "Satoshi:30.2.0", Version: 300200,
 		ConfigFile: "bitcoin.conf", Unit: "BTC", Atom: "sat",
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.WalletFee, n.FreshTip = 1000, 8*time.Hour
-	n.ChainVSize = 101_000
+	n.ChainVSize, n.DataCarrier = 101_000, 100_000
+	n.RecentTip = 2 * time.Hour
+	n.Traffic, n.Signals = bitcoinTraffic, n.bitcoinSignals()
 	n.ReservedWeight, n.LeastReserved = 8_000, 2_000
 	n.Magic = magic(n.Params)
 	return n

@@ -2,10 +2,6 @@ package dialect
 
 import "time"
 
-// recentTip is the age of a tip up to which the progress goes by headers instead of
-// the miner's clock, so that it is 1 at the end.
-const recentTip = 2 * time.Hour
-
 // Progress estimates the share of all transactions that are in a chain of txs
 // transactions whose last block was made at tip. ahead says how many headers are known
 // after it; it is called for a recent tip alone.
@@ -21,7 +17,7 @@ func (n *Network) Progress(txs int64, tip, now time.Time, ahead func() int32) fl
 // behind returns how many seconds of the network's life come after a tip.
 func (n *Network) behind(tip, now time.Time, ahead func() int32) int64 {
 	age := now.Unix() - tip.Unix()
-	if max(age, -age) > int64(recentTip/time.Second) {
+	if max(age, -age) > int64(n.RecentTip/time.Second) {
 		return age
 	}
 	return int64(ahead()) * int64(n.Params.TargetTimePerBlock/time.Second)

@@ -135,7 +135,7 @@ func qbitRegtest(c Choices) *Network {
 		Name: "regtest", Dir: "regtest", RPCPort: 18452, P2PPort: 18460,
 		Params: qbitParams(qbitGenesis{
 			script: qbitTestScript, time: 1738713602, bits: 0x207fffff, nonce: 1,
-		}, [4]byte{0xa6, 0x6b, 0x1f, 0xda}, qbitRegtestPrefixes),
+		}, [4]byte{0xa6, 0x6b, 0x1f, 0xda}, qbitRegtestPrefixes, "dummySeed.invalid."),
 		Deployments:  qbitDeployments(1, 0, 144, 108),
 		P2MR:         rules,
 		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
@@ -161,8 +161,8 @@ func qbitDeployments(from int32, start int64, period, threshold int32) []Deploym
 func completeQbit(n *Network) *Network {
 	n.Coin = "qbit"
 	n.Software = Software{
-		Name: "qbit", Own: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
-		Atom: "bits",
+		Name: "qbit", Own: "qbit", Daemon: "qbitd", Agent: "qbit:1.0.0", Version: 10000,
+		ConfigFile: "qbit.conf", Unit: "QBT", Atom: "bits",
 	}
 	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
 	n.LeavesForNotFound, n.DirectFetchWork = true, true
@@ -196,7 +196,9 @@ func completeQbit(n *Network) *Network {
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
 	n.WalletFee, n.FreshTip = 250, time.Hour
-	n.ChainVSize = 404_000
+	n.ChainVSize, n.DataCarrier = 404_000, 200_000
+	n.RecentTip = 15 * time.Minute
+	n.Traffic, n.Signals = qbitTraffic, n.qbitSignals()
 	n.ReservedWeight, n.LeastReserved = 4_000, 1_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
 	n.setP2MRRules()

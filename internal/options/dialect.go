@@ -11,9 +11,11 @@ import (
 // for a daemon or its files.
 type dialect struct {
 	client   string // what the reference node calls itself
+	daemon   string // what the reference node's program is called
 	config   string // name of the reference node's configuration file
 	dir      string // end of the name of the default data directory
 	money    Money
+	pool     Pool
 	rpcPorts map[Chain]uint16
 	sizes    map[Chain]uint64 // GB; 0: few
 }
@@ -27,18 +29,33 @@ type Money struct {
 // MoneyOf returns how the networks of a dialect count.
 func MoneyOf(dialect string) Money { return dialectOf(dialect).money }
 
+// Pool are the limits of the memory pool by default.
+type Pool struct {
+	ChainSize   int64 // kvB of a transaction with all that it depends on, or that depends on it
+	DataCarrier int64 // bytes of scripts by which a transaction carries data
+	BlocksOnly  int64 // MB of a node that takes no transactions of peers
+}
+
+// PoolOf returns the limits of a dialect's networks.
+func PoolOf(dialect string) Pool { return dialectOf(dialect).pool }
+
 // ClientOf returns what the reference node of a dialect calls itself: its name in texts that
 // programs look for.
 func ClientOf(dialect string) string { return dialectOf(dialect).client }
 
+// DaemonOf returns what the program of a dialect's reference node is called.
+func DaemonOf(dialect string) string { return dialectOf(dialect).daemon }
+
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"Bitcoin Core", "bitcoin.conf", "", Money{"BTC", 100}, map[Chain]uint16{
-		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
-	}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
-	"qbit": {"qbit", "qbit.conf", "-qbit", Money{"QBT", 250}, map[Chain]uint16{
-		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
-	}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},
+	"bitcoin": {"Bitcoin Core", "bitcoind", "bitcoin.conf", "", Money{"BTC", 100},
+		Pool{101, 100_000, 5}, map[Chain]uint16{
+			Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
+		}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
+	"qbit": {"qbit", "qbitd", "qbit.conf", "-qbit", Money{"QBT", 250},
+		Pool{404, 200_000, 17}, map[Chain]uint16{
+			Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
+		}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},
 }
 
 const defaultDialect = "bitcoin"

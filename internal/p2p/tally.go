@@ -119,6 +119,7 @@ type Stats struct {
 	LastSent           time.Time // zero: never
 	LastReceived       time.Time
 	Sent, Received     uint64            // bytes
+	Queued             int               // bytes that are to be sent, about
 	SentPerMessage     map[string]uint64 // bytes by name; "*other*" for unknown ones
 	ReceivedPerMessage map[string]uint64
 
@@ -130,7 +131,7 @@ type Stats struct {
 
 // Stats returns how the session is doing.
 func (s *Session) Stats() Stats {
-	st := Stats{Connected: s.tally.connected}
+	st := Stats{Connected: s.tally.connected, Queued: s.outbox.size()}
 	s.ping.stats(s.cfg.Now(), &st)
 	s.mu.Lock()
 	st.Remote, st.Transport, st.SessionID = s.remote, s.kind, s.id

@@ -3,8 +3,6 @@ package p2p
 import (
 	"sync"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
 // UploadCycle is how long an upload limit holds before it begins anew.
@@ -17,6 +15,7 @@ const blockEvery = 10 * time.Minute
 // -maxuploadtarget does. It is safe for concurrent use; the zero value has no limit.
 type Uploads struct {
 	Limit uint64 // bytes a day; 0: none
+	Block uint64 // bytes of the largest block
 
 	mu    sync.Mutex
 	began time.Time // of the present cycle; zero: nothing was sent yet
@@ -45,8 +44,9 @@ func (u *Uploads) add(now time.Time, n int) {
 }
 
 // State returns how far the limit is used up. Old blocks are served no more when the rest
-// is what new ones may need until the limit begins anew, one every ten minutes.
-func (u *Uploads) State(now time.Time) UploadState {
+// is what new ones may need until the limit begins anew, one every ten minutes. queued are
+// bytes that are sent next.
+func (u *Uploads) State(now time.Time, queued int) UploadState {
 	if u.Limit == 0 {
 		return UploadState{}
 	}
@@ -56,8 +56,8 @@ func (u *Uploads) State(now time.Time) UploadState {
 	if !u.began.IsZero() {
 		s.Remains = max(u.began.Add(UploadCycle).Sub(now), 0)
 	}
-	kept := uint64(s.Remains/blockEvery) * codec.MaxPayload
+	kept := uint64(s.Remains/blockEvery) * u.Block
 	s.Reached = u.sent >= u.Limit
-	s.OldReached = kept >= u.Limit || u.sent >= u.Limit-kept
+	s.OldReached = kept >= u.Limit || u.sent+uint64(queued) >= u.Limit-kept
 	return s
 }

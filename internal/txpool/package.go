@@ -57,7 +57,7 @@ func (o outcome) inOrder(txs []*wire.MsgTx) messages.PackageResult {
 // Submit puts a child with its parents into the pool: each by itself if it can,
 // else together, so that the child pays for its parents.
 func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) messages.PackageResult {
-	if failed := wellFormed(txs); failed != nil {
+	if failed := wellFormed(txs, int(p.rules.WitnessScale)); failed != nil {
 		return failed.inOrder(txs)
 	}
 	if len(txs) > 1 && !ChildWithParents(txs) {
@@ -140,7 +140,7 @@ func (p *Pool) finish(
 
 // jointly checks transactions whose fees count together if the mode says so.
 func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
-	if failed := wellFormed(txs); failed != nil {
+	if failed := wellFormed(txs, int(v.rules.WitnessScale)); failed != nil {
 		return *failed
 	}
 	list := make([]*candidate, len(txs))
@@ -293,8 +293,9 @@ func (v *verdict) packageLimits(list []*candidate, vsize int64) string {
 	return ""
 }
 
-// wellFormed applies the rules on packages that need no context; nil: all kept.
-func wellFormed(txs []*wire.MsgTx) *outcome {
+// wellFormed applies the rules on packages that need no context; nil: all kept. scale is the weight
+// of a byte outside the witness.
+func wellFormed(txs []*wire.MsgTx, scale int) *outcome {
 	fail := func(reason string) *outcome {
 		o := policyFailure(reason, "")
 		return &o
@@ -305,7 +306,7 @@ func wellFormed(txs []*wire.MsgTx) *outcome {
 	weight := 0
 	later := make(map[chainhash.Hash]struct{}, len(txs))
 	for _, tx := range txs {
-		weight += 3*tx.SerializeSizeStripped() + tx.SerializeSize()
+		weight += (scale-1)*tx.SerializeSizeStripped() + tx.SerializeSize()
 		later[tx.TxHash()] = struct{}{}
 	}
 	switch {

@@ -10,13 +10,6 @@ import (
 // signalBits is how many bits of a version can be voted with.
 const signalBits = 29
 
-// Core's count of votes for rules that it does not know, on the main chains: those
-// for tests go by their period of difficulty and three quarters of it.
-const (
-	unknownPeriod    = 2016
-	unknownThreshold = 1815
-)
-
 // Unknown finds rules that miners have decided and that the node does not know. It
 // remembers what it has found, so that a chain is walked over once. It is not safe
 // for concurrent use.
@@ -28,15 +21,10 @@ type Unknown struct {
 
 // NewUnknown returns an Unknown for the chains of a network.
 func NewUnknown(net *dialect.Network) *Unknown {
-	u := &Unknown{
-		net: net, period: unknownPeriod, threshold: unknownThreshold,
+	return &Unknown{
+		net: net, period: net.Signals.Period, threshold: net.Signals.Threshold,
 		states: make(map[chainhash.Hash]*[signalBits]State),
 	}
-	if net.ForTests {
-		u.period = int32(net.Params.TargetTimespan / net.Params.TargetTimePerBlock)
-		u.threshold = u.period * 3 / 4
-	}
-	return u
 }
 
 // After returns the bits whose unknown rules are locked in, and those whose rules are
@@ -97,7 +85,7 @@ func (u *Unknown) step(before *[signalBits]State, last *chainview.Block) *[signa
 // that no known rule has.
 func (u *Unknown) count(last *chainview.Block) (counts [signalBits]int32) {
 	known := expected{net: u.net}
-	for b, i := last, int32(0); b != nil && i < u.period && b.Height >= u.net.SignalsFrom; b, i = b.Parent, i+1 {
+	for b, i := last, int32(0); b != nil && i < u.period && b.Height >= u.net.Signals.From; b, i = b.Parent, i+1 {
 		if uint32(b.Version())&topMask != topBits {
 			continue
 		}
@@ -105,7 +93,7 @@ func (u *Unknown) count(last *chainview.Block) (counts [signalBits]int32) {
 		if votes != 0 {
 			votes &^= known.votes(b.Parent)
 		}
-		for bit := range counts {
+		for bit := range u.net.Signals.Bits {
 			counts[bit] += int32(votes >> bit & 1)
 		}
 	}

@@ -127,7 +127,7 @@ func TestUnknownOfMain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net.SignalsFrom = 2016 + 202 // as on the real chain, within a period
+	net.Signals.From = 2016 + 202 // as on the real chain, within a period
 	h := newHeaders(t, net)
 	h.add(2015, 0x20000000)
 	h.add(2016, 0x20000000|1<<5)
@@ -135,7 +135,7 @@ func TestUnknownOfMain(t *testing.T) {
 	if locked, _ := u.After(h.tip); locked != nil {
 		t.Errorf("1814 votes that count lock %v in", locked)
 	}
-	net.SignalsFrom--
+	net.Signals.From--
 	if locked, _ := versionbits.NewUnknown(net).After(h.tip); !slices.Equal(locked, []int{5}) {
 		t.Errorf("1815 votes lock %v in", locked)
 	}
@@ -151,5 +151,22 @@ func TestChosenVersion(t *testing.T) {
 	h.net.BlockVersion = new(int32(2))
 	if got := versionbits.NextVersion(h.net, h.tip); got != 2 {
 		t.Errorf("got %x", got)
+	}
+}
+
+// On qbit's chains eight bits count, in the longest period of the deployments; the others are
+// of lanes, or miners count with them.
+func TestUnknownOfQbit(t *testing.T) {
+	net, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit, want := range map[int][]int{5: {5}, 7: {7}, 8: nil, 13: nil, 28: nil} {
+		h := newHeaders(t, net)
+		h.add(143, 0x20000000)
+		h.add(144, 0x20000000|1<<bit)
+		if lockedIn, _ := versionbits.NewUnknown(net).After(h.tip); !slices.Equal(lockedIn, want) {
+			t.Errorf("bit %d: locked in are %v", bit, lockedIn)
+		}
 	}
 }

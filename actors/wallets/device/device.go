@@ -35,12 +35,13 @@ type Program struct {
 	Command string        // words between single spaces or tabs, as -signer has them; empty: there is none
 	Chain   string        // main, test, testnet4, signet or regtest
 	Timeout time.Duration // of each start; 0: DefaultTimeout
+	Daemon  string        // that texts have the operator restart; empty: bitcoind
 }
 
-// On returns the program for devices of a chain.
-func (p *Program) On(chain string) *Program {
+// On returns the program for devices of a chain. daemon is what the node's program is called in texts.
+func (p *Program) On(chain, daemon string) *Program {
 	on := *p
-	on.Chain = chain
+	on.Chain, on.Daemon = chain, daemon
 	return &on
 }
 
@@ -107,7 +108,7 @@ func (p *Program) deviceOf(raw []byte) (Device, error) {
 // Signers returns the devices for clients, in words of Core's where there is no program.
 func (p *Program) Signers(ctx context.Context) ([]messages.Signer, error) {
 	if p.Command == "" {
-		return nil, NotFoundError("Error: restart bitcoind with -signer=<cmd>")
+		return nil, NotFoundError("Error: " + p.restart())
 	}
 	found, err := p.Enumerate(ctx)
 	signers := make([]messages.Signer, len(found))
@@ -117,12 +118,21 @@ func (p *Program) Signers(ctx context.Context) ([]messages.Signer, error) {
 	return signers, err
 }
 
+// restart says how the node gets a program.
+func (p *Program) restart() string {
+	daemon := "bitcoind"
+	if p != nil && p.Daemon != "" {
+		daemon = p.Daemon
+	}
+	return "restart " + daemon + " with -signer=<cmd>"
+}
+
 // Find returns the only device that is there.
 //
 // Errors: NotFoundError, those of Enumerate.
 func (p *Program) Find(ctx context.Context) (*Device, error) {
 	if p == nil || p.Command == "" {
-		return nil, NotFoundError("restart bitcoind with -signer=<cmd>")
+		return nil, NotFoundError(p.restart())
 	}
 	devices, err := p.Enumerate(ctx)
 	switch {

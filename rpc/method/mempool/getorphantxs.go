@@ -80,8 +80,8 @@ func (d *Deps) orphans(ctx context.Context, a *command.Args) (any, error) {
 		tx := list[i].Tx
 		ids[i] = tx.TxHash()
 		shown[i] = orphanTx{
-			TxID: ids[i], WTxID: tx.WitnessHash(), Bytes: tx.SerializeSize(), VSize: virtualSize(tx),
-			Weight: 3*tx.SerializeSizeStripped() + tx.SerializeSize(), From: list[i].Peers,
+			TxID: ids[i], WTxID: tx.WitnessHash(), Bytes: tx.SerializeSize(), VSize: virtualSize(tx, d.Network),
+			Weight: int(weightOf(tx, d.Network)), From: list[i].Peers,
 		}
 		if verbosity == 2 {
 			var raw bytes.Buffer

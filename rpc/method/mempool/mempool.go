@@ -158,10 +158,15 @@ var errPackageSize = command.Errorf(
 	command.InvalidParameter, "Array must contain between 1 and %d transactions.", maxPackage,
 )
 
+// weightOf is the weight of a transaction on a network.
+func weightOf(tx *wire.MsgTx, net *dialect.Network) int64 {
+	return int64(tx.SerializeSizeStripped())*(net.Rules.WitnessScale-1) + int64(tx.SerializeSize())
+}
+
 // virtualSize is the size of a transaction without what its signature operations
 // add.
-func virtualSize(tx *wire.MsgTx) int64 {
-	return int64(tx.SerializeSizeStripped()*3+tx.SerializeSize()+3) / 4
+func virtualSize(tx *wire.MsgTx, net *dialect.Network) int64 {
+	return (weightOf(tx, net) + net.Rules.WitnessScale - 1) / net.Rules.WitnessScale
 }
 
 // feeFor returns what a size costs at a rate, rounded up.

@@ -48,7 +48,7 @@ func (d *Deps) send(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = ask.Ask(ctx, d.Pool, messages.SubmitTx{Tx: tx, MaxFee: feeFor(rate, virtualSize(tx))})
+	_, err = ask.Ask(ctx, d.Pool, messages.SubmitTx{Tx: tx, MaxFee: feeFor(rate, virtualSize(tx, d.Network))})
 	if err != nil {
 		return nil, sendError(err)
 	}

@@ -26,7 +26,7 @@ func (m *methods) setTxFee() command.Command {
 				return nil, command.Error{
 					Code: command.MethodDeprecated,
 					Message: "settxfee is deprecated and will be fully removed in v31.0." +
-						"\nTo use settxfee restart bitcoind with -deprecatedrpc=settxfee.",
+						"\nTo use settxfee restart " + m.Network.Software.Daemon + " with -deprecatedrpc=settxfee.",
 				}
 			}
 			rate, err := a.Amount(0, jsontree.Amount(m.Network.Rules.MaxMoney))
