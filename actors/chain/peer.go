@@ -65,7 +65,7 @@ func (s *Chain) syncSometimes(e engine.Engine) error {
 
 // restore stores a block again, where the engine prunes.
 func restore(e engine.Engine, raw []byte) error {
-	if r, ok := e.(interface{ Restore(raw []byte) error }); ok {
+	if r, ok := e.(engine.Restorer); ok {
 		return r.Restore(raw)
 	}
 	return &messages.RejectError{Reason: "duplicate"}
@@ -73,7 +73,7 @@ func restore(e engine.Engine, raw []byte) error {
 
 // recoverWitnesses takes a block again, where the engine deletes witnesses.
 func recoverWitnesses(e engine.Engine, raw []byte) error {
-	if r, ok := e.(interface{ Recover(raw []byte) error }); ok {
+	if r, ok := e.(engine.Restorer); ok {
 		return r.Recover(raw)
 	}
 	return &messages.RejectError{Reason: "duplicate"}

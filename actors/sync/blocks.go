@@ -142,8 +142,10 @@ type restored struct {
 }
 
 func (s *Sync) restored(m restored) {
-	s.download.recovery.answered(m.hash, m.err, s.cfg.Now())
+	wanted := chainview.WitnessesOf(s.chain.reader).Wanted
+	s.download.recovery.answered(m.hash, m.err, wanted != nil && wanted.Hash == m.hash, s.cfg.Now())
 	if p := s.peers.byID(m.peer); p != nil && m.err != nil {
+		p.recoverAfter = s.cfg.Now().Add(recoverAgain)
 		punish(p, m.err, false, "mutated block")
 	}
 	m.handled()

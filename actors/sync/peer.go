@@ -52,6 +52,7 @@ type peer struct {
 	announcements  []*chainview.Block
 	highBandwidth  bool // it is asked to announce compact blocks at once
 	lastTriedFetch time.Time
+	recoverAfter   time.Time // no block whose witnesses must come again is asked for before
 }
 
 // serves reports whether it offers a service.

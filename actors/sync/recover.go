@@ -11,7 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 )
 
-// recoverAgain is how long no block is asked for again after one could not be stored.
+// recoverAgain is how long a block is not asked for again of a peer whose block was refused, and of nobody after one
+// could not be stored, or was of no use.
 const recoverAgain = time.Minute
 
 // A recovery is the block that peers are asked for because its witnesses must come again.
@@ -24,7 +25,8 @@ type recovery struct {
 func (d *download) recoverFrom(p *peer) {
 	b := chainview.WitnessesOf(d.chain.reader).Wanted
 	switch {
-	case b == nil, d.recovery.given != nil && *d.recovery.given == b.Hash, d.cfg.Now().Before(d.recovery.after):
+	case b == nil, d.recovery.given != nil && *d.recovery.given == b.Hash, d.cfg.Now().Before(d.recovery.after),
+		d.cfg.Now().Before(p.recoverAfter):
 		return
 	case d.isWanted(b.Hash), len(p.inFlight) >= perPeer:
 		return
@@ -38,12 +40,12 @@ func (d *download) recoverFrom(p *peer) {
 	d.log.debugf("Requesting recovered witness block %v (%d) from peer=%d", b.Hash, b.Height, p.info.ID)
 }
 
-// answered takes what the chain says of a block that came again.
-func (r *recovery) answered(hash chainhash.Hash, err error, now time.Time) {
+// answered takes what the chain says of a block that came again, and whether its witnesses are wanted still.
+func (r *recovery) answered(hash chainhash.Hash, err error, isWanted bool, now time.Time) {
 	if r.given != nil && *r.given == hash {
 		r.given = nil
 	}
-	if errors.Is(err, nodemsg.ErrNotKept) {
+	if err == nil && isWanted || errors.Is(err, nodemsg.ErrNotKept) {
 		r.after = now.Add(recoverAgain)
 	}
 }

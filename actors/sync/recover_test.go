@@ -8,6 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
@@ -194,6 +195,34 @@ func TestRecoveryGoesOn(t *testing.T) {
 			t.Error("nobody asked after a wrong block")
 		}
 	})
+}
+
+// Where a block is refused, or of no use, its peer is not asked again and again.
+func TestRecoveryOfNoUse(t *testing.T) {
+	for name, fault := range map[string]error{
+		"not wanted": &messages.RejectError{Reason: "duplicate"}, "taken": nil, "restarted": ask.ErrRestarted,
+	} {
+		t.Run(name, func(t *testing.T) {
+			recovering(t, 5, func(r *recoverRig) {
+				p := r.with(fullServices, recoverTall)
+				wait(time.Second)
+				r.asked(p)
+				r.recover = func(raw []byte) error { // and the block is wanted still
+					r.given = append(r.given, raw)
+					return fault
+				}
+				p.sayBlock(r.chain, 5)
+				wait(50 * time.Second)
+				if r.asked(p) || len(r.given) != 1 || p.gone != "" {
+					t.Errorf("asked again at once, or left %q", p.gone)
+				}
+				wait(20 * time.Second)
+				if !r.asked(p) {
+					t.Error("not asked again")
+				}
+			})
+		})
+	}
 }
 
 // Where the block cannot be written, peers are spared for a while, and the one that gave it is not blamed.

@@ -131,6 +131,16 @@ type Validator interface {
 	Close() error
 }
 
+// A Restorer is a Validator that deletes blocks, or their witnesses, and takes them again. What wraps a Validator has
+// to be one where that is.
+type Restorer interface {
+	// Restore is Accept for a block that was pruned; any other is a duplicate.
+	Restore(raw []byte) error
+
+	// Recover takes a block again whose witnesses are wanted (chainview.WitnessesOf); any other is a duplicate.
+	Recover(raw []byte) error
+}
+
 // A Snapshot is a file of unspent outputs that a chain is to begin with. Both methods are called,
 // each once.
 type Snapshot interface {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
@@ -20,6 +21,8 @@ type recovery struct {
 	copies *blockfile.Copies
 	used   []*chainview.Block // connected since the last commit, some of them taken back again
 }
+
+var _ engine.Restorer = (*Engine)(nil)
 
 // A copyError reports a copy that cannot be read, or is not valid. The copy is gone then; of the block it says nothing.
 type copyError struct{ hash chainhash.Hash }

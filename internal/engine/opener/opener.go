@@ -240,12 +240,25 @@ type withFiles struct {
 	blocksDir string
 }
 
-// Restore stores a block again that was pruned, where the validator can.
+var _ engine.Restorer = withFiles{}
+
+// errKept refuses a block that is there.
+var errKept = &messages.RejectError{Reason: "duplicate"}
+
+// Restore implements engine.Restorer, where the validator does.
 func (e withFiles) Restore(raw []byte) error {
-	if v, ok := e.validator.(interface{ Restore(raw []byte) error }); ok {
+	if v, ok := e.validator.(engine.Restorer); ok {
 		return v.Restore(raw)
 	}
-	return &messages.RejectError{Reason: "duplicate"}
+	return errKept
+}
+
+// Recover implements engine.Restorer, where the validator does.
+func (e withFiles) Recover(raw []byte) error {
+	if v, ok := e.validator.(engine.Restorer); ok {
+		return v.Recover(raw)
+	}
+	return errKept
 }
 
 // Stored implements engine.Engine.
