@@ -57,7 +57,11 @@ type UnspentOutput struct {
 	Output []byte
 }
 
-// A BlockReader reads headers and filters.
+// BlockStripped is why getblock does not show a block as a whole that lacks its witnesses.
+const BlockStripped = "Verbose block view unavailable: witness data for this historical block was pruned; use " +
+	"verbosity=0 to fetch stored block bytes."
+
+// A BlockReader reads headers and filters, and blocks that getblock refuses.
 type BlockReader interface {
 	// Headers returns the serialized headers of the active chain from a block on, at most
 	// count of them, one after the other; none where the block is not in the chain.
@@ -65,6 +69,10 @@ type BlockReader interface {
 
 	// HeadersText is Headers as a JSON array of what getblockheader tells of each, seen from one tip.
 	HeadersText(from *chainhash.Hash, count int) ([]byte, error)
+
+	// BlockText is what getblock shows of a block with verbosity 1, or 3 with details; of one that is stored without
+	// its witnesses too, as [BlockStripped] refuses it. Errors are those of getblock.
+	BlockText(block *chainhash.Hash, details bool) ([]byte, error)
 
 	// Filter returns the BIP158 basic filter of a block of any branch. It must not be written
 	// to. Errors are those of getblockfilter.
@@ -138,6 +146,12 @@ func (r told) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int
 func (r told) Spent(block *chainhash.Hash) ([]byte, error) {
 	raw, err := r.Reader.Spent(block)
 	return raw, r.reveal(err)
+}
+
+// BlockText implements Reader.
+func (r told) BlockText(block *chainhash.Hash, details bool) ([]byte, error) {
+	text, err := r.Reader.BlockText(block, details)
+	return text, r.reveal(err)
 }
 
 // SpentText implements Reader.

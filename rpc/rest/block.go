@@ -31,6 +31,9 @@ func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
 	hash := jsontree.NewString(r.part)
 	if r.format == jsonText {
 		text, err := r.raw(ctx, "getblock", hash, jsontree.NewInt(verbosity))
+		if toldText(err) == command.BlockStripped {
+			text, err = r.strippedBlock(verbosity)
+		}
 		return document(text), noBlock(r.part, err)
 	}
 	data, err := r.bytes(ctx, "getblock", hash, jsontree.NewInt(serialized))
@@ -38,6 +41,16 @@ func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
 		return Reply{}, noBlock(r.part, err)
 	}
 	return inFormat(r.format, data)
+}
+
+// strippedBlock shows a block as it is stored.
+func (r *request) strippedBlock(verbosity int64) ([]byte, error) {
+	reader := r.node.Reader()
+	hash, err := chainhash.NewHashFromStr(r.part)
+	if err != nil || reader == nil {
+		return nil, refuse(statusNotFound, r.part+" not found")
+	}
+	return reader.BlockText(hash, verbosity >= withPrevouts)
 }
 
 // noBlock says of a block by its name why it cannot be had.

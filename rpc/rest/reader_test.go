@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/rest"
 )
 
 // read is a node whose headers, filters, transactions and outputs are read without calls.
@@ -124,6 +127,31 @@ func (r reader) Unspent(_ context.Context, q command.OutputQuery) (command.Unspe
 		}
 	}
 	return found, err
+}
+
+// BlockText implements command.Reader.
+func (reader) BlockText(block *chainhash.Hash, details bool) ([]byte, error) {
+	return fmt.Appendf(nil, `{"hash":"%v","details":%v}`, block, details), nil
+}
+
+// A block without its witnesses is shown as it is stored where that can be read, and not at all elsewhere.
+func TestStrippedBlock(t *testing.T) {
+	t.Parallel()
+	refused := answers{"!getblock": command.BlockStripped}
+	for _, test := range []struct {
+		node   rest.Node
+		target string
+		want   string
+	}{
+		{read{refused}, "block/" + tip + ".json", `{"hash":"` + tip + `","details":true}`},
+		{read{refused}, "block/notxdetails/" + tip + ".json", `{"hash":"` + tip + `","details":false}`},
+		{refused, "block/" + tip + ".json", tip + " not found"},
+	} {
+		reply := rest.Answer(t.Context(), test.node, "/rest/"+test.target, nil)
+		if got := strings.TrimSpace(string(reply.Body)); got != test.want {
+			t.Errorf("%s: %s", test.target, got)
+		}
+	}
 }
 
 // SpentText implements command.Reader.

@@ -138,8 +138,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 }
 
 // errStripped refuses to show a block as a whole which lacks its witnesses.
-var errStripped = command.Error{Code: command.MiscError, Message: "Verbose block view unavailable: witness data for " +
-	"this historical block was pruned; use verbosity=0 to fetch stored block bytes."}
+var errStripped = command.Error{Code: command.MiscError, Message: command.BlockStripped}
 
 // verboseBlock returns the object of a block.
 func (d *Deps) verboseBlock(

@@ -73,6 +73,27 @@ func activeFrom(
 	}
 }
 
+// BlockText implements [command.Reader].
+func (r raw) BlockText(block *chainhash.Hash, details bool) ([]byte, error) {
+	reader, err := r.d.open()
+	if err != nil {
+		return nil, err
+	}
+	b, err := lookup(reader, block)
+	if err != nil {
+		return nil, err
+	}
+	verbosity := int32(withTxIDs)
+	if details {
+		verbosity = withPrevouts
+	}
+	shown, err := r.d.verboseBlock(r.printer, reader, b, verbosity)
+	if err != nil {
+		return nil, err
+	}
+	return jsontree.Append(nil, shown)
+}
+
 // Filter implements [command.Reader].
 func (r raw) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
 	found, err := r.d.filterOf(ctx, block)
