@@ -15,8 +15,8 @@ import (
 
 const (
 	// keysOfCore is how many keys of P2MR a worker makes or checks on each core
-	// before the wallet is told: some hundredths of a second.
-	keysOfCore = 16
+	// before the wallet is told: a tenth of a second, or some of them.
+	keysOfCore = 32
 
 	// maxKeysAtOnce bounds what the wallet then takes in at once.
 	maxKeysAtOnce = 128
