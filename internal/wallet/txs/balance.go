@@ -50,11 +50,15 @@ func (rs *Reports) balance(minConf int32, withUsed bool) (b messages.Balances) {
 func (rs *Reports) confirmed(minConf int32) (spendable, immature sums) {
 	spendable, immature = make(sums), make(sums)
 	spendable.addAll(rs.ledger.balances.total)
+	awaited := rs.ledger.balances.above(rs.ledger.at.tip.Height) // a chain that is built anew has their blocks later
+	for g, amount := range awaited {
+		spendable[g] -= amount
+	}
 	young := rs.ledger.balances.above(rs.ledger.at.tip.Height - rs.ledger.at.maturity)
 	for g, amount := range young {
 		if g.coinbase {
-			immature[g] = amount
-			spendable[g] -= amount
+			immature[g] = amount - awaited[g]
+			spendable[g] -= immature[g]
 		}
 	}
 	if minConf <= 1 {
@@ -62,6 +66,7 @@ func (rs *Reports) confirmed(minConf int32) (spendable, immature sums) {
 	}
 	height := max(int64(rs.ledger.at.tip.Height)-int64(minConf)+1, math.MinInt32)
 	for g, amount := range rs.ledger.balances.above(int32(height)) {
+		amount -= awaited[g] // was taken away already
 		if g.coinbase {
 			amount -= immature[g] // was taken away already, as far as it is as young
 			amount = max(amount, 0)

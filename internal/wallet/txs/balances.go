@@ -20,6 +20,7 @@ type group struct {
 // that a balance needs only look at the last blocks.
 type balances struct {
 	tip     int32
+	top     int32 // no coin is higher; the tip is lower while the chain is built anew
 	total   sums
 	heights map[int32]sums
 	coins   map[*output]bool // unspent ones, confirmed or not
@@ -56,6 +57,7 @@ func (b *balances) add(at place, amount btcutil.Amount) {
 	if !at.counted {
 		return
 	}
+	b.top = max(b.top, at.height)
 	b.total.add(at.group, amount)
 	block := b.heights[at.height]
 	if block == nil {
@@ -77,8 +79,9 @@ func (s sums) add(g group, amount btcutil.Amount) {
 // above sums up what blocks above a height confirmed.
 func (b *balances) above(height int32) sums {
 	found := make(sums)
-	if int64(b.tip)-int64(height) < int64(len(b.heights)) {
-		for h := height + 1; h <= b.tip; h++ {
+	last := max(b.tip, b.top)
+	if int64(last)-int64(height) < int64(len(b.heights)) {
+		for h := height + 1; h <= last; h++ {
 			found.addAll(b.heights[h])
 		}
 		return found

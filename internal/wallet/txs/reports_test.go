@@ -31,6 +31,30 @@ func reported(flags walletfile.Flags) (r *rig, coinbase, paid, pooled *wire.MsgT
 	return r, coinbase, paid, pooled
 }
 
+// While a chain is built anew, from its beginning, coins of blocks that it does not have yet are in no balance.
+func TestBalancesOfChainBuiltAnew(t *testing.T) {
+	const blocks = 150
+	r := newRig(0, scriptOf(1), scriptOf(2))
+	var want []messages.Balances
+	for h := range int32(blocks) {
+		number := uint32(h)
+		paid := txOf(blocks+number, []wire.OutPoint{foreign(byte(h))}, pay(3, 2))
+		block := blockOf(h, coinbaseOf(number, pay(50, 1)), paid)
+		r.ConnectBlock(block, 1)
+		r.SetTip(messages.Tip{Hash: block.Hash, Height: h})
+		want = append(want, r.balances(1), r.balances(4))
+	}
+	for h := range int32(blocks) {
+		r.SetTip(messages.Tip{Hash: blockOf(h).Hash, Height: h})
+		for i, minConf := range []int32{1, 4} {
+			got, want := r.balances(minConf), want[2*int(h)+i]
+			if got.Trusted != want.Trusted || got.Immature != want.Immature || got.Pending != want.Pending {
+				t.Fatalf("block %d of %d, %d confirmations: %+v, want %+v", h, blocks, minConf, got, want)
+			}
+		}
+	}
+}
+
 func TestListUnspent(t *testing.T) {
 	r, coinbase, _, pooled := reported(0)
 	every := messages.ListUnspent{MaxConf: 9999, IncludeUnsafe: true}
