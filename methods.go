@@ -150,7 +150,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Know(
+	t.Reword(n.net.HelpWords...).Know(
 		command.KnownError{Err: chainview.ErrNotReady, As: loading},
 		command.KnownError{Err: chainview.ErrClosed, As: loading}, // until its actor has opened it again
 		command.KnownError{Err: ask.ErrStopped, As: stopped},

@@ -35,7 +35,7 @@ func (c *client) addrinfo(words []string) (*jsontree.Value, error) {
 	for i, node := range nodes.Elements() {
 		network := node.Get("network")
 		if i == 0 && network.IsNull() {
-			return nil, errors.New("-addrinfo requires bitcoind server to be running v22.0 and up")
+			return nil, failf("-addrinfo requires %s server to be running v22.0 and up", c.names().Reference)
 		}
 		name, err := network.AsString()
 		if err != nil {

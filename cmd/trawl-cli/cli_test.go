@@ -141,7 +141,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"of a method", 500, `{"result":null,"error":{"code":-8,"message":"Invalid"},"id":1}`, 8, "error code: -8\nerror message:\nInvalid\n"},
 		{"exit status has 8 bits", 404, `{"error":{"code":-32601,"message":"Method not found"},"id":1}`, 89, "error code: -32601\nerror message:\nMethod not found\n"},
-		{"no wallet chosen", 500, `{"error":{"code":-19,"message":"Wallet file not specified."},"id":1}`, 19, "error code: -19\nerror message:\nWallet file not specified." + walletAdvice + "\n"},
+		{"no wallet chosen", 500, `{"error":{"code":-19,"message":"Wallet file not specified."},"id":1}`, 19, "error code: -19\nerror message:\nWallet file not specified." + walletAdvice("trawl-cli") + "\n"},
 		{"no message", 500, `{"error":{"code":-1},"id":1}`, 1, "error code: -1\n\n"},
 		{"no code", 500, `{"error":{"message":"x"},"id":1}`, 1, "error: JSON value of type null is not of expected type number\n"},
 		{"error is a string", 500, `{"error":"x","id":1}`, 1, "error: JSON value of type null is not of expected type number\n"},

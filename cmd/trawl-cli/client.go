@@ -29,6 +29,9 @@ func newClient(s *options.Settings, w *world) (*client, error) {
 	return c, nil
 }
 
+// names are what the programs are called.
+func (c *client) names() options.Names { return options.NamesOf(c.settings.Dialect()) }
+
 // reply is the answer to one request, either part of which may be null.
 type reply struct{ result, failure *jsontree.Value }
 

@@ -31,6 +31,7 @@ type endpoint struct {
 	client  *http.Client
 	address string // host:port, for messages
 	url     string // without a path
+	names   options.Names
 }
 
 // newEndpoint finds the server: -rpcconnect beats -rpcunix; -rpcport beats a
@@ -61,10 +62,10 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 	timeout := max(time.Duration(s.Int("rpcclienttimeout", 900))*time.Second, 0)
 	if path := s.Path("rpcunix", ""); path != "" && !s.IsSet("rpcconnect") {
 		path = s.BelowNetDir(path)
-		return &endpoint{newHTTP(timeout, "unix", path), path, "http://localhost"}, nil
+		return &endpoint{newHTTP(timeout, "unix", path), path, "http://localhost", options.NamesOf(s.Dialect())}, nil
 	}
 	number := strconv.Itoa(int(port))
-	e := &endpoint{address: host + ":" + number}
+	e := &endpoint{address: host + ":" + number, names: options.NamesOf(s.Dialect())}
 	at := net.JoinHostPort(host, number)
 	e.client, e.url = newHTTP(timeout, "tcp", at), "http://"+at
 	if file := s.Path("rpctlscert", ""); file != "" {
@@ -264,6 +265,6 @@ func (e *endpoint) unreachable(err error) string {
 		reason = ` (error code 2 - "error while reading header, or invalid header")`
 	}
 	return fmt.Sprintf("Could not connect to the server %s%s\n\n"+
-		"Make sure the trawld server is running and that you are connecting to the correct RPC port.\n"+
-		"Use \"trawl-cli -help\" for more info.", e.address, reason)
+		"Make sure the %s server is running and that you are connecting to the correct RPC port.\n"+
+		"Use \"%s -help\" for more info.", e.address, reason, e.names.Server, e.names.CLI)
 }

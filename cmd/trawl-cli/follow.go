@@ -221,7 +221,8 @@ func (l *listing) farewell() string {
 	if !l.follow {
 		return "Interrupted: these are not all entries."
 	}
-	program := strings.Join(append([]string{"trawl-cli"}, options.Given(l.settings, reaching...)...), " ")
+	cli := options.NamesOf(l.settings.Dialect()).CLI
+	program := strings.Join(append([]string{cli}, options.Given(l.settings, reaching...)...), " ")
 	again := strings.TrimSpace(l.id + " " + l.cursor)
 	return fmt.Sprintf("The search goes on. To see what comes, and to end it:\n"+
 		"  %s -follow getsearchentries %s\n  %s abortsearch %s", program, again, program, l.id)

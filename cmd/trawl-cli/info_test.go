@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -135,7 +136,8 @@ func TestNetInfo(t *testing.T) {
 	for level := range uint64(maxNetLevel + 1) {
 		for _, only := range []bool{false, level > 0} {
 			text, err := netReport(
-				results.Get("getpeerinfo"), results.Get("getnetworkinfo"), netView{level, only}, "regtest", now,
+				results.Get("getpeerinfo"), results.Get("getnetworkinfo"), netView{level, only},
+				options.NamesOf(""), "regtest", now,
 			)
 			if err != nil {
 				t.Error(err)
@@ -251,7 +253,8 @@ func FuzzReplies(f *testing.F) {
 			t.Errorf("got %q, %v", text, err)
 		}
 		if text, err := netReport(
-			v.Get("getpeerinfo"), v.Get("getnetworkinfo"), netView{level: 4}, "main", time.Unix(0, 0),
+			v.Get("getpeerinfo"), v.Get("getnetworkinfo"), netView{level: 4}, options.NamesOf(""), "main",
+			time.Unix(0, 0),
 		); err == nil && text == "" {
 			t.Error("nothing is shown")
 		}
@@ -262,4 +265,28 @@ func FuzzReplies(f *testing.F) {
 			_, _ = r.value()
 		}
 	})
+}
+
+// qbit's nodes have small version numbers: what they tell decides.
+func TestNetInfoOfQbit(t *testing.T) {
+	names := options.NamesOf("qbit")
+	peers := replies(t).Get("getpeerinfo")
+	for text, want := range map[string]string{
+		`{"version":10000,"protocolversion":70016,"subversion":"/qbit:1.0.0/","networks":[],"localservicesnames":[],` +
+			`"localaddresses":[]}`: "",
+		`{"version":10000,"protocolversion":70016,"networks":[]}`: "-netinfo requires qbitd server with " +
+			"getnetworkinfo/getpeerinfo support",
+	} {
+		network, err := jsontree.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := netReport(peers, network, netView{}, names, "regtest", time.Unix(1_000_000_000, 0))
+		if want == "" && (err != nil || !strings.HasPrefix(got, "qbit client v")) {
+			t.Errorf("%s, %v", got, err)
+		}
+		if want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/version"
 )
 
@@ -29,9 +29,9 @@ func (v netView) versions() bool { return v.level == 3 || v.level == 4 }
 // netinfo shows the connections of the node.
 func (c *client) netinfo(words []string) (*jsontree.Value, error) {
 	if len(words) > 0 && (words[0] == "h" || words[0] == "help") {
-		return jsontree.NewString(netHelp), nil
+		return jsontree.NewString(strings.ReplaceAll(netHelp, options.NamesOf("").CLI, c.names().CLI)), nil
 	}
-	view, err := newNetView(words)
+	view, err := newNetView(words, c.names().CLI)
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +39,15 @@ func (c *client) netinfo(words []string) (*jsontree.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := netReport(results[0], results[1], view, string(c.settings.Chain()), time.Now())
+	text, err := netReport(results[0], results[1], view, c.names(), string(c.settings.Chain()), time.Now())
 	if err != nil {
 		return nil, err
 	}
 	return jsontree.NewString(text), nil
 }
 
-func newNetView(words []string) (netView, error) {
-	const seeHelp = "For more information, run: trawl-cli -netinfo help"
+func newNetView(words []string, cli string) (netView, error) {
+	seeHelp := "For more information, run: " + cli + " -netinfo help"
 	if len(words) == 0 {
 		return netView{}, nil
 	}
@@ -71,15 +71,17 @@ func newNetView(words []string) (netView, error) {
 }
 
 // netReport lays the connections out as Core does.
-func netReport(peers, network *jsontree.Value, view netView, chain string, now time.Time) (string, error) {
+func netReport(
+	peers, network *jsontree.Value, view netView, names options.Names, chain string, now time.Time,
+) (string, error) {
 	r := &reader{}
-	if r.int(network.Get("version")) < 209900 && r.err == nil {
-		return "", errors.New("-netinfo requires bitcoind server to be running v0.21.0 and up")
+	if r.int(network.Get("version")) < names.InfoSince && r.err == nil || names.InfoSince == 0 && lacksInfo(network) {
+		return "", failf("-netinfo requires %s server %s", names.Reference, names.InfoNeeds)
 	}
 	table := newPeerTable(peers, view, now.Unix(), r)
 	services := network.Get("localservicesnames")
 	var b strings.Builder
-	fmt.Fprintf(&b, "Trawl client v%s%s - server %d%s", version.Number, chainSuffix(chain),
+	fmt.Fprintf(&b, "%s client v%s%s - server %d%s", names.Own, version.Number, chainSuffix(chain),
 		r.int(network.Get("protocolversion")), r.string(network.Get("subversion")))
 	if view.level > 0 {
 		fmt.Fprintf(&b, " - services %s", serviceLetters(services))
@@ -95,6 +97,12 @@ func netReport(peers, network *jsontree.Value, view netView, chain string, now t
 	b.WriteString("\n\nLocal addresses")
 	writeLocalAddresses(&b, network.Get("localaddresses"), r)
 	return b.String(), r.err
+}
+
+// lacksInfo reports whether a node does not tell what is shown.
+func lacksInfo(network *jsontree.Value) bool {
+	return network.Get("protocolversion").Kind() != jsontree.Number ||
+		network.Get("subversion").Kind() != jsontree.String || network.Get("networks").Kind() != jsontree.Array
 }
 
 // chainSuffix is how the network is named behind the version.

@@ -5,8 +5,11 @@ import "github.com/seed61375155/trawl/internal/jsontree"
 // walletNotSpecified is the code of a wallet method called without a wallet.
 const walletNotSpecified = -19
 
-const walletAdvice = ` Or for the CLI, specify the "-rpcwallet=<walletname>" option before the command` +
-	` (run "trawl-cli -h" for help or "trawl-cli listwallets" to see which wallets are currently loaded).`
+// walletAdvice follows such an error. cli is what the client is called.
+func walletAdvice(cli string) string {
+	return ` Or for the CLI, specify the "-rpcwallet=<walletname>" option before the command` +
+		` (run "` + cli + ` -h" for help or "` + cli + ` listwallets" to see which wallets are currently loaded).`
+}
 
 // refusal is an error that the server answered with.
 type refusal struct {
@@ -15,6 +18,14 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return r.text }
+
+// advised is the text with what the user can do, where that is known. cli is what the client is called.
+func (r *refusal) advised(cli string) string {
+	if r.code == walletNotSpecified {
+		return r.text + walletAdvice(cli)
+	}
+	return r.text
+}
 
 // status is the exit status: it has 8 bits.
 func (r *refusal) status() int {
@@ -35,9 +46,6 @@ func newRefusal(failure *jsontree.Value) error {
 	text := "error code: " + number.Text() + "\n"
 	if message.Kind() == jsontree.String {
 		text += "error message:\n" + message.Text()
-	}
-	if code == walletNotSpecified {
-		text += walletAdvice
 	}
 	return &refusal{text, int64(code)}
 }

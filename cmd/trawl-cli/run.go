@@ -56,7 +56,7 @@ func run(args []string, w *world) int {
 		}
 		var refused *refusal
 		if errors.As(err, &refused) {
-			fmt.Fprintln(w.stderr, refused.text)
+			fmt.Fprintln(w.stderr, refused.advised(options.NamesOf(settings.Dialect()).CLI))
 			return refused.status()
 		}
 		fmt.Fprintln(w.stderr, "error:", err)

@@ -18,7 +18,7 @@ func writePID(s *options.Settings) (string, error) {
 	if s.IsNegated("pid") {
 		return "", nil
 	}
-	path := s.BelowNetDir(s.Path("pid", options.DaemonOf(s.Dialect())+".pid"))
+	path := s.BelowNetDir(s.Path("pid", options.NamesOf(s.Dialect()).Reference+".pid"))
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return "", refuse("Unable to create the PID file '%s': it is a pipe", path) // to open it waits for a reader
 	}

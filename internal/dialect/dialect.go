@@ -149,6 +149,7 @@ type Network struct {
 	RecentTip time.Duration
 
 	Software         Software
+	HelpWords        []string                    // of Bitcoin in help texts of methods, each before that in its place
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature

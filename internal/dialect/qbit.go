@@ -202,6 +202,7 @@ func completeQbit(n *Network) *Network {
 	n.ReservedWeight, n.LeastReserved = 4_000, 1_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
 	n.setP2MRRules()
+	n.HelpWords = n.qbitHelpWords()
 	return n
 }
 

@@ -11,7 +11,7 @@ import (
 // for a daemon or its files.
 type dialect struct {
 	client   string // what the reference node calls itself
-	daemon   string // what the reference node's program is called
+	names    Names
 	config   string // name of the reference node's configuration file
 	dir      string // end of the name of the default data directory
 	money    Money
@@ -43,16 +43,34 @@ func PoolOf(dialect string) Pool { return dialectOf(dialect).pool }
 // programs look for.
 func ClientOf(dialect string) string { return dialectOf(dialect).client }
 
-// DaemonOf returns what the program of a dialect's reference node is called.
-func DaemonOf(dialect string) string { return dialectOf(dialect).daemon }
+// Names are what the programs of a dialect are called in texts.
+type Names struct {
+	Own       string // this system
+	CLI       string // its client
+	Server    string // the daemon that the client asks
+	Reference string // the reference node's daemon
+
+	// InfoSince is the version of a node from which on -netinfo can be shown, InfoNeeds says that in
+	// words; 0: of any that has what is needed.
+	InfoSince int64
+	InfoNeeds string
+}
+
+var (
+	bitcoinNames = Names{"Trawl", "trawl-cli", "trawld", "bitcoind", 209900, "to be running v0.21.0 and up"}
+	qbitNames    = Names{"qbit", "qbit-cli", "qbitd", "qbitd", 0, "with getnetworkinfo/getpeerinfo support"}
+)
+
+// NamesOf returns what the programs of a dialect are called.
+func NamesOf(dialect string) Names { return dialectOf(dialect).names }
 
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"Bitcoin Core", "bitcoind", "bitcoin.conf", "", Money{"BTC", 100},
+	"bitcoin": {"Bitcoin Core", bitcoinNames, "bitcoin.conf", "", Money{"BTC", 100},
 		Pool{101, 100_000, 5}, map[Chain]uint16{
 			Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 		}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
-	"qbit": {"qbit", "qbitd", "qbit.conf", "-qbit", Money{"QBT", 250},
+	"qbit": {"qbit", qbitNames, "qbit.conf", "-qbit", Money{"QBT", 250},
 		Pool{404, 200_000, 17}, map[Chain]uint16{
 			Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
 		}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},

@@ -46,6 +46,8 @@ type Command struct {
 	// Tests check that they suit Params.
 	Examples []string
 
+	words *strings.Replacer // in the help text; nil: none is replaced
+
 	// Unlisted methods are described like all others, but not in the list of all.
 	Unlisted bool
 

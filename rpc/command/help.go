@@ -18,6 +18,9 @@ func (c *Command) Help() string {
 		writeResult(&b, &c.Results[i])
 	}
 	c.writeExamples(&b)
+	if c.words != nil {
+		return c.words.Replace(b.String())
+	}
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/rpc/command"
@@ -114,5 +115,16 @@ uptime`
 	}
 	if got := table.Help("uptime"); got != uptime.Help() {
 		t.Error(got)
+	}
+}
+
+// The words of another network stand in the help text of each method, also where that answers a wrong call.
+func TestReword(t *testing.T) {
+	table := newTable(t).Reword("trawl-cli", "other-cli", "getblock", "takeblock")
+	if text := table.Help("getblock"); !strings.Contains(text, "takeblock") || strings.Contains(text, "getblock") {
+		t.Error(text)
+	}
+	if text := table.Help("scanblocks"); !strings.Contains(text, "> other-cli scanblocks") {
+		t.Error(text)
 	}
 }

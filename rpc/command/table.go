@@ -58,6 +58,19 @@ func NewTable(lists ...[]Command) (*Table, error) {
 	return t, nil
 }
 
+// Reword has help texts of methods say other words: pairs of one and what stands in its place. Call it before
+// the table is used.
+func (t *Table) Reword(pairs ...string) *Table {
+	if len(pairs) == 0 {
+		return t
+	}
+	words := strings.NewReplacer(pairs...)
+	for _, c := range t.sorted {
+		c.words = words
+	}
+	return t
+}
+
 // Know adds errors of other packages that clients are told of in certain
 // words. Call it before the table is used.
 func (t *Table) Know(errs ...KnownError) *Table {
