@@ -25,14 +25,13 @@ type tip struct {
 	Time   int64 `json:"time"`
 
 	Rule *struct {
-		Limit int64 `json:"limit_seconds"` // of the next block
-		Since int32 `json:"v2_activation_height"`
+		Limit int64 `json:"tip_limit_seconds"` // of the last block
 	} `json:"future_block_time"` // nil: there is none
 }
 
 // limit is how far the block may be ahead of the clock.
 func (t *tip) limit() time.Duration {
-	if t.Rule != nil && t.Blocks >= t.Rule.Since {
+	if t.Rule != nil {
 		return time.Duration(t.Rule.Limit) * time.Second
 	}
 	return maxFuture
