@@ -12,8 +12,9 @@ import (
 type dialect struct {
 	client   string // what the reference node calls itself
 	names    Names
-	config   string // name of the reference node's configuration file
-	dir      string // end of the name of the default data directory
+	help     map[string][2]string // words in help texts of options; see qbitHelp
+	config   string               // name of the reference node's configuration file
+	dir      string               // end of the name of the default data directory
 	money    Money
 	pool     Pool
 	rpcPorts map[Chain]uint16
@@ -66,11 +67,11 @@ func NamesOf(dialect string) Names { return dialectOf(dialect).names }
 
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"Bitcoin Core", bitcoinNames, "bitcoin.conf", "", Money{"BTC", 100},
+	"bitcoin": {"Bitcoin Core", bitcoinNames, nil, "bitcoin.conf", "", Money{"BTC", 100},
 		Pool{101, 100_000, 5}, map[Chain]uint16{
 			Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 		}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
-	"qbit": {"qbit", qbitNames, "qbit.conf", "-qbit", Money{"QBT", 250},
+	"qbit": {"qbit", qbitNames, qbitHelp, "qbit.conf", "-qbit", Money{"QBT", 250},
 		Pool{404, 200_000, 17}, map[Chain]uint16{
 			Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
 		}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},

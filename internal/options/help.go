@@ -33,8 +33,7 @@ func (s *Settings) Help() string {
 		if o.Arg != "" {
 			b.WriteString("=" + o.Arg)
 		}
-		text := strings.ReplaceAll(o.text(), MoneyOf(defaultDialect).Unit, MoneyOf(s.Dialect()).Unit)
-		b.WriteString("\n" + textIndent + Wrap(text, helpWidth-len(textIndent), textIndent) + "\n\n")
+		b.WriteString("\n" + textIndent + Wrap(s.dialect().helpText(o), helpWidth-len(textIndent), textIndent) + "\n\n")
 	}
 	return b.String()
 }
