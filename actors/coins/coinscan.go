@@ -88,11 +88,6 @@ func (p *coinScan) endWith(ctx context.Context) { p.unwatch = context.AfterFunc(
 func (s *Coins) begin(c actor.Context, m snapshot) {
 	p := m.pass
 	switch {
-	case !slices.Contains(s.scans, p): // of an instance that failed
-		if m.set != nil {
-			m.set.Release()
-		}
-		return
 	case m.err != nil:
 		s.over(p, m.err)
 		return

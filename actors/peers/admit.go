@@ -1,6 +1,8 @@
 package peers
 
 import (
+	"net"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -25,6 +27,10 @@ func (t *Table) listen(c actor.Context) {
 // one can be evicted.
 func (t *Table) accepted(c actor.Context, m accepted) {
 	if t.peers.inboundCount() >= t.limits.inbound && t.dialer.active {
+		if t.evicting == nil {
+			t.evicting = make(map[net.Conn]accepted)
+		}
+		t.evicting[m.conn] = m
 		t.evictFor(c, evictionQuery{accepted: m})
 		return
 	}
@@ -56,6 +62,7 @@ func (t *Table) evictFor(c actor.Context, q evictionQuery) {
 			return q
 		})
 	default:
+		delete(t.evicting, q.accepted.conn)
 		defer q.accepted.handled()
 		t.evict(q)
 		t.take(c, q.accepted, true)

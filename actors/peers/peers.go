@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -78,6 +79,8 @@ type Table struct {
 	self   mailbox
 	peers  peerSet
 	tasks  ask.Tasks
+
+	evicting map[net.Conn]accepted // connections for which a peer that can go is looked for
 }
 
 // shared is what the instances of the table have in common. One instance at a time
@@ -278,7 +281,10 @@ func (t *Table) close() {
 	t.dialer.reset()
 	t.seeds.asking = false
 	t.pending.close()
-	t.peers = nil
+	for _, m := range t.evicting {
+		m.handled()
+	}
+	t.evicting, t.peers = nil, nil
 }
 
 // runner runs work for the table's parts.

@@ -61,22 +61,20 @@ type poolState struct {
 	joined  bool // the wallet knows what is in the pool
 	news    news
 	waiting []waiting
-	scans   int         // of the pool that are under way: news have to wait for them
-	seen    int         // how many scripts what is in the pool was held against
-	lost    bool        // news were dropped: the pool is to be read again
-	back    bool        // a block has given transactions back that the pool may have had all the time
-	unsaved int         // writes under way of what was heard of the pool
-	readers []func()    // to be called when there is none
-	due     time.Time   // when transactions are sent again
-	timer   *time.Timer // until it is looked whether that is so
+	scans   int       // of the pool that are under way: news have to wait for them
+	seen    int       // how many scripts what is in the pool was held against
+	lost    bool      // news were dropped: the pool is to be read again
+	back    bool      // a block has given transactions back that the pool may have had all the time
+	unsaved int       // writes under way of what was heard of the pool
+	readers []func()  // to be called when there is none
+	due     time.Time // when transactions are sent again
+	timer   ask.Timer // until it is looked whether that is so
 }
 
-// Messages of a wallet to itself. Answers to an instance that has failed since are not for the
-// next one.
+// Messages of a wallet to itself.
 type (
 	// submitted says that a transaction was offered to the pool.
 	submitted struct {
-		of    *poolState
 		rest  []*wire.MsgTx
 		relay bool
 		taken int // how many the pool has
@@ -84,13 +82,12 @@ type (
 	}
 	// poolRead brings what is in the pool.
 	poolRead struct {
-		of   *poolState
 		pool messages.PoolTxs
 		err  error
 		then func(messages.PoolTxs)
 	}
 	// resend says that it is time to look whether transactions are to be sent again.
-	resend struct{ of *poolState }
+	resend struct{}
 	// unwritten says that what was heard of the pool could not be written.
 	unwritten struct{ of *poolState }
 )
@@ -109,7 +106,7 @@ func (p *poolState) sync(c actor.Context, then func()) {
 			p.news.begin(&pool, func() { p.add(pool) })
 			p.joined = true
 			p.setResend()
-			p.setTimer(c)
+			p.timer.Set(c, resendCheck, resend{})
 			then()
 		})
 	})
@@ -125,14 +122,14 @@ func (p *poolState) read(
 		if pick != nil {
 			pool.Txs = pick(pool.Txs)
 		}
-		return poolRead{p, pool, err, then}
+		return poolRead{pool, err, then}
 	})
 }
 
 // submit offers transactions to the pool, one after the other, and calls back with how many it
 // has.
 func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func(taken int)) {
-	p.submitNext(c, submitted{p, txs, relay, 0, then})
+	p.submitNext(c, submitted{txs, relay, 0, then})
 }
 
 func (p *poolState) submitNext(c actor.Context, m submitted) {
@@ -147,7 +144,7 @@ func (p *poolState) submitNext(c actor.Context, m submitted) {
 			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
 			taken--
 		}
-		return submitted{p, m.rest[1:], m.relay, taken, m.then}
+		return submitted{m.rest[1:], m.relay, taken, m.then}
 	})
 }
 
@@ -157,20 +154,16 @@ func (p *poolState) handle(c actor.Context) bool {
 	case messages.PoolChanged:
 		p.hear(c, &m)
 	case submitted:
-		if m.of == p {
-			p.submitNext(c, m)
-		}
+		p.submitNext(c, m)
 	case poolRead:
-		if m.of == p {
-			p.haveRead(c, m)
-		}
+		p.haveRead(c, m)
 	case unwritten:
 		if m.of == p {
 			p.serveReaders()
 		}
 	case resend:
-		if m.of == p && p.of.open() != nil {
-			p.setTimer(c)
+		if p.of.open() != nil {
+			p.timer.Set(c, resendCheck, resend{})
 			p.resendIfDue(c, resendCheck, func() {})
 		}
 	default:
@@ -278,11 +271,6 @@ func (p *poolState) setResend() {
 	p.due = p.cfg.Now().Add(minResend + rand.N(maxResend-minResend)) //nolint:gosec // nothing depends on it
 }
 
-func (p *poolState) setTimer(c actor.Context) {
-	root, self := c.ActorSystem().Root, c.Self()
-	p.timer = time.AfterFunc(resendCheck, func() { root.Send(self, resend{p}) })
-}
-
 // resendIfDue offers transactions again that no block has taken up, if it is time for that, and
 // calls back. A time that has passed tells that it is to be looked.
 func (p *poolState) resendIfDue(c actor.Context, passed time.Duration, then func()) {
@@ -308,7 +296,5 @@ func (p *poolState) leave(c actor.Context) {
 		return
 	}
 	p.cfg.Changes.Unsubscribe(c)
-	if p.timer != nil {
-		p.timer.Stop()
-	}
+	p.timer.Stop()
 }

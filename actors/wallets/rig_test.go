@@ -57,14 +57,15 @@ type setup struct {
 	network   *dialect.Network // default: Bitcoin's regtest
 	fill      time.Duration
 	types     keys.AddressTypes
-	fail      func() error             // faults of the disk
-	pool      func() []messages.PoolTx // nil: there is none
-	submitted func(messages.SubmitTx)  // to the pool; nil: it takes nothing
-	poolOf    func(*rig) *ask.Ref      // instead of pool
-	clock     func() time.Time         // nil: now, or else the time
-	signer    *device.Program          // nil: there is none
-	warn      func(text string)        // nil: nobody is told
-	forget    func()                   // called as a wallet is closed
+	fail      func() error                  // faults of the disk
+	pool      func() []messages.PoolTx      // nil: there is none
+	submitted func(messages.SubmitTx)       // to the pool; nil: it takes nothing
+	poolOf    func(*rig) *ask.Ref           // instead of pool
+	front     func(*rig, *ask.Ref) *ask.Ref // is asked in place of the pool
+	clock     func() time.Time              // nil: now, or else the time
+	signer    *device.Program               // nil: there is none
+	warn      func(text string)             // nil: nobody is told
+	forget    func()                        // called as a wallet is closed
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -107,6 +108,9 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	}
 	if s.poolOf != nil {
 		pool = s.poolOf(r)
+	}
+	if s.front != nil {
+		pool = s.front(r, pool)
 	}
 	var scheduler *match.Scheduler
 	if r.source != nil {

@@ -245,19 +245,20 @@ var mayUse = map[string][]string{
 		".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
 		"bench",
 	},
-	"github.com/asynkron/protoactor-go":   nil, // remote, cluster, …
-	"google.golang.org/grpc":              nil,
-	"github.com/syndtr/goleveldb":         {"store"},
-	"github.com/btcsuite/btcd/blockchain": nil, // tests hold ours against it
-	"github.com/btcsuite/btcd/database":   {"internal/engine", "store/chaindb"},
-	"github.com/btcsuite/btcd/btcutil/v2": nil, // its Hash is another type
-	"github.com/btcsuite/btcd/chainhash":  nil,
-	"github.com/stretchr/testify":         nil,
-	"pgregory.net/rapid":                  nil,
-	"go.uber.org/goleak":                  {"internal/actortest"},
-	"github.com/prometheus/client_golang": {"internal/metrics"},
-	"net/http":                            {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load", "internal/demo", "internal/e2e"},
-	"C":                                   nil,
+	"github.com/asynkron/protoactor-go/ctxext": {"internal/ask"},
+	"github.com/asynkron/protoactor-go":        nil, // remote, cluster, …
+	"google.golang.org/grpc":                   nil,
+	"github.com/syndtr/goleveldb":              {"store"},
+	"github.com/btcsuite/btcd/blockchain":      nil, // tests hold ours against it
+	"github.com/btcsuite/btcd/database":        {"internal/engine", "store/chaindb"},
+	"github.com/btcsuite/btcd/btcutil/v2":      nil, // its Hash is another type
+	"github.com/btcsuite/btcd/chainhash":       nil,
+	"github.com/stretchr/testify":              nil,
+	"pgregory.net/rapid":                       nil,
+	"go.uber.org/goleak":                       {"internal/actortest"},
+	"github.com/prometheus/client_golang":      {"internal/metrics"},
+	"net/http":                                 {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"C":                                        nil,
 }
 
 func TestLibraries(t *testing.T) {

@@ -258,16 +258,40 @@ func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, e
 // the answer arrives as a message in the actor's own mailbox. It takes none of
 // to's slots: the asking actor's own calls bound it, and two actors that ask
 // each other cannot starve each other. Cancel ctx when the actor stops caring.
+//
+// The answer belongs to the instance of the actor that has asked. After a restart it
+// does not arrive, and is released if it has a method Release.
 func Then[Q messages.Request[R], R any](ctx context.Context, c actor.Context, to *Ref, q Q, wrap func(R, error) any) {
-	self, root := c.Self(), c.ActorSystem().Root
+	self, root, by := c.Self(), c.ActorSystem().Root, instanceOf(c)
 	go func() {
 		got, err := send(ctx, to, q)
-		root.Send(self, wrapped{func() any { return wrap(got, err) }})
+		root.Send(self, wrapped{
+			make: func() any { return wrap(got, err) },
+			by:   by,
+			drop: func() { release(got, err) },
+		})
 	}()
 }
 
 // wrapped runs wrap inside the actor, where a panic is a panic of the actor.
-type wrapped struct{ make func() any }
+type wrapped struct {
+	make func() any
+	by   *instance // that it is for; nil: for any
+	drop func()    // called in place of make where it is not wanted; nil: there is nothing to do
+}
+
+// unwanted ends a message that no instance gets.
+func (w *wrapped) unwanted() {
+	if w.drop != nil {
+		w.drop()
+	}
+}
+
+func release(answer any, err error) {
+	if r, ok := answer.(interface{ Release() }); ok && err == nil {
+		r.Release()
+	}
+}
 
 // Name returns the name the actor was spawned under.
 func (r *Ref) Name() string {

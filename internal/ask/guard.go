@@ -15,12 +15,17 @@ func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
 			env, ok := r.admit(env)
-			if !ok {
+			w, isWrapped := env.Message.(wrapped)
+			if !ok || isWrapped && w.by != nil && w.by != instanceOf(c) {
+				w.unwanted()
 				return
 			}
 			defer r.settle(log, env)
 			r.counts.enter()
-			if w, ok := env.Message.(wrapped); ok {
+			if _, starts := env.Message.(*actor.Started); starts {
+				begin(c)
+			}
+			if isWrapped {
 				if env = (&actor.MessageEnvelope{Message: w.make()}); env.Message == nil {
 					return
 				}

@@ -18,7 +18,7 @@ func (t *Timer) Set(c actor.Context, d time.Duration, msg any) {
 	t.Stop()
 	self, root, turn := c.Self(), c.ActorSystem().Root, t.turn
 	t.timer = time.AfterFunc(d, func() {
-		root.Send(self, wrapped{func() any { // runs in the actor
+		root.Send(self, wrapped{make: func() any { // runs in the actor
 			if turn != t.turn {
 				return nil
 			}

@@ -88,7 +88,7 @@ func (l *listener[T]) post(v T) {
 		return
 	}
 	l.posted = true
-	l.root.Send(l.pid, wrapped{l.take})
+	l.root.Send(l.pid, wrapped{make: l.take})
 }
 
 // take runs in the listening actor.

@@ -36,7 +36,7 @@ func Go(c actor.Context, work func() any) *Worker {
 		// finds nothing of the worker left.
 		defer close(w.done)
 		result, failure := run(work)
-		root.Send(self, wrapped{func() any {
+		root.Send(self, wrapped{make: func() any {
 			switch {
 			case w.dropped.Load():
 				return nil
