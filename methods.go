@@ -125,7 +125,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
 			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: n.clockHeeded,
-			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings,
+			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings, Log: n.cfg.Log,
 			LastWarning: h.LastWarning,
 		}),
 		net.Commands(net.Deps{

@@ -130,7 +130,7 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 		u.Fail(err)
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
-		Open: n.openEngine(), Network: n.net, Files: files,
+		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: files,
 		Current: n.view, Tip: n.tip, Stripped: &n.stripped, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {

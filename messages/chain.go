@@ -29,6 +29,9 @@ var (
 
 	// ErrNotMineable reports that no block was found within the tries given.
 	ErrNotMineable = refusal("no block found within the given tries")
+
+	// ErrNotMergeMined reports that the next block cannot be mined together with those of another chain.
+	ErrNotMergeMined = refusal("no merge-mined block may be next")
 )
 
 // RejectError is a consensus rule that a block breaks.

@@ -1,6 +1,7 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [nodemsg.AcceptBlocks],
+// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [messages.CreateAuxBlock],
+// [messages.SubmitAuxBlock], [nodemsg.AcceptBlocks],
 // [nodemsg.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
@@ -43,6 +44,7 @@ type Config struct {
 	Open func(ctx context.Context) (engine.Engine, error)
 
 	Network  *dialect.Network
+	Aux      nodemsg.AuxBlocks
 	Files    []BlockFile // to import, in order
 	Current  *chainview.Current
 	Tip      *ask.Topic[messages.TipChanged]
@@ -56,6 +58,7 @@ type Config struct {
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
 	ask.Serve[messages.ProposeBlock](), ask.Serve[messages.MakeTemplate](),
+	ask.Serve[messages.CreateAuxBlock](), ask.Serve[messages.SubmitAuxBlock](),
 	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
 	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.PreciousBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
@@ -116,9 +119,10 @@ type Chain struct {
 	blocks  []job     // what peers send, after the queue
 	tasks   ask.Tasks // the job that runs, or the opening of the engine
 	lookups lookups
-	batch   *batch    // blocks of peers that were begun with; the worker's
-	beside  ask.Tasks // files of unspent outputs that are read
-	toRead  []reading // to be begun
+	aux     candidates // for merged mining; the worker's
+	batch   *batch     // blocks of peers that were begun with; the worker's
+	beside  ask.Tasks  // files of unspent outputs that are read
+	toRead  []reading  // to be begun
 	tip     messages.Tip
 	behind  bool // there may be work before the snapshot that the chain began with
 
@@ -148,7 +152,7 @@ func New(cfg Config) actor.Producer {
 	}
 	pruned := new(pruning.State) // handed on from instance to instance
 	return func() actor.Actor {
-		c := &Chain{cfg: cfg, pruning: pruned}
+		c := &Chain{cfg: cfg, pruning: pruned, aux: candidates{AuxBlocks: cfg.Aux}}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
 		c.importer = newImporter(cfg.Log)
 		for _, f := range cfg.Files {

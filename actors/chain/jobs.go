@@ -32,6 +32,12 @@ func (s *Chain) jobFor(msg any) job {
 			}
 			return e.Template(m.Req.Script, m.Req.Txs, btcutil.Amount(m.Req.Fees))
 		})
+	case *createAux:
+		return looked(m, func(e engine.Engine) (messages.AuxBlock, error) { return s.createAux(e, &m.Req) })
+	case *submitAux:
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
+			return messages.Done{}, s.submitAux(e, &m.Req)
+		})
 	case *invalidate:
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Invalidate(&m.Req.Hash)

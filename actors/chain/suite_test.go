@@ -21,6 +21,8 @@ func TestSuite(t *testing.T) {
 				actortest.Sample(messages.SubmitBlock{Raw: []byte{1}}),
 				actortest.Sample(messages.Generate{Script: trueScript, Count: 2, Tries: many}),
 				actortest.Sample(messages.GenerateBlock{Script: trueScript, Submit: true, Tries: many}),
+				actortest.Sample(messages.CreateAuxBlock{Script: trueScript}),
+				actortest.Sample(messages.SubmitAuxBlock{}),
 				actortest.Sample(nodemsg.AcceptBlocks{Raw: [][]byte{{1}}}),
 				actortest.Sample(nodemsg.AcceptHeaders{Headers: [][]byte{{1}}}),
 			},

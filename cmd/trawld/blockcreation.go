@@ -9,6 +9,7 @@ import (
 func blockCreationConfig(o *options.Settings) (trawl.BlockCreationConfig, error) {
 	c := trawl.BlockCreationConfig{
 		MaxWeight: number(o, "blockmaxweight"), ReservedWeight: number(o, "blockreservedweight"),
+		AuxExpiry: number(o, "auxpowtemplateexpiry"), AuxLimit: number(o, "auxpowtemplatecachelimit"),
 		PrintPriority: o.Bool("printpriority", false),
 	}
 	var err error

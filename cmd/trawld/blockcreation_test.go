@@ -31,12 +31,13 @@ func TestBlockCreationIsRead(t *testing.T) {
 	}
 	options := []string{
 		"-blockmaxweight=-5", "-blockreservedweight=3000", "-blockmintxfee=0.00000002", "-blockversion=1", "-printpriority",
+		"-auxpowtemplateexpiry=2", "-auxpowtemplatecachelimit=3",
 	}
 	if status, stderr, _ := startWith(t, read, options...); status != 0 {
 		t.Fatal(stderr)
 	}
 	if *got.MaxWeight != -5 || *got.ReservedWeight != 3000 || *got.MinTxFee != 2 || *got.Version != 1 ||
-		!got.PrintPriority {
+		!got.PrintPriority || *got.AuxExpiry != 2 || *got.AuxLimit != 3 {
 		t.Errorf("got %+v", got)
 	}
 	if status, stderr, _ := startWith(t, read); status != 0 || got != (trawl.BlockCreationConfig{}) {

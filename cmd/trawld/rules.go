@@ -109,6 +109,8 @@ func withoutEffect(o *options.Settings) []string {
 		works bool
 	}{
 		{"asert", qbit},
+		{"auxpowtemplatecachelimit", p2mr},
+		{"auxpowtemplateexpiry", p2mr},
 		{"connectarchive", p2mr},
 		{"p2mronly", qbit},
 		{"prunewitnesses", p2mr},

@@ -153,7 +153,7 @@ var mayImport = map[string][]string{
 	"rpc/method/chain":       method,
 	"rpc/method/control":     method,
 	"rpc/method/mempool":     method,
-	"rpc/method/mining":      method,
+	"rpc/method/mining":      append([]string{"internal/corelog"}, method...),
 	"rpc/method/net":         method,
 	"rpc/method/rawtx":       method,
 	"rpc/method/searches":    method,

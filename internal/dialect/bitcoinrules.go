@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/txpool"
@@ -50,6 +51,14 @@ func bitsOf(header []byte) uint32 {
 // RetargetPeriod is the number of blocks between changes of Bitcoin's difficulty.
 func (n *Network) RetargetPeriod() int32 { return period(n.Params) }
 
+// SinceRetarget is how many blocks up to a height are said to have its difficulty.
+func (n *Network) SinceRetarget(height int32) int32 {
+	if n.P2MR != nil && n.P2MR.Difficulty == pow.ASERT { // it changes with each block
+		return 1
+	}
+	return height%n.RetargetPeriod() + 1
+}
+
 func period(p *chaincfg.Params) int32 { return int32(p.TargetTimespan / p.TargetTimePerBlock) }
 
 // maxTimewarp is how many seconds the first block of a difficulty period may lie
@@ -60,6 +69,9 @@ const maxTimewarp = 600
 // TooEarly reports whether a block on parent breaks the rule against time warps
 // (BIP94), on the networks that have it.
 func (n *Network) TooEarly(parent *chainview.Block, time int64) bool {
+	if n.P2MR != nil {
+		return n.P2MR.warps(n, parent) && time < parent.Time().Unix()-maxP2MRTimewarp
+	}
 	return n.Params.EnforceBIP94 && (parent.Height+1)%period(n.Params) == 0 &&
 		time < parent.Time().Unix()-maxTimewarp
 }

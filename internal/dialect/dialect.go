@@ -82,6 +82,9 @@ type Network struct {
 	// bits of it they may count with, and the mask of these; nil: nothing is said.
 	RollVersion func(version int32) (rolled int32, mask uint32)
 
+	// MergedMining is how blocks are mined together with those of another chain; nil: they are not.
+	MergedMining *MergedMining
+
 	// Verify runs the scripts of all inputs with the outputs that they spend, by the
 	// rules for transactions that are relayed, for a block at height. The error is a
 	// [*rawtx.InputScriptError].

@@ -30,7 +30,7 @@ func TestBitcoinIsUntouched(t *testing.T) {
 		if n.P2MR != nil ||
 			n.Engine != dialect.EngineBitcoin || n.Rules.MayPayTo != nil ||
 			n.Coin != "Bitcoin" || n.Rules.WitnessScale != 4 || n.Standard.Native != nil || n.Scheduled != nil ||
-			n.RollVersion != nil ||
+			n.RollVersion != nil || n.MergedMining != nil ||
 			n.Rules.MaxMoney != btcutil.MaxSatoshi || n.Rules.MaxWeight != 4_000_000 || n.Rules.Maturity != 100 ||
 			n.Software.Agent != "Satoshi:30.2.0" || n.Software.Version != 300200 ||
 			n.Software.ConfigFile != "bitcoin.conf" {

@@ -6,6 +6,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/p2mr"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
@@ -21,8 +22,9 @@ func (n *Network) setP2MRRules() {
 	work.Start = n.Params.GenesisBlock.Header.Timestamp.Unix()
 	n.Engine = EngineP2MR
 	n.Proves = work.Proves
-	n.NextBits = work.NextBits()
-	n.MinTime = func(parent *chainview.Block) int64 { return parent.MedianTimePast() + 1 }
+	n.NextBits = work.NextBits(pow.Permissionless)
+	n.MinTime = n.p2mrMinTime
+	n.MergedMining = n.mergedMining()
 	n.RollVersion = rollVersion
 	n.NewSigning = n.newSigning
 	n.Template = vm.NewTemplate
@@ -34,28 +36,29 @@ func (n *Network) setP2MRRules() {
 	n.Scheduled = n.P2MR.scheduled()
 }
 
+// p2mrMinTime is MinTime: the rule against time warps is of chains whose difficulty changes by periods.
+func (n *Network) p2mrMinTime(parent *chainview.Block) int64 {
+	earliest := parent.MedianTimePast() + 1
+	if n.P2MR.warps(n, parent) {
+		earliest = max(earliest, parent.Time().Unix()-maxP2MRTimewarp)
+	}
+	return earliest
+}
+
+// maxP2MRTimewarp is how many seconds the first block of a period may lie before the block that it follows.
+const maxP2MRTimewarp = 60
+
+// warps reports whether a block on parent begins a period that must not begin long before the last one ended.
+func (p *P2MR) warps(n *Network, parent *chainview.Block) bool {
+	return n.Params.EnforceBIP94 && p.Difficulty != pow.ASERT && (parent.Height+1)%n.RetargetPeriod() == 0
+}
+
 // scheduled are the rules that have a second version.
 func (p *P2MR) scheduled() []ScheduledRule {
 	return []ScheduledRule{
 		{Kind: SigOpWeight, Height: p.WeightV2, Before: SigWeightV1, Since: SigWeightV2},
 		{Kind: FutureTime, Height: p.FutureTimeV2, Before: MaxFutureV1, Since: MaxFutureV2},
 	}
-}
-
-// Parts of the version of a block.
-const (
-	versionTop     = 0x20000000
-	versionTopMask = 0xe0000000
-	versionVotes   = 0xff       // what can be voted for
-	versionRolling = 0x1fffe000 // what miners may count with
-)
-
-// rollVersion makes the version that of no merge-mined block.
-func rollVersion(version int32) (rolled int32, mask uint32) {
-	if v := uint32(version); v&versionTopMask == versionTop {
-		return int32(versionTop | v&versionVotes), versionRolling
-	}
-	return version, 0
 }
 
 // p2mrInput is the size of an input that spends a P2MR output with one signature:

@@ -142,7 +142,8 @@ func qbitRegtest(c Choices) *Network {
 		ChainTx: ChainTx{Rate: 0.001},
 	})
 	n.choose(c)
-	n.Scheduled = n.P2MR.scheduled()
+	n.BlockVersion = chosenVersion(n.BlockVersion)
+	n.Scheduled, n.MergedMining = n.P2MR.scheduled(), n.mergedMining()
 	return n
 }
 

@@ -44,20 +44,28 @@ func TestProves(t *testing.T) {
 	}
 }
 
-// The first block of a period may not lie far before the one that it follows, on
-// Bitcoin's chains.
+// The first block of a period may not lie far before the one that it follows, where the difficulty changes by
+// periods.
 func TestMinTime(t *testing.T) {
+	bip94 := dialect.Choices{BIP94: true}
 	for _, test := range []struct {
 		dialect string
+		choices dialect.Choices
 		height  int32 // of the parent
-		early   bool
+		back    int64 // how far the block may lie before it; 0: as far as the median
+		refused bool  // if it does
 	}{
-		{dialect.NameBitcoin, 142, true},
-		{dialect.NameBitcoin, 143, false},
-		{dialect.NameBitcoin, 144, true},
-		{dialect.NameQbit, 1439, true},
+		{dialect.NameBitcoin, bip94, 142, 0, false},
+		{dialect.NameBitcoin, bip94, 143, 600, true},
+		{dialect.NameBitcoin, bip94, 144, 0, false},
+		{dialect.NameBitcoin, dialect.Choices{}, 143, 600, false},
+		{dialect.NameQbit, bip94, 1438, 0, false},
+		{dialect.NameQbit, bip94, 1439, 60, true},
+		{dialect.NameQbit, bip94, 1440, 0, false},
+		{dialect.NameQbit, dialect.Choices{}, 1439, 0, false},
+		{dialect.NameQbit, dialect.Choices{BIP94: true, ASERT: true}, 1439, 0, false},
 	} {
-		n, err := dialect.Named(test.dialect, "regtest", dialect.Choices{BIP94: true})
+		n, err := dialect.Named(test.dialect, "regtest", test.choices)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,17 +76,14 @@ func TestMinTime(t *testing.T) {
 		}
 		b = chainview.NewChild(b, late)
 		want := int64(1e9 + 1)
-		if !test.early {
-			want = 2e9 - 600
+		if test.back > 0 {
+			want = 2e9 - test.back
 		}
 		if got := n.MinTime(b); got != want {
-			t.Errorf("%s, after height %d: from %d on, want %d", test.dialect, test.height, got, want)
+			t.Errorf("%+v: from %d on, want %d", test, got, want)
 		}
-		if test.dialect == dialect.NameBitcoin && n.TooEarly(b, want) {
-			t.Errorf("%s, after height %d: %d is too early", test.dialect, test.height, want)
-		}
-		if !test.early && !n.TooEarly(b, want-1) {
-			t.Errorf("after height %d: %d is not too early", test.height, want-1)
+		if n.TooEarly(b, want) || n.TooEarly(b, want-1) != test.refused {
+			t.Errorf("%+v: refused differently", test)
 		}
 	}
 }
@@ -112,16 +117,54 @@ func TestScheduled(t *testing.T) {
 
 // Miners count in versions of blocks that are not merge-mined.
 func TestRollVersion(t *testing.T) {
-	n, err := dialect.Named(dialect.NameQbit, "regtest", dialect.Choices{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := qbitRegtest(t, dialect.Choices{})
 	for _, test := range []struct {
 		version, rolled int32
 		mask            uint32
-	}{{0x20000001, 0x20000001, 0x1fffe000}, {0x2f58c101, 0x20000001, 0x1fffe000}, {4, 4, 0}} {
+	}{
+		{0x20000001, 0x20000001, 0x1fffe000}, {0x2f58c101, 0x20000001, 0x1fffe000},
+		{0x20001e00, 0x20000000, 0x1fffe000}, {4, 4, 0},
+	} {
 		if rolled, mask := n.RollVersion(test.version); rolled != test.rolled || mask != test.mask {
 			t.Errorf("%08x: %08x, %08x", test.version, rolled, mask)
+		}
+	}
+}
+
+func qbitRegtest(t *testing.T, c dialect.Choices) *dialect.Network {
+	t.Helper()
+	n, err := dialect.Named(dialect.NameQbit, "regtest", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A chosen version marks no block as merge-mined, for blocks made here have no payload.
+func TestChosenVersion(t *testing.T) {
+	for chosen, want := range map[int32]int32{
+		4: 4, 0x20000001: 0x20000001, 0x20002000: 0x20002000, 0x20000100: 0x20000000, 0x2f58c1ff: 0x200000ff,
+		0x3fffffff: 0x200000ff, 0x100: 0x100, 0x40000100: 0x40000100, -1: -1,
+	} {
+		if got := *qbitRegtest(t, dialect.Choices{BlockVersion: &chosen}).BlockVersion; got != want {
+			t.Errorf("%08x becomes %08x, want %08x", chosen, got, want)
+		}
+	}
+	bitcoin, err := dialect.Named("", "regtest", dialect.Choices{BlockVersion: new(int32(0x20000100))})
+	if err != nil || *bitcoin.BlockVersion != 0x20000100 || bitcoin.MergedMining != nil {
+		t.Errorf("of Bitcoin's: %v, %v", bitcoin, err)
+	}
+}
+
+// Merge-mined blocks are marked in their version, which keeps the votes alone.
+func TestMergedVersion(t *testing.T) {
+	m := qbitRegtest(t, dialect.Choices{Activation: map[string]int32{"cadence": 5, "auxpowcommitment": 9}}).MergedMining
+	if m.ChainID != 31430 || m.From != 5 || m.DisplayOrder != 9 {
+		t.Errorf("%+v", m)
+	}
+	for version, want := range map[int32]int32{0x20000000: 0x2f58c100, 0x20000081: 0x2f58c181, 4: 0x2f58c104} {
+		if got := m.Version(version); got != want || m.Marked(version) || !m.Marked(got) {
+			t.Errorf("%08x: %08x, want %08x", version, got, want)
 		}
 	}
 }

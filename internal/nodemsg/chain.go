@@ -1,6 +1,8 @@
 package nodemsg
 
 import (
+	"time"
+
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -21,3 +23,9 @@ type WitnessesStripped struct{}
 // StartPruning lets blocks be deleted by themselves, where the node is told to. Until
 // then locks may be set.
 type StartPruning struct{ messages.Asks[messages.Done] }
+
+// AuxBlocks says how long blocks are kept that are mined together with those of another chain.
+type AuxBlocks struct {
+	Expiry time.Duration // after which one is too old; 0: never
+	Limit  int64         // most of them; 0: no limit
+}

@@ -50,12 +50,15 @@ func readHeader(raw []byte) *chainstate.Header {
 }
 
 // CheckWork implements chainstate.Headers.
-func (r rules) CheckWork(h *chainstate.Header) error {
-	if !target.Meets(&h.Hash, h.Bits, r.net.Params.PowLimit) {
+func (r rules) CheckWork(h *chainstate.Header, work bool) error {
+	if work && !target.Meets(&h.Hash, h.Bits, r.net.Params.PowLimit) {
 		return reject("high-hash", "proof of work failed")
 	}
 	return nil
 }
+
+// CheckAgain implements chainstate.Headers: no header has a payload.
+func (rules) CheckAgain(*chainstate.Header, int32) error { return nil }
 
 // maxFuture is how many seconds a block may be ahead of the clock.
 const maxFuture = 2 * 60 * 60

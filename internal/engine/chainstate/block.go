@@ -113,7 +113,7 @@ func (c *checks) check(b *block) error {
 
 // checkSolved is check with the proof of work, or the signature of a signet.
 func (c *checks) checkSolved(b *block) error {
-	if err := c.kind.Headers.CheckWork(b.Header); err != nil {
+	if err := c.kind.Headers.CheckWork(b.Header, true); err != nil {
 		return err
 	}
 	challenge := c.net.SignetChallenge

@@ -50,8 +50,10 @@ func (e *Engine) acceptHeader(h *Header) (b *chainview.Block, isNew bool, err er
 		return nil, false, reject("duplicate-invalid", fmt.Sprintf("block %v was previously marked invalid", h.Hash))
 	case known != nil && (h.Payload == nil || known.Parent == nil):
 		return known, false, nil
+	case known != nil:
+		return known, false, e.kind.Headers.CheckAgain(h, known.Height)
 	}
-	if err := e.kind.Headers.CheckWork(h); err != nil {
+	if err := e.kind.Headers.CheckWork(h, true); err != nil {
 		return nil, false, err
 	}
 	parent := e.tree.Lookup(&h.PrevBlock)
@@ -63,9 +65,6 @@ func (e *Engine) acceptHeader(h *Header) (b *chainview.Block, isNew bool, err er
 	}
 	if err := e.kind.Headers.Check(h, parent); err != nil {
 		return nil, false, err
-	}
-	if known != nil {
-		return known, false, nil
 	}
 	if b, err = e.tree.AddWithPayload(&h.BlockHeader, h.Payload, target.Work(h.Bits), 0); err != nil {
 		return nil, false, err

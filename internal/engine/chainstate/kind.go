@@ -36,11 +36,14 @@ type Headers interface {
 	// payload.
 	Read(raw []byte) (h *Header, size int, err error)
 
-	// CheckWork checks what a header proves by itself. The error is a
+	// CheckWork checks what a header proves by itself, with or without its work. The error is a
 	// [*messages.RejectError], as that of Check.
-	CheckWork(h *Header) error
+	CheckWork(h *Header, work bool) error
 
-	// Check checks a header as a child of its parent.
+	// CheckAgain checks what may differ of a header with a payload that is known, at its height.
+	CheckAgain(h *Header, height int32) error
+
+	// Check checks a header as a child of its parent, but for its work.
 	Check(h *Header, parent *chainview.Block) error
 
 	// Added takes notice of a header that has become a block of the tree, after its

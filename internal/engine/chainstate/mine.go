@@ -88,6 +88,9 @@ func (e *Engine) Propose(raw []byte) error {
 	if b.PrevBlock != e.tip.Hash {
 		return reject("inconclusive-not-best-prevblk", "")
 	}
+	if err := e.kind.Headers.CheckWork(b.Header, false); err != nil {
+		return err
+	}
 	if err := e.check(b); err != nil {
 		return err
 	}

@@ -46,8 +46,28 @@ func proof(h *chainstate.Header) *pow.Header {
 }
 
 // CheckWork implements chainstate.Headers.
-func (r *rules) CheckWork(h *chainstate.Header) error {
-	switch reason := r.Params.CheckWork(proof(h)); reason {
+func (r *rules) CheckWork(h *chainstate.Header, work bool) error {
+	if work {
+		return refused(r.Params.CheckWork(proof(h)))
+	}
+	return refused(r.CheckAuxPoW(proof(h), pow.EitherOrder, false))
+}
+
+// CheckAgain implements chainstate.Headers.
+func (r *rules) CheckAgain(h *chainstate.Header, height int32) error {
+	return refused(r.CheckAuxPoW(proof(h), r.orderAt(height), true))
+}
+
+// orderAt is the order in which a merge-mined block at a height is named.
+func (r *rules) orderAt(height int32) pow.Order {
+	if height < r.DisplayOrder {
+		return pow.ByteOrder
+	}
+	return pow.DisplayOrder
+}
+
+func refused(reason string) error {
+	switch reason {
 	case "":
 		return nil
 	case "high-hash":
@@ -66,23 +86,16 @@ func (r *rules) Check(h *chainstate.Header, parent *chainview.Block) error {
 	if time <= parent.MedianTimePast() {
 		return reject("time-too-old", "block's timestamp is too early")
 	}
+	if r.net.TooEarly(parent, time) {
+		return reject("time-timewarp-attack", "block's timestamp is too early on diff adjustment block")
+	}
 	if time > r.clock.Now().Unix()+r.MaxFuture(height) {
 		return reject("time-too-new", "block timestamp too far in the future")
 	}
 	if err := r.checkVersion(read, height); err != nil {
 		return err
 	}
-	if !read.MergeMined() {
-		return nil
-	}
-	as := pow.DisplayOrder
-	if height < r.DisplayOrder {
-		as = pow.ByteOrder
-	}
-	if reason := r.CheckAuxPoW(read, as); reason != "" {
-		return reject(reason, "")
-	}
-	return nil
+	return refused(r.CheckAuxPoW(read, r.orderAt(height), false))
 }
 
 // checkVersion checks the layout of the version: three bits on top, the chain, four

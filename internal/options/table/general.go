@@ -158,6 +158,14 @@ var general = []options.Option{
 
 // blockCreation is about the blocks that generate calls make.
 var blockCreation = []options.Option{
+	{
+		Name: "auxpowtemplatecachelimit", Arg: "<n>",
+		Help: "Blocks of createauxblock to keep at most, 0 for any number (default: 1024); dialect qbit only",
+	},
+	{
+		Name: "auxpowtemplateexpiry", Arg: "<n>",
+		Help: "Minutes to keep a block of createauxblock, 0 for ever (default: 60); dialect qbit only",
+	},
 	{Name: "blockmaxweight", Arg: "<n>", Flags: debug, Help: "Largest weight of a block made here (default: 4000000)"},
 	{
 		Name: "blockmintxfee", Arg: "<amt>",

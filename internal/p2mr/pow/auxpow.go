@@ -42,27 +42,38 @@ var errAuxPoW = errors.New("malformed AuxPoW payload")
 func parseAuxPoW(raw []byte) (*auxPoW, error) {
 	a := new(auxPoW)
 	r := bytes.NewReader(raw)
+	if err := a.readCoinbase(r); err != nil {
+		return nil, err
+	}
+	return a, a.readRest(r)
+}
+
+func (a *auxPoW) readCoinbase(r *bytes.Reader) error {
 	// A marker of witnesses is a number of inputs here.
 	if err := a.coinbase.DeserializeNoWitness(r); err != nil {
-		return nil, errAuxPoW
+		return errAuxPoW
 	}
-	var err error
+	return nil
+}
+
+// readRest reads what follows the coinbase, up to the end.
+func (a *auxPoW) readRest(r *bytes.Reader) (err error) {
 	if a.coinbaseBranch, err = readBranch(r); err != nil {
-		return nil, err
+		return err
 	}
 	if err := binary.Read(r, binary.LittleEndian, &a.coinbaseIndex); err != nil {
-		return nil, errAuxPoW
+		return errAuxPoW
 	}
 	if a.chainBranch, err = readBranch(r); err != nil {
-		return nil, err
+		return err
 	}
 	if err := binary.Read(r, binary.LittleEndian, &a.chainIndex); err != nil {
-		return nil, errAuxPoW
+		return errAuxPoW
 	}
 	if err := a.parent.Deserialize(r); err != nil || r.Len() > 0 {
-		return nil, errAuxPoW
+		return errAuxPoW
 	}
-	return a, nil
+	return nil
 }
 
 // readBranch reads hashes that the rest of r is long enough for.

@@ -80,11 +80,10 @@ func (p *Params) required(
 	return asert(anchor, last.Time().Unix()-p.Start, int64(done), spacings[of], p.Limit)
 }
 
-// NextBits returns a function that tells readers the compact target of a
-// permissionless block with a time, in seconds, on top of any block. It is safe for
-// concurrent use, and remembers the last one, for it counts the blocks of the other
-// lane.
-func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
+// NextBits returns a function that tells readers the compact target of a block of a lane
+// with a time, in seconds, on top of any block. It is safe for concurrent use, and
+// remembers the last one, for it counts the merge-mined blocks.
+func (p *Params) NextBits(of Lane) func(parent *chainview.Block, time int64) uint32 {
 	var mu sync.Mutex
 	var known *chainview.Block
 	var counted int32 // merge-mined blocks up to known
@@ -93,7 +92,7 @@ func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
 			if at.Is(known) {
 				return merged + counted
 			}
-			if auxPoWVersion(uint32(at.Version())) {
+			if LaneOf(at) == MergeMined {
 				merged++
 			}
 		}
@@ -104,12 +103,25 @@ func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
 		defer mu.Unlock()
 		known, counted = parent, count(parent)
 		last, merged := parent, counted
-		for auxPoWVersion(uint32(last.Version())) { // the genesis block is not
-			last = last.Parent
-			merged--
+		if of == MergeMined && counted == 0 {
+			last = nil // without a walk over the whole chain
 		}
-		return p.required(parent, Permissionless, time, last, merged)
+		for last != nil && LaneOf(last) != of {
+			if LaneOf(last) == MergeMined {
+				merged--
+			}
+			last = last.Parent
+		}
+		return p.required(parent, of, time, last, merged)
 	}
+}
+
+// LaneOf returns the lane of a block of a tree.
+func LaneOf(b *chainview.Block) Lane {
+	if auxPoWVersion(uint32(b.Version())) {
+		return MergeMined
+	}
+	return Permissionless
 }
 
 // asert returns the compact target after so many blocks in so many seconds,

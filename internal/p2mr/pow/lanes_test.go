@@ -86,7 +86,8 @@ func TestTargetChain(t *testing.T) {
 		Limit: below(255), LimitBits: 0x207fffff, Start: genesisTime,
 	}
 	tree := chainview.NewTree(&first, big.NewInt(1))
-	parent, next := tree.Active().Tip(), p.NextBits()
+	parent := tree.Active().Tip()
+	next := [Lanes]func(*chainview.Block, int64) uint32{p.NextBits(Permissionless), p.NextBits(MergeMined)}
 	place := Place{}.After(parent, Permissionless)
 	for _, row := range set.Blocks {
 		height, seconds := int32(row[0].(float64)), int64(row[1].(float64)) //nolint:forcetypeassert // recorded so
@@ -99,10 +100,8 @@ func TestTargetChain(t *testing.T) {
 		if got := p.Bits(parent, &place, of, seconds); got != want {
 			t.Fatalf("block %d: %08x, want %08x", height, got, want)
 		}
-		if !aux {
-			if got := next(parent, seconds); got != want {
-				t.Fatalf("block %d: readers are told %08x, want %08x", height, got, want)
-			}
+		if got := next[of](parent, seconds); got != want {
+			t.Fatalf("block %d: readers are told %08x, want %08x", height, got, want)
 		}
 		version := map[bool]int32{true: 0x20000100}[aux]
 		header := wire.BlockHeader{

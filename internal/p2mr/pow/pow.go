@@ -74,6 +74,9 @@ func ReadHeader(raw []byte) (h *Header, size int, err error) {
 // auxPoWVersion tells from a block's version whether it is merge-mined.
 func auxPoWVersion(version uint32) bool { return version>>29 == 1 && version&(1<<8) != 0 }
 
+// IsAuxPoWVersion is IsAuxPoW for the version alone.
+func IsAuxPoWVersion(version int32) bool { return auxPoWVersion(uint32(version)) }
+
 // IsAuxPoW reports whether a block is merge-mined, so that a payload follows its
 // header wherever that is serialized.
 func IsAuxPoW(h *wire.BlockHeader) bool { return auxPoWVersion(uint32(h.Version)) }
@@ -95,22 +98,24 @@ func chainID(h *wire.BlockHeader) uint16 { return uint16(uint32(h.Version) >> 13
 // CheckWork checks what a header proves by itself. It returns the reject reason, empty
 // for a right one.
 func (p *Params) CheckWork(h *Header) (reason string) {
-	switch {
-	case h.aux == nil && !p.enough(&h.Hash, h.Bits):
+	if h.aux == nil && !p.enough(&h.Hash, h.Bits) {
 		return "high-hash"
+	}
+	return p.CheckAuxPoW(h, EitherOrder, true)
+}
+
+// CheckAuxPoW checks the payload of a merge-mined block, whose commitment is in an order, with or without the
+// work of its parent. It returns the reject reason, empty for a right one, and for a block without a payload.
+func (p *Params) CheckAuxPoW(h *Header, as Order, work bool) (reason string) {
+	switch {
 	case h.aux == nil:
 		return ""
 	case chainID(&h.BlockHeader) != p.ChainID:
 		return "bad-auxpow-chainid"
 	}
-	return p.CheckAuxPoW(h, EitherOrder)
-}
-
-// CheckAuxPoW checks the payload of a merge-mined block, whose commitment is in an
-// order. It returns the reject reason, empty for a right one.
-func (p *Params) CheckAuxPoW(h *Header, as Order) (reason string) {
-	enough := func(parent *chainhash.Hash) bool { return p.enough(parent, h.Bits) }
-	return h.aux.check(&h.Hash, p.ChainID, as, enough)
+	return h.aux.check(&h.Hash, p.ChainID, as, func(parent *chainhash.Hash) bool {
+		return !work || p.enough(parent, h.Bits)
+	})
 }
 
 // Proves reports whether a serialized header has the work that its bits ask for, by

@@ -146,7 +146,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 	if d.Pruning != nil {
 		info.showPruning(d.Pruning, active)
 	}
-	info.showScheduled(d.Network.Scheduled, tip, d.Now().Unix())
+	info.showScheduled(d.Network, tip, d.Now().Unix())
 	info.Warnings, err = arg.Warnings(ctx, d.Warnings, d.LastWarning)
 	return info, err
 }

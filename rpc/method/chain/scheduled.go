@@ -6,13 +6,13 @@ import (
 )
 
 // showScheduled tells of the rules that change at a height.
-func (i *blockchainInfo) showScheduled(rules []dialect.ScheduledRule, tip *chainview.Block, now int64) {
-	for n := range rules {
-		switch r := &rules[n]; r.Kind {
+func (i *blockchainInfo) showScheduled(net *dialect.Network, tip *chainview.Block, now int64) {
+	for n := range net.Scheduled {
+		switch r := &net.Scheduled[n]; r.Kind {
 		case dialect.SigOpWeight:
 			i.Weight = weightRuleAt(r, tip)
 		case dialect.FutureTime:
-			i.Future = futureRuleAt(r, tip, now)
+			i.Future = futureRuleAt(r, tip, net.MinTime(tip), now)
 		}
 	}
 }
@@ -50,9 +50,9 @@ type futureRule struct {
 	NextHeadroom    int64 `json:"next_block_time_headroom_seconds"`
 }
 
-func futureRuleAt(r *dialect.ScheduledRule, tip *chainview.Block, now int64) *futureRule {
+func futureRuleAt(r *dialect.ScheduledRule, tip *chainview.Block, least, now int64) *futureRule {
 	next := tip.Height + 1
-	least, most := tip.MedianTimePast()+1, now+r.At(next)
+	most := now + r.At(next)
 	return &futureRule{
 		Legacy: r.Before, V2: r.Since, Height: r.Height,
 		ActiveForTip: r.Active(tip.Height), ActiveForNext: r.Active(next),

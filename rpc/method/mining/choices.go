@@ -3,9 +3,12 @@ package mining
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -19,6 +22,10 @@ type Choices struct {
 	MaxWeight      *int64 // of a block; default: what the rules allow
 	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
 	MinTxFee       *int64 // of a transaction, for 1000 virtual bytes; default 1
+
+	// How long blocks are kept that createauxblock has made, in minutes, and how many of them; 0: without a limit.
+	AuxExpiry *int64 // default 60
+	AuxLimit  *int64 // default 1024
 
 	// PrintPriority has the fee rate of each transaction of a block or template go to the log, what
 	// prioritisetransaction added included.
@@ -48,8 +55,30 @@ func (c *Choices) Check(n *dialect.Network) error {
 			"Specified -blockreservedweight (%d) is lower than minimum safety value of (%d)", reserved, n.LeastReserved,
 		)
 	}
+	if n.MergedMining == nil {
+		return nil
+	}
+	if kept := c.AuxBlocks(); kept.Expiry < 0 {
+		return refused("-auxpowtemplateexpiry must be greater or equal than zero")
+	} else if kept.Limit < 0 {
+		return refused("-auxpowtemplatecachelimit must be greater or equal than zero")
+	}
 	return nil
 }
+
+// AuxBlocks are for how long, and how many, blocks for merged mining are kept.
+func (c *Choices) AuxBlocks() nodemsg.AuxBlocks {
+	const most = math.MaxInt64 / int64(time.Minute)
+	minutes := *cmp.Or(c.AuxExpiry, new(int64(auxExpiry)))
+	return nodemsg.AuxBlocks{
+		Expiry: time.Duration(min(minutes, most)) * time.Minute, Limit: *cmp.Or(c.AuxLimit, new(int64(auxLimit))),
+	}
+}
+
+const (
+	auxExpiry = 60 // minutes
+	auxLimit  = 1024
+)
 
 func refused(format string, args ...any) error {
 	return messages.StartError(fmt.Sprintf(format, args...))

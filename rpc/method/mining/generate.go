@@ -57,6 +57,9 @@ func generateToAddress(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
+			if err := d.mayEarn(script, true); err != nil {
+				return nil, err
+			}
 			// As in Core a negative number of tries is one without end.
 			return d.generate(ctx, script, count, uint64(tries))
 		},
@@ -100,6 +103,9 @@ func generateToDescriptor(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
+			if err := d.mayEarn(script, false); err != nil {
+				return nil, err
+			}
 			return d.generate(ctx, script, count, tries)
 		},
 	}
@@ -140,10 +146,16 @@ func (d *Deps) fill(ctx context.Context, order *messages.Generate) error {
 		return err
 	}
 	order.Count, order.On, order.Fees = min(order.Count, 1), &best.Tip.Hash, best.Fees
-	for _, tx := range best.Txs {
-		order.Txs = append(order.Txs, serialized(tx.Tx))
-	}
+	order.Txs = allSerialized(best.Txs)
 	return nil
+}
+
+func allSerialized(txs []messages.BlockTx) [][]byte {
+	raw := make([][]byte, len(txs))
+	for i := range txs {
+		raw[i] = serialized(txs[i].Tx)
+	}
+	return raw
 }
 
 func serialized(tx *wire.MsgTx) []byte {

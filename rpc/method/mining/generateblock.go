@@ -57,7 +57,7 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	script, err := d.outputScript(output) //nolint:contextcheck // one index is derived at once
+	script, isAddress, err := d.outputScript(output) //nolint:contextcheck // one index is derived at once
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,9 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	}
 	submit, err := a.BoolOr(2, true)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.mayEarn(script, isAddress); err != nil {
 		return nil, err
 	}
 	// The block is put together without the pool, which remembers its size.
@@ -90,16 +93,18 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	return made, nil
 }
 
-// outputScript returns the script of a descriptor or an address.
-func (d *Deps) outputScript(output string) ([]byte, error) {
+// outputScript returns the script of a descriptor or an address, and which of both it is.
+func (d *Deps) outputScript(output string) (script []byte, isAddress bool, err error) {
 	desc, err := d.parse(output)
 	if _, broken := errors.AsType[*descriptor.ParseError](err); broken {
-		return d.addressScript(output, "Error: Invalid address or descriptor")
+		script, err = d.addressScript(output, "Error: Invalid address or descriptor")
+		return script, true, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return scriptOf(desc)
+	script, err = scriptOf(desc)
+	return script, false, err
 }
 
 // readTxs reads transactions that are given serialized. An id stands for one in

@@ -1,9 +1,7 @@
 package mining
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -125,10 +123,7 @@ func (d *Deps) propose(ctx context.Context, data *jsontree.Value) (any, error) {
 		return known, nil
 	}
 	_, err = ask.Ask(ctx, d.Actor, messages.ProposeBlock{Raw: raw})
-	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
-		return cmp.Or(reject.Reason, "rejected"), nil
-	}
-	return nil, err
+	return bip22(err)
 }
 
 // known says what is known of a proposed block already, nothing of a new one.

@@ -89,7 +89,7 @@ func getMiningInfo(d *Deps) command.Command {
 				Bits:            pow.Bits(bits),
 				Difficulty:      pow.Difficulty(bits),
 				Target:          pow.Target(bits),
-				HashRate:        hashRate(tip, hashBlocks, d.Network.RetargetPeriod()),
+				HashRate:        d.hashRate(tip, hashBlocks, nil),
 				PooledTxs:       pool.Size,
 				MinTxFee:        d.Blocks.MinTxFee,
 				Chain:           d.Network.Name,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // hashBlocks is over how many blocks the rate is measured unless asked
@@ -13,7 +14,7 @@ import (
 const hashBlocks = 120
 
 func getNetworkHashPS(d *Deps) command.Command {
-	return command.Command{
+	c := command.Command{
 		Name:     "getnetworkhashps",
 		Category: command.Mining,
 		About:    command.State, Effect: command.Reads,
@@ -27,49 +28,94 @@ func getNetworkHashPS(d *Deps) command.Command {
 		},
 		Results:  []command.Result{{Type: command.Number, Help: "hashes per second"}},
 		Examples: []string{`[]`, `[-1, 1000]`},
-		Run: func(_ context.Context, a *command.Args) (any, error) {
-			blocks, err := a.Int32Or(0, hashBlocks)
-			if err != nil {
-				return nil, err
-			}
-			height, err := a.Int32Or(1, -1)
-			if err != nil {
-				return nil, err
-			}
-			active, err := d.active()
-			if err != nil {
-				return nil, err
-			}
-			if blocks < -1 || blocks == 0 {
-				return nil, command.Error{
-					Code: command.InvalidParameter, Message: "Invalid nblocks. Must be a positive number or -1.",
-				}
-			}
-			if height < -1 || height > active.Height() {
-				return nil, command.Error{
-					Code: command.InvalidParameter, Message: "Block does not exist at specified height",
-				}
-			}
-			last := active.Tip()
-			if height >= 0 {
-				last = active.At(height)
-			}
-			return hashRate(last, blocks, d.Network.RetargetPeriod()), nil
-		},
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return d.networkHashPS(a) },
+	}
+	if d.Network.MergedMining != nil {
+		c.Params = append(c.Params, command.Param{
+			Name: "lane", Type: command.String, Default: "all",
+			Help: `whose work counts: "all" blocks, "permissionless" ones, or "auxpow": those mined together with ` +
+				"another chain's. The time is that of all of them.",
+		})
+		c.Examples = append(c.Examples, `[120, -1, "auxpow"]`)
+	}
+	return c
+}
+
+func (d *Deps) networkHashPS(a *command.Args) (any, error) {
+	blocks, err := a.Int32Or(0, hashBlocks)
+	if err != nil {
+		return nil, err
+	}
+	height, err := a.Int32Or(1, -1)
+	if err != nil {
+		return nil, err
+	}
+	of, err := d.laneOf(a)
+	if err != nil {
+		return nil, err
+	}
+	active, err := d.active()
+	if err != nil {
+		return nil, err
+	}
+	if blocks < -1 || blocks == 0 {
+		return nil, command.Error{
+			Code: command.InvalidParameter, Message: "Invalid nblocks. Must be a positive number or -1.",
+		}
+	}
+	if height < -1 || height > active.Height() {
+		return nil, command.Error{
+			Code: command.InvalidParameter, Message: "Block does not exist at specified height",
+		}
+	}
+	last := active.Tip()
+	if height >= 0 {
+		last = active.At(height)
+	}
+	return d.hashRate(last, blocks, of), nil
+}
+
+// A lane tells which blocks count; nil: all.
+type lane func(*chainview.Block) bool
+
+// laneOf reads the lane, where the network has any.
+func (d *Deps) laneOf(a *command.Args) (lane, error) {
+	merged := d.Network.MergedMining
+	if merged == nil {
+		return nil, nil
+	}
+	name, err := a.StringOr(2, "all")
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "all":
+		return nil, nil
+	case "permissionless":
+		return func(b *chainview.Block) bool { return !merged.Marked(b.Version()) }, nil
+	case "auxpow":
+		return func(b *chainview.Block) bool { return merged.Marked(b.Version()) }, nil
+	}
+	return nil, command.Error{
+		Code: command.InvalidParameter, Message: "Invalid lane, expected one of: all, permissionless, auxpow",
 	}
 }
 
-// hashRate returns the work of the given number of blocks up to last over the
-// time between the earliest and the latest of them and the block before; -1
-// stands for the blocks of the present difficulty, of which there are period. It is 0 where no time passed.
-func hashRate(last *chainview.Block, blocks, period int32) float64 {
+// hashRate returns the work of those of the given number of blocks up to last that are of a lane, over the
+// time between the earliest and the latest of all of them and the block before; -1
+// stands for the blocks of the present difficulty. It is 0 where no time passed.
+func (d *Deps) hashRate(last *chainview.Block, blocks int32, of lane) float64 {
 	if blocks == -1 {
-		blocks = last.Height%period + 1
+		blocks = d.Network.SinceRetarget(last.Height)
 	}
 	first := last
 	earliest := last.Time().Unix()
 	latest := earliest
+	others := new(big.Int) // the work of the other lane
 	for range min(blocks, last.Height) {
+		if of != nil && !of(first) {
+			others.Add(others, pow.Work(first.Bits()))
+		}
 		first = first.Parent
 		seconds := first.Time().Unix()
 		earliest, latest = min(earliest, seconds), max(latest, seconds)
@@ -77,7 +123,8 @@ func hashRate(last *chainview.Block, blocks, period int32) float64 {
 	if earliest == latest {
 		return 0
 	}
-	return workFloat(new(big.Int).Sub(last.Work(), first.Work())) / float64(latest-earliest)
+	work := new(big.Int).Sub(last.Work(), first.Work())
+	return workFloat(work.Sub(work, others)) / float64(latest-earliest)
 }
 
 // workFloat adds up the number from its 32-bit digits, the lowest first, as

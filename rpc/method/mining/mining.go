@@ -8,6 +8,7 @@ package mining
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -41,6 +42,8 @@ type Deps struct {
 	// Blocks says how blocks are put together.
 	Blocks Blocks
 
+	Log *slog.Logger
+
 	// Warnings returns what the operator should know; nil: nothing ever.
 	Warnings func(context.Context) ([]string, error)
 
@@ -66,7 +69,7 @@ func (d *Deps) selection() messages.SelectTxs {
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	return []command.Command{
+	all := []command.Command{
 		generate(),
 		generateBlock(&d),
 		generateToAddress(&d),
@@ -79,6 +82,10 @@ func Commands(d Deps) []command.Command {
 		submitBlock(&d),
 		submitHeader(&d),
 	}
+	if d.Network.MergedMining != nil {
+		all = append(all, createAuxBlock(&d), submitAuxBlock(&d))
+	}
+	return all
 }
 
 // active returns the active chain. The error is chainview.ErrNotReady.

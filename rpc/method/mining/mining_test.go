@@ -40,17 +40,24 @@ type rig struct {
 // The times of the chain's blocks are given in seconds after the first one.
 func newRig(t *testing.T, chain string, times ...int) *rig {
 	t.Helper()
-	if times == nil {
-		times = []int{600, 1200, 900}
-	}
 	network, err := dialect.Bitcoin(chain)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return newRigOn(t, network, times...)
+}
+
+// newRigOn is newRig for any network.
+func newRigOn(t *testing.T, network *dialect.Network, times ...int) *rig {
+	t.Helper()
+	if times == nil {
+		times = []int{600, 1200, 900}
 	}
 	sys := actortest.New(t)
 	r := &rig{
 		t: t, chain: sys.Probe("chain"), pool: func() messages.PoolInfo { return messages.PoolInfo{Loaded: true} },
 	}
+	var err error
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
 		Network: network,
 		Chain:   chainOf(t, network, times...),
@@ -97,8 +104,14 @@ func chainOf(t *testing.T, network *dialect.Network, times ...int) *chainview.Cu
 	began := header.Timestamp
 	work := target.Work(header.Bits)
 	tree := chainview.NewTree(&header, work)
-	for _, seconds := range times {
+	for i, seconds := range times {
 		header.PrevBlock = header.BlockHash()
+		if m := network.MergedMining; m != nil {
+			header.Version = 0x20000000
+			if i%3 == 1 { // of each three blocks the middle one
+				header.Version = m.Version(header.Version)
+			}
+		}
 		header.Timestamp = began.Add(time.Duration(seconds) * time.Second)
 		b, err := tree.Add(&header, new(big.Int).Set(work), chainview.HasData|chainview.Valid)
 		if err != nil {

@@ -59,3 +59,29 @@ func scriptOf(desc *descriptor.Descriptor) ([]byte, error) {
 		return scripts[0], nil
 	}
 }
+
+// mayEarn refuses a script that no coinbase of the next block may pay to, where the network allows only some.
+// That of an address must be of the network's own form.
+func (d *Deps) mayEarn(script []byte, isAddress bool) error {
+	may := d.Network.Rules.MayPayTo
+	if may == nil {
+		return nil
+	}
+	if isAddress {
+		if !d.Network.Standard.Native(script) {
+			return command.Error{Code: command.InvalidAddressOrKey, Message: "Coinbase payout address must be P2MR"}
+		}
+		return nil
+	}
+	active, err := d.active()
+	if err != nil {
+		return err
+	}
+	if !may(script, active.Height()+1) {
+		return command.Error{
+			Code:    command.InvalidAddressOrKey,
+			Message: "Coinbase output must be P2MR or an allowed restricted-output exemption",
+		}
+	}
+	return nil
+}

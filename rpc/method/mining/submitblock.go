@@ -41,12 +41,17 @@ func submitBlock(d *Deps) command.Command {
 				return nil, err
 			}
 			_, err = ask.Ask(ctx, d.Actor, messages.SubmitBlock{Raw: raw})
-			if reject, ok := errors.AsType[*messages.RejectError](err); ok {
-				return cmp.Or(reject.Reason, "rejected"), nil
-			}
-			return nil, err
+			return bip22(err)
 		},
 	}
+}
+
+// bip22 answers for a block with the rule that it breaks, null for none.
+func bip22(err error) (any, error) {
+	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
+		return cmp.Or(reject.Reason, "rejected"), nil
+	}
+	return nil, err
 }
 
 // decodeBlock returns the bytes of the block that the text begins with. As in

@@ -59,7 +59,7 @@ func (t *templates) get(ctx context.Context, request *templateRequest) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return d.templateReply(last), nil
+	return d.templateReply(last)
 }
 
 func errMissingRule(rule, call string) error {
@@ -149,9 +149,8 @@ func (d *Deps) makeTemplate(ctx context.Context) (*template, error) {
 		if err != nil {
 			return nil, err
 		}
-		order := messages.MakeTemplate{Script: d.payee(), Fees: best.Fees, On: best.Tip.Hash}
-		for _, tx := range best.Txs {
-			order.Txs = append(order.Txs, serialized(tx.Tx))
+		order := messages.MakeTemplate{
+			Script: d.payee(), Fees: best.Fees, On: best.Tip.Hash, Txs: allSerialized(best.Txs),
 		}
 		raw, err := ask.Ask(ctx, d.Actor, order)
 		if errors.Is(err, messages.ErrTipMoved) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ type templateRig struct {
 	tree    *chainview.Tree
 	now     time.Time
 	peers   messages.PeerCount
+	log     bytes.Buffer
 
 	mu       sync.Mutex         // guards the rest while calls are under way
 	txs      []messages.BlockTx // what the pool selects
@@ -42,6 +44,11 @@ type templateRig struct {
 	script   []byte             // that the last one pays to
 	proposed error              // verdict of the chain
 	waiting  []*ask.Call[messages.WaitTip, messages.Tip]
+
+	aux       []messages.CreateAuxBlock // orders
+	auxErrs   []error                   // answers to them, before auxBlock
+	auxBlock  messages.AuxBlock
+	submitted []messages.SubmitAuxBlock
 }
 
 func newTemplateRig(t *testing.T, network *dialect.Network, blocks mining.Blocks) *templateRig {
@@ -53,6 +60,7 @@ func newTemplateRig(t *testing.T, network *dialect.Network, blocks mining.Blocks
 	r.t = t
 	deps := mining.Deps{
 		Network: network, Chain: current, Blocks: blocks, Now: func() time.Time { return r.now },
+		Log:     slog.New(slog.NewTextHandler(&r.log, nil)),
 		Actor:   sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.chainActor) }),
 		Pool:    sys.Spawn("pool", func() actor.Actor { return actor.ReceiveFunc(r.poolActor) }),
 		Peers:   sys.Spawn("peers", func() actor.Actor { return actor.ReceiveFunc(r.peersActor) }),
@@ -72,6 +80,17 @@ func (r *templateRig) chainActor(c actor.Context) {
 	case *ask.Call[messages.MakeTemplate, []byte]:
 		raw, err := r.template(&m.Req)
 		m.Answer(raw, err)
+	case *ask.Call[messages.CreateAuxBlock, messages.AuxBlock]:
+		r.aux = append(r.aux, m.Req)
+		if len(r.auxErrs) > 0 {
+			m.Answer(messages.AuxBlock{}, r.auxErrs[0])
+			r.auxErrs = r.auxErrs[1:]
+			return
+		}
+		m.Answer(r.auxBlock, nil)
+	case *ask.Call[messages.SubmitAuxBlock, messages.Done]:
+		r.submitted = append(r.submitted, m.Req)
+		m.Answer(messages.Done{}, r.proposed)
 	case *ask.Call[messages.ProposeBlock, messages.Done]:
 		m.Answer(messages.Done{}, r.proposed)
 	case *ask.Call[messages.WaitTip, messages.Tip]:

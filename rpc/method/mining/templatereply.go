@@ -13,7 +13,6 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/versionbits"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
@@ -35,16 +34,15 @@ type templateReply struct {
 	MinTime      int64            `json:"mintime"`
 	Mutable      []string         `json:"mutable"`
 	NonceRange   string           `json:"noncerange"`
-	SigOpLimit   int              `json:"sigoplimit"`
-	SizeLimit    int              `json:"sizelimit"`
+	SigOpLimit   int64            `json:"sigoplimit"`
+	SizeLimit    int64            `json:"sizelimit"`
 	WeightLimit  *int64           `json:"weightlimit,omitempty"`
 	Time         int64            `json:"curtime"`
 	Bits         string           `json:"bits"`
 	Height       int32            `json:"height"`
-	WeightRule   *weightRule      `json:"p2mr_validation_weight,omitempty"`
-	FutureRule   *futureRule      `json:"future_block_time,omitempty"`
-	Challenge    string           `json:"signet_challenge,omitempty"`
-	Commitment   string           `json:"default_witness_commitment,omitempty"`
+	scheduledRules
+	Challenge  string `json:"signet_challenge,omitempty"`
+	Commitment string `json:"default_witness_commitment,omitempty"`
 }
 
 type templateTx struct {
@@ -57,7 +55,7 @@ type templateTx struct {
 	Weight  int64          `json:"weight"`
 }
 
-var templateResults = []command.Result{
+var templateResults = slices.Concat([]command.Result{
 	{Type: command.Array, Key: "capabilities", Help: "what the node can do", Inner: []command.Result{
 		{Type: command.String, Help: `"proposal"`},
 	}},
@@ -107,48 +105,38 @@ var templateResults = []command.Result{
 	{Type: command.Timestamp, Key: "curtime", Help: "time of the block"},
 	{Type: command.String, Key: "bits", Help: "target in compact form"},
 	{Type: command.Number, Key: "height", Help: "height of the block"},
-	{
-		Type: command.Object, Key: "p2mr_validation_weight", Optional: true,
-		Help: "on chains that pay to P2MR outputs: what a signature takes of a spend's budget", Inner: []command.Result{
-			{Type: command.Number, Key: "per_sigop", Help: "for a signature in this block"},
-			{Type: command.Bool, Key: "v2_active", Help: "whether the second version of the rule holds"},
-			{Type: command.Number, Key: "v2_activation_height", Help: "first block that it holds for"},
-		},
-	},
-	{
-		Type: command.Object, Key: "future_block_time", Optional: true,
-		Help: "on chains that pay to P2MR outputs: how far the block may be ahead of the clock",
-		Inner: []command.Result{
-			{Type: command.Number, Key: "limit_seconds", Help: "for this block"},
-			{Type: command.Bool, Key: "v2_active", Help: "whether the second version of the rule holds"},
-			{Type: command.Number, Key: "v2_activation_height", Help: "first block that it holds for"},
-		},
-	},
+}, scheduledResults(true), []command.Result{
 	{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that signs blocks, on a signet"},
 	{
 		Type: command.Hex, Key: "default_witness_commitment", Optional: true,
 		Help: "commitment to the witnesses of the template as it is",
 	},
-}
+})
 
 // templateReply writes a template.
-func (d *Deps) templateReply(t *template) *templateReply {
+func (d *Deps) templateReply(t *template) (*templateReply, error) {
 	height := t.tip.Height + 1
 	header, coinbase := d.updated(t), t.block.Transactions[0]
-	segwit := d.Network.Active("segwit", height)
+	if err := d.checkTime(&header, height); err != nil {
+		return nil, err
+	}
+	segwit, scale := d.Network.Active("segwit", height), int64(1)
+	if !segwit {
+		scale = d.Network.Rules.WitnessScale
+	}
 	r := &templateReply{
 		Capabilities: []string{"proposal"},
 		Version:      header.Version,
 		Parent:       t.tip.Hash,
-		Txs:          templateTxs(t, segwit),
+		Txs:          templateTxs(t, scale),
 		Value:        coinbase.TxOut[0].Value,
 		LongPollID:   fmt.Sprintf("%v%d", t.tip.Hash, t.updates),
 		Target:       pow.Target(header.Bits),
 		MinTime:      d.minTime(t.tip),
 		Mutable:      []string{"time", "transactions", "prevblock"},
 		NonceRange:   "00000000ffffffff",
-		SigOpLimit:   int(d.Network.Rules.MaxSigOps),
-		SizeLimit:    d.Network.MaxBlockSize,
+		SigOpLimit:   d.Network.Rules.MaxSigOps / scale,
+		SizeLimit:    int64(d.Network.MaxBlockSize) / scale,
 		Time:         header.Timestamp.Unix(),
 		Bits:         pow.Bits(header.Bits),
 		Height:       height,
@@ -157,18 +145,12 @@ func (d *Deps) templateReply(t *template) *templateReply {
 	}
 	if segwit {
 		r.WeightLimit = &d.Network.Rules.MaxWeight
-	} else {
-		r.SigOpLimit /= oldScale
-		r.SizeLimit /= oldScale
 	}
 	d.addRules(r, t.tip, segwit)
-	r.addScheduled(d.Network.Scheduled, height)
+	r.scheduledRules = scheduledFor(d.Network.Scheduled, height)
 	r.addRolling(d.Network.RollVersion)
-	return r
+	return r, nil
 }
-
-// oldScale is by how much limits were smaller before witnesses were discounted.
-const oldScale = 4
 
 // addRules says which rules hold for the block, and which can be voted for.
 func (d *Deps) addRules(r *templateReply, tip *chainview.Block, segwit bool) {
@@ -200,14 +182,15 @@ func (d *Deps) addRules(r *templateReply, tip *chainview.Block, segwit bool) {
 	}
 }
 
-// templateTxs describes the transactions after the coinbase.
-func templateTxs(t *template, segwit bool) []templateTx {
+// templateTxs describes the transactions after the coinbase. Before witnesses were discounted, what they
+// took of the limits was smaller by a scale, as these were.
+func templateTxs(t *template, scale int64) []templateTx {
 	list, places := make([]templateTx, len(t.txs)), make(map[chainhash.Hash]int, len(t.txs))
 	for i := range t.txs {
 		tx := &t.txs[i]
 		one := templateTx{
 			Data: hex.EncodeToString(serialized(tx.Tx)), ID: tx.Tx.TxHash(), WID: tx.Tx.WitnessHash(),
-			Depends: depends(tx.Tx, places), Fee: tx.Fee, SigOps: sigOps(tx, segwit), Weight: tx.Weight,
+			Depends: depends(tx.Tx, places), Fee: tx.Fee, SigOps: tx.SigOps / scale, Weight: tx.Weight,
 		}
 		places[one.ID] = i + 1
 		list[i] = one
@@ -225,11 +208,4 @@ func depends(tx *wire.MsgTx, places map[chainhash.Hash]int) []int {
 		}
 	}
 	return list
-}
-
-func sigOps(tx *messages.BlockTx, segwit bool) int64 {
-	if segwit {
-		return tx.SigOps
-	}
-	return tx.SigOps / oldScale
 }
