@@ -22,7 +22,9 @@ type base struct {
 
 func newBase(cfg Config) *base {
 	totals := new(p2p.Totals)
-	totals.Uploads.Limit, totals.Uploads.Block = cfg.UploadLimit, uint64(cfg.Network.MaxBlockSize)
+	if totals.Uploads.Limit = cfg.UploadLimit; cfg.UploadLimit > 0 {
+		totals.Uploads.Block = uint64(cfg.Network.MaxBlockSize)
+	}
 	return &base{
 		cfg: cfg, local: &localAddrs{list: slices.Clone(cfg.Local)}, totals: totals,
 		log:          cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
