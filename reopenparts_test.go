@@ -1,7 +1,6 @@
 package trawl_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -146,16 +145,16 @@ func served(t *testing.T, n *trawl.Node) (s *site, stop func()) {
 	}
 	t.Cleanup(stop)
 	form := url.Values{"user": {serverUser}, "password": {serverPassword}}
-	response := s.do(http.MethodPost, "/ui/login", form.Encode())
-	if s.place = response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther {
-		t.Fatalf("login: %d", response.StatusCode)
+	status, location, _ := s.do(http.MethodPost, "/ui/login", form.Encode())
+	if s.place = location; status != http.StatusSeeOther {
+		t.Fatalf("login: %d", status)
 	}
 	s.place = "/ui" + s.place[strings.LastIndex(s.place, "/~"):]
 	return s, stop
 }
 
 // do makes a request as a browser does.
-func (s *site) do(method, path, form string) *http.Response {
+func (s *site) do(method, path, form string) (status int, location, body string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.address+path, strings.NewReader(form))
 	if err != nil {
@@ -168,12 +167,11 @@ func (s *site) do(method, path, form string) *http.Response {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	body, err := io.ReadAll(response.Body)
+	raw, err := io.ReadAll(response.Body)
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		s.t.Fatal(err)
 	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response
+	return response.StatusCode, response.Header.Get("Location"), string(raw)
 }
 
 // changing are parts of a page that are others each time it is looked at, or that tell of connections.
@@ -184,22 +182,20 @@ var changing = regexp.MustCompile(
 func (s *site) shows(search, tip string) (list []string) {
 	s.t.Helper()
 	for _, path := range []string{"", "ui/search?id=" + search, "ui/wallet?name=one", "ui/wallet?name=two"} {
-		response := s.do(http.MethodGet, s.place+path, "")
-		body, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK {
-			s.t.Errorf("page %q: %d, %v", path, response.StatusCode, err)
+		status, _, body := s.do(http.MethodGet, s.place+path, "")
+		if status != http.StatusOK {
+			s.t.Errorf("page %q: %d", path, status)
 		}
-		for line := range strings.Lines(changing.ReplaceAllString(string(body), "")) {
+		for line := range strings.Lines(changing.ReplaceAllString(body, "")) {
 			list = append(list, path+": "+strings.TrimSpace(line))
 		}
 	}
 	for _, path := range []string{"block/" + tip + ".hex", "spenttxouts/" + tip + ".json", "headers/" + tip + ".hex"} {
-		response := s.do(http.MethodGet, "/rest/"+path, "")
-		body, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK {
-			s.t.Errorf("REST %s: %d, %v", path, response.StatusCode, err)
+		status, _, body := s.do(http.MethodGet, "/rest/"+path, "")
+		if status != http.StatusOK {
+			s.t.Errorf("REST %s: %d", path, status)
 		}
-		list = append(list, path+": "+string(body))
+		list = append(list, path+": "+body)
 	}
 	return list
 }
@@ -228,8 +224,13 @@ func attachedAnswers(t *testing.T, n *whole, tip string) (list []string) {
 	n.call(nil, "", "waitforblock", tip, 60_000)
 	n.call(nil, "", "scanblocks", "start", []string{"raw(51)"}) // the index is there by then
 	for _, c := range [][]any{
-		{"getbestblockhash"}, {"getblockcount"}, {"getindexinfo"}, {"getblockfilter", tip}, {"getblock", tip},
-		{"scanblocks", "start", []string{"raw(51)"}}, {"getchaintips"},
+		{"getbestblockhash"},
+		{"getblockcount"},
+		{"getindexinfo"},
+		{"getblockfilter", tip},
+		{"getblock", tip},
+		{"scanblocks", "start", []string{"raw(51)"}},
+		{"getchaintips"},
 	} {
 		var answer any
 		method, _ := c[0].(string)

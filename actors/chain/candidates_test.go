@@ -27,7 +27,7 @@ type kept struct {
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // for a test
+		r := rand.New(rand.NewPCG(seed, 1))
 		s := candidates{AuxBlocks: nodemsg.AuxBlocks{
 			Expiry: time.Duration(r.IntN(3)) * time.Minute, Limit: int64(r.IntN(5)),
 		}}

@@ -152,11 +152,11 @@ func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 // invName names an entry of an inventory as Core does.
 func invName(v *wire.InvVect) string {
 	const witness = wire.InvTypeWitnessTx &^ wire.InvTypeTx
-	name, prefix := "", ""
+	var name, prefix string
 	if v.Type&witness != 0 {
 		prefix = "witness-"
 	}
-	switch v.Type &^ witness { //nolint:exhaustive // unknown ones come, too
+	switch v.Type &^ witness {
 	case wire.InvTypeTx:
 		name = "tx"
 	case codec.InvWtx:
@@ -232,7 +232,7 @@ func size(m wire.Message) int {
 // unknown types are left out.
 func split(list []*wire.InvVect) (blocks, txs []*wire.InvVect) {
 	for _, v := range list {
-		switch v.Type { //nolint:exhaustive // unknown ones come, too
+		switch v.Type {
 		case wire.InvTypeTx, wire.InvTypeWitnessTx, codec.InvWtx:
 			txs = append(txs, v)
 		case wire.InvTypeBlock, wire.InvTypeWitnessBlock, codec.InvCmpctBlock, wire.InvTypeFilteredBlock:

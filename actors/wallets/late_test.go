@@ -2,8 +2,12 @@ package wallets_test
 
 import (
 	"errors"
+	"maps"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -65,8 +69,23 @@ func isQuestion[Q messages.Request[R], R any](question any) bool {
 	return ok
 }
 
-// An answer of the pool to an instance that has failed since changes nothing, whatever it was
-// asked for. The caller was told of the failure, and the wallet serves the next one.
+// A trap has the next look at the clock wait, and fail.
+type trap struct{ next atomic.Pointer[trapped] }
+
+type trapped struct{ in, out chan struct{} }
+
+func (t *trap) now() time.Time {
+	if got := t.next.Swap(nil); got != nil {
+		close(got.in)
+		<-got.out
+		panic("at the clock")
+	}
+	return genesis
+}
+
+// An answer of the pool that is in the mailbox of an instance when that fails changes nothing,
+// whatever it was asked for. The caller is told of the failure, and the wallet serves the next
+// one.
 func TestAnswersToAFailedInstance(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  func(question any) bool
@@ -93,17 +112,18 @@ func TestAnswersToAFailedInstance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g keeper
+			var clock trap
 			var mu sync.Mutex
-			submitted := map[chainhash.Hash]bool{}
-			count := func() int {
+			ids := map[chainhash.Hash]bool{}
+			submitted := func() map[chainhash.Hash]bool {
 				mu.Lock()
 				defer mu.Unlock()
-				return len(submitted)
+				return maps.Clone(ids)
 			}
-			r, ref := pooled(t, setup{front: g.front, submitted: func(q messages.SubmitTx) {
+			r, ref := pooled(t, setup{front: g.front, clock: clock.now, submitted: func(q messages.SubmitTx) {
 				mu.Lock()
 				defer mu.Unlock()
-				submitted[q.Tx.TxHash()] = true
+				ids[q.Tx.TxHash()] = true
 			}}, "bech32", "bech32")
 			sent := do(t, ref, pay(20_000_000)).TxID
 			before := do(t, ref, messages.GetWalletInfo{}).TxCount
@@ -112,17 +132,27 @@ func TestAnswersToAFailedInstance(t *testing.T) {
 			failed := make(chan error, 1)
 			go func() { failed <- c.start(ref, sent) }()
 			<-g.came
-			r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Added: true}}}) // of nothing
+			stuck := &trapped{make(chan struct{}), make(chan struct{})}
+			clock.next.Store(stuck)
+			r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: payment(foreign, 99), Added: true}}})
+			<-stuck.in
+			g.open()
+			for ref.Stats().Queue == 0 { // until the answer is there
+				runtime.Gosched()
+			}
+			close(stuck.out)
 			if err := <-failed; !errors.Is(err, ask.ErrRestarted) {
 				t.Errorf("the caller was told %v", err)
 			}
-			do(t, r.ref, messages.SyncWallets{}) // the next instance is there, and has submitted what it knows
-			told := count()
-			g.open()
 			do(t, r.ref, messages.SyncWallets{})
 
-			if n := do(t, ref, messages.GetWalletInfo{}).TxCount; n != before || count() != told {
-				t.Errorf("%d transactions, %d submitted; before %d, %d", n, count(), before, told)
+			if n := do(t, ref, messages.GetWalletInfo{}).TxCount; n != before {
+				t.Errorf("%d transactions, before %d", n, before)
+			}
+			for id := range submitted() {
+				if _, err := try(t, ref, messages.GetTransaction{TxID: id}); err != nil {
+					t.Errorf("%v was submitted: %v", id, err)
+				}
 			}
 			if locked := do(t, ref, messages.ListLocked{}); len(locked) > 0 {
 				t.Errorf("locked: %v", locked)

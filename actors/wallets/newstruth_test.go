@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -175,7 +176,7 @@ func (w *world) check() {
 func TestAnyOrderOfNews(t *testing.T) {
 	first, seeds := uint64(1), uint64(cases(16, 400))
 	for seed := first; seed < first+seeds; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			w, fail := newWorld(t, seed)
 			for range 60 {
 				w.step(fail)

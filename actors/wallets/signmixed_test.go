@@ -47,7 +47,10 @@ func TestSignMixedInputs(t *testing.T) {
 	}
 	others := []string{"legacy", "p2sh-segwit", "bech32", "bech32m"}
 	for _, types := range [][]string{
-		{"p2mr", "legacy"}, {"p2sh-segwit", "p2mr"}, {"p2mr", "bech32"}, {"bech32m", "p2mr"},
+		{"p2mr", "legacy"},
+		{"p2sh-segwit", "p2mr"},
+		{"p2mr", "bech32"},
+		{"bech32m", "p2mr"},
 		append([]string{"p2mr"}, others...), append(others, "p2mr", "p2mr"),
 	} {
 		q := request(types)

@@ -122,8 +122,10 @@ func TestRollVersion(t *testing.T) {
 		version, rolled int32
 		mask            uint32
 	}{
-		{0x20000001, 0x20000001, 0x1fffe000}, {0x2f58c101, 0x20000001, 0x1fffe000},
-		{0x20001e00, 0x20000000, 0x1fffe000}, {4, 4, 0},
+		{0x20000001, 0x20000001, 0x1fffe000},
+		{0x2f58c101, 0x20000001, 0x1fffe000},
+		{0x20001e00, 0x20000000, 0x1fffe000},
+		{4, 4, 0},
 	} {
 		if rolled, mask := n.RollVersion(test.version); rolled != test.rolled || mask != test.mask {
 			t.Errorf("%08x: %08x, %08x", test.version, rolled, mask)

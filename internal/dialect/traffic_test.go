@@ -27,7 +27,11 @@ func TestConstants(t *testing.T) {
 		{
 			"depths",
 			func(n *dialect.Network) any { return [2]int32{n.Traffic.CompactDepth, n.Traffic.BlockTxDepth} },
-			[2]int32{5, 10}, [2]int32{5, 10}, [2]int32{10, 20}, [2]int32{10, 20}, [2]int32{10, 20},
+			[2]int32{5, 10},
+			[2]int32{5, 10},
+			[2]int32{10, 20},
+			[2]int32{10, 20},
+			[2]int32{10, 20},
 		},
 		{
 			"trickle of inbound peers", func(n *dialect.Network) any { return n.Traffic.Inbound },

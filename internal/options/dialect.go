@@ -67,14 +67,24 @@ func NamesOf(dialect string) Names { return dialectOf(dialect).names }
 
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"Bitcoin Core", bitcoinNames, nil, "bitcoin.conf", "", Money{"BTC", 100},
-		Pool{101, 100_000, 5}, map[Chain]uint16{
+	"bitcoin": {
+		"Bitcoin Core", bitcoinNames, nil, "bitcoin.conf", "",
+		Money{"BTC", 100},
+		Pool{101, 100_000, 5},
+		map[Chain]uint16{
 			Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
-		}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
-	"qbit": {"qbit", qbitNames, qbitHelp, "qbit.conf", "-qbit", Money{"QBT", 250},
-		Pool{404, 200_000, 17}, map[Chain]uint16{
+		},
+		map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20},
+	},
+	"qbit": {
+		"qbit", qbitNames, qbitHelp, "qbit.conf", "-qbit",
+		Money{"QBT", 250},
+		Pool{404, 200_000, 17},
+		map[Chain]uint16{
 			Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
-		}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},
+		},
+		map[Chain]uint64{Testnet: 1, Testnet4: 1},
+	},
 }
 
 const defaultDialect = "bitcoin"

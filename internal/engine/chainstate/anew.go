@@ -168,7 +168,7 @@ func uncovered(e *Engine) string {
 func (l loader) catchUp(ctx context.Context) error {
 	e := l.e
 	if ctx == nil {
-		return e.activate(e.choice.Best(e.tip), nil)
+		return e.activate(e.choice.Best(e.tip), nil) //nolint:contextcheck // reads without one, as each new block does
 	}
 	for ctx.Err() == nil {
 		best := e.choice.Best(e.tip)
@@ -176,7 +176,7 @@ func (l loader) catchUp(ctx context.Context) error {
 		if next := e.tip.Height + maxSteps; best.Height > next && forkchoice.Fork(e.tip, best) == e.tip {
 			to = best.Ancestor(next)
 		}
-		if err := e.activate(to, nil); err != nil {
+		if err := e.activate(to, nil); err != nil { //nolint:contextcheck // as above
 			return err
 		}
 		if to == best {

@@ -18,7 +18,7 @@ import (
 // until the block is connected.
 type recovery struct {
 	engine *Engine
-	copies *blockfile.Copies
+	copies *blockfile.Copies  // nil: of the background of a snapshot, which has none
 	used   []*chainview.Block // connected since the last commit, some of them taken back again
 }
 
@@ -65,7 +65,7 @@ func (r *recovery) checkCopy(b *block, at *chainview.Block) error {
 
 // fetchCopy returns the copy of a block that is to be connected, nil where there is none.
 func (r *recovery) fetchCopy(at *chainview.Block) (*block, error) {
-	if !r.copies.Has(&at.Hash) {
+	if r.copies == nil || !r.copies.Has(&at.Hash) {
 		return nil, nil
 	}
 	b, err := r.read(at)

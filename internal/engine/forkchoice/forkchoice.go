@@ -98,7 +98,7 @@ func (c *Choice) Assume(base *chainview.Block) {
 // they lack at present.
 func (c *Choice) Withhold(lacks func(*chainview.Block) bool) { c.withheld = lacks }
 
-// Fork returns whether a block and all before it are stored, or were.
+// Linked reports whether a block and all before it are stored, or were.
 func Linked(b *chainview.Block) bool { return b.Order != 0 }
 
 // AddHeader takes a new header.

@@ -64,7 +64,7 @@ func (o *Opener) checkCovered(options chaindb.Options) error {
 	}
 	_, refused := errors.AsType[messages.StartError](err)
 	if err = errors.Join(err, db.Close()); !refused {
-		return nil //nolint:nilerr // as above
+		return nil
 	}
 	return err
 }

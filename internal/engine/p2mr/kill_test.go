@@ -58,7 +58,7 @@ func stripAndTell(dir string) error {
 		return err
 	}
 	s := &stripRig{dir: filepath.Join(dir, "node")}
-	s.builder.tb = &child{}
+	s.tb = &child{}
 	if err := s.tryOpen(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func TestKillStripping(t *testing.T) {
 		}
 		told := killStripping(t, dir)
 		s := &stripRig{dir: filepath.Join(dir, "node")}
-		s.builder.tb = t
+		s.tb = t
 		s.open()
 		tip := s.tree.Active().Tip()
 		if tip.Height < told {

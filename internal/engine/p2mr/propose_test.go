@@ -116,9 +116,9 @@ func TestTimewarp(t *testing.T) {
 		back    time.Duration
 		want    string
 	}{
-		{dialect.Choices{BIP94: true}, 60, ""},
-		{dialect.Choices{BIP94: true}, 61, "time-timewarp-attack"},
-		{dialect.Choices{}, 61, ""},
+		{dialect.Choices{BIP94: true}, 60 * time.Second, ""},
+		{dialect.Choices{BIP94: true}, 61 * time.Second, "time-timewarp-attack"},
+		{dialect.Choices{}, 61 * time.Second, ""},
 	} {
 		e := fresh(t, test.choices)
 		e.net.Params.TargetTimespan = 4 * e.net.Params.TargetTimePerBlock // blocks of a period
@@ -129,9 +129,9 @@ func TestTimewarp(t *testing.T) {
 			t.Fatal(err)
 		}
 		tip = e.tree.Active().Tip()
-		raw := b.build(tip, nil, func(b *block) { b.Timestamp = tip.Time().Add(-test.back * time.Second) })
+		raw := b.build(tip, nil, func(b *block) { b.Timestamp = tip.Time().Add(-test.back) })
 		if got := reason(t, e.Accept(raw)); got != test.want {
-			t.Errorf("%+v, %d s back: %q, want %q", test.choices, test.back, got, test.want)
+			t.Errorf("%+v, %v back: %q, want %q", test.choices, test.back, got, test.want)
 		}
 	}
 }

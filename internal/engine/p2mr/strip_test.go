@@ -33,7 +33,7 @@ type stripRig struct {
 	builder
 
 	dir    string
-	anew   context.Context //nolint:containedctx // of the next opening
+	anew   context.Context
 	assume chainhash.Hash
 
 	raws  map[chainhash.Hash][]byte
@@ -45,7 +45,7 @@ type stripRig struct {
 func newStripRig(t *testing.T) *stripRig {
 	t.Helper()
 	s := &stripRig{dir: t.TempDir(), raws: map[chainhash.Hash][]byte{}, short: map[chainhash.Hash]bool{}}
-	s.builder.tb = t
+	s.tb = t
 	s.open()
 	t.Cleanup(func() { _ = s.Close() })
 	genesis := s.tree.Active().Tip()

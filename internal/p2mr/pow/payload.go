@@ -18,7 +18,7 @@ func ReadPayload(raw []byte) ([]byte, error) {
 	case err != nil && otherErr != nil:
 		return nil, errAuxPoW
 	case err != nil, otherErr == nil && !own.inParent() && hashed.inParent():
-		return payload, nil
+		return payload, nil //nolint:nilerr // it is a payload in the other way
 	}
 	return raw, nil
 }

@@ -173,8 +173,10 @@ func TestSubmitAuxBlock(t *testing.T) {
 		{"no bytes", hash.String(), "", nil, decode},
 		{"no hex", hash.String(), "zz", nil, decode},
 		{"a short hash before the payload", "00", "zz", nil, `{"code":-8,"message":"hash must be of length 64 (not 2, for '00')"}`},
-		{"a hash that is none", strings.Repeat("z", 64), "zz", nil,
-			`{"code":-8,"message":"hash must be hexadecimal string (not '` + strings.Repeat("z", 64) + `')"}`},
+		{
+			"a hash that is none", strings.Repeat("z", 64), "zz", nil,
+			`{"code":-8,"message":"hash must be hexadecimal string (not '` + strings.Repeat("z", 64) + `')"}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newTemplateRig(t, qbit(t, dialect.Choices{}), mining.Blocks{})
@@ -206,7 +208,7 @@ func TestAuxChoices(t *testing.T) {
 		{mining.Choices{}, time.Hour, 1024},
 		{mining.Choices{AuxExpiry: number(0), AuxLimit: number(0)}, 0, 0},
 		{mining.Choices{AuxExpiry: number(3), AuxLimit: number(7)}, 3 * time.Minute, 7},
-		{mining.Choices{AuxExpiry: number(1 << 62)}, (1<<63 - 1) / time.Minute * time.Minute, 1024},
+		{mining.Choices{AuxExpiry: number(1 << 62)}, 153722867 * time.Minute, 1024},
 	} {
 		if err := test.choices.Check(qbit(t, dialect.Choices{})); err != nil {
 			t.Error(err)

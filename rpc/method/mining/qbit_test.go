@@ -75,8 +75,10 @@ func TestCoinbaseOutputs(t *testing.T) {
 	for _, test := range []struct{ name, method, params, want string }{
 		{"anchor", "generatetoaddress", `[1, "` + anchor + `"]`, noP2MR},
 		{"anchor for a block", "generateblock", `["` + anchor + `", []]`, noP2MR},
-		{"txs before the address", "generateblock", `["` + anchor + `", ["00"]]`,
-			`{"code":-22,"message":"Transaction decode failed for 00. Make sure the tx has at least one input."}`},
+		{
+			"txs before the address", "generateblock", `["` + anchor + `", ["00"]]`,
+			`{"code":-22,"message":"Transaction decode failed for 00. Make sure the tx has at least one input."}`,
+		},
 		{"anyone", "generatetodescriptor", `[1, "raw(51)"]`, others},
 		{"anyone for a block", "generateblock", `["raw(51)", []]`, others},
 		{"none made", "generatetodescriptor", `[0, "raw(51)"]`, others},
@@ -89,7 +91,9 @@ func TestCoinbaseOutputs(t *testing.T) {
 		})
 	}
 	for _, test := range []struct{ name, output string }{
-		{"nobody", "raw(6a)"}, {"anchor", "raw(51024e73)"}, {"P2MR", "raw(5220" + program + ")"},
+		{"nobody", "raw(6a)"},
+		{"anchor", "raw(51024e73)"},
+		{"P2MR", "raw(5220" + program + ")"},
 		{"a version in time", "raw(5320" + program + ")"},
 	} {
 		r := newRigOn(t, n, 1, 2, 3, 4)
