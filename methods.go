@@ -124,7 +124,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
-			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: n.clockHeeded,
+			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: mining.HeededBy(ref),
 			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings, Log: n.cfg.Log,
 			LastWarning: h.LastWarning,
 		}),
@@ -165,9 +165,9 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
-		Dir: n.cfg.Dir, LastWarning: lastWarning,
-		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
-		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
+		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
+		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker, Txs: txs,
+		Attached: n.cfg.Attach != nil,
 	}
 	if p := (parts{n}).pruning(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

@@ -46,6 +46,8 @@ type Node struct {
 	tip       *ask.Topic[messages.TipChanged]
 	stripped  ask.Topic[nodemsg.WitnessesStripped]
 	pool      *ask.Feed[messages.PoolChanged]
+	moved     ask.Feed[chainview.TipMoved]
+	staleSeen ask.Feed[nodemsg.StaleBlock]
 	raised    ask.Feed[nodemsg.WarningRaised]
 	warned    ask.Feed[nodemsg.WarningChanged]
 	walletTxs ask.Feed[messages.WalletTxChanged]

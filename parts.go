@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/actors/notify"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/searches"
+	"github.com/seed61375155/trawl/actors/stale"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
@@ -47,6 +48,7 @@ import (
 const (
 	chainPart     = "chain"
 	alertsPart    = "alerts"
+	stalePart     = "stale"
 	mempoolPart   = "mempool"
 	txbuilderPart = "txbuilder"
 	coinsPart     = "coins"
@@ -78,6 +80,7 @@ func (n parts) table() []part.Part {
 	return []part.Part{
 		{Name: chainPart, Start: n.startChain},
 		{Name: alertsPart, Start: n.startAlerts},
+		{Name: stalePart, Off: !n.net.CountsStale, Start: n.startStale},
 		{Name: mempoolPart, Needs: names{chainPart}, Start: n.startMempool},
 		{Name: txbuilderPart, Start: n.startTxBuilder},
 		{Name: coinsPart, Needs: names{chainPart}, Start: n.startCoins},
@@ -131,6 +134,7 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
 		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: files,
+		Moved: &n.moved, Initial: n.initial,
 		Current: n.view, Tip: n.tip, Stripped: &n.stripped, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {
@@ -139,7 +143,6 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	return part.Ready(ctx, r, messages.WaitOpen{})
 }
 
-// openEngine returns what opens what validates the chain, or has another node do so.
 func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
 	if n.cfg.Attach != nil {
 		return n.openFollower
@@ -157,6 +160,12 @@ func (n parts) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Changed: &n.warned, Raised: &n.raised,
 		Lasting: n.cfg.Warnings, Log: n.cfg.Log,
 	}), alerts.Requests, nil)
+}
+
+func (n parts) startStale(context.Context, *part.Uses) (part.Running, error) {
+	return n.spawn(stalePart, stale.New(stale.Config{
+		View: n.view, Initial: n.initial, Moved: &n.moved, Seen: &n.staleSeen, Now: n.clock.Now, Log: n.cfg.Log,
+	}), stale.Requests, nil)
 }
 
 func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
@@ -259,7 +268,6 @@ func (n *Node) indexTarget(name string, blocks index.Recording) *index.Target {
 
 func (n parts) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
 
-// startPruning begins to delete blocks.
 func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 	_, err := ask.Ask(ctx, u.Ref(chainPart), nodemsg.StartPruning{})
 	return part.Running{}, err
@@ -349,13 +357,4 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		return r, err
 	}
 	return part.Ready(ctx, r, messages.WaitWallets{})
-}
-
-// clockHeeded returns when all who were told that the clock was set have done what is due
-// by it: they answer in the order in which they are told.
-func (n *Node) clockHeeded(ctx context.Context) {
-	// One that is absent or stops has nothing to do.
-	_, _ = ask.Control(ctx, n.set.Ref(syncPart), nodemsg.GetPeerSync{})
-	_, _ = ask.Control(ctx, n.set.Ref(relayPart), nodemsg.GetPeerRelay{})
-	_, _ = ask.Control(ctx, n.set.Ref(peersPart), messages.CountPeers{})
 }

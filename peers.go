@@ -165,8 +165,8 @@ func (n parts) services() wire.ServiceFlag {
 func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(syncPart, sync.New(sync.Config{
 		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge,
-		Pool:      u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
+		MaxTipAge: n.cfg.MaxTipAge, Stale: &n.staleSeen,
+		Pool: u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
 	}), sync.Requests, nil)
 	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
 	return r, err
@@ -182,7 +182,6 @@ func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error)
 	return r, err
 }
 
-// startPeers starts the peer table.
 func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
 	cfg, err := n.peersConfig(ctx)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/searches"
+	"github.com/seed61375155/trawl/actors/stale"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -27,7 +28,8 @@ import (
 func TestNumbersAreServed(t *testing.T) {
 	const attached = " attached"
 	served := map[string][]ask.Served{
-		alertsPart: alerts.Requests, indexerPart: indexer.Requests, txindexPart: blockindex.Requests,
+		alertsPart: alerts.Requests, stalePart: stale.Requests,
+		indexerPart: indexer.Requests, txindexPart: blockindex.Requests,
 		coinstatsPart: blockindex.Requests, scannerPart: scanner.Requests, searchesPart: searches.Requests,
 		peersPart: peers.Requests, mempoolPart: mempool.Requests, mempoolPart + attached: corepool.Requests,
 		walletsPart: wallets.Requests, chainPart + attached: chain.Requests,

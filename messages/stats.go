@@ -17,6 +17,7 @@ type NodeStats struct {
 	Copied   *CopiedPool // of an attached node, beside Pool
 	Wallets  *WalletStats
 	Attached *AttachState
+	Stale    *StaleStats  // of chains of which stale blocks are counted
 	Stores   []StoreStats // as of some time in the last minutes
 	Late     []LatePart   // all parts that were asked
 }
@@ -84,4 +85,27 @@ type WalletStats struct{ Loaded, Loading int }
 type StoreStats struct {
 	Name  string // "blocks", "chainstate", …
 	Bytes int64
+}
+
+// StaleStats are numbers about blocks that are not in the active chain any more, or never were, since the
+// start of the program. The initial download does not count.
+type StaleStats struct {
+	Window      int    // the latest events that were asked for; an event is a block that is connected or stale
+	Events      int    // that there are in the window
+	StaleEvents int    // that are stale blocks
+	Connected   uint64 // blocks
+	Stale       uint64 // blocks
+	Reorgs      uint64 // reorganisations
+	DeepestFork int32  // most blocks that a reorganisation has taken back
+	LastHeight  int32  // of the last stale block; -1: there was none
+	LastTime    int64  // when it was noticed, in seconds since 1970; 0: there was none
+	Alarm       bool   // more than a tenth of the latest 1000 events are stale blocks
+}
+
+// Rate returns the share of stale blocks among the events of the window.
+func (s *StaleStats) Rate() float64 {
+	if s.Events == 0 {
+		return 0
+	}
+	return float64(s.StaleEvents) / float64(s.Events)
 }

@@ -50,6 +50,12 @@ type Config struct {
 	Tip      *ask.Topic[messages.TipChanged]
 	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody hears of it
 	Now      func() time.Time                      // the node's clock; nil: the real one
+
+	// Moved is told of each step of the tip where the network has stale blocks counted, and Initial tells
+	// which are of the initial download.
+	Moved   *ask.Feed[chainview.TipMoved]
+	Initial *chainview.InitialDownload
+
 	Log      *slog.Logger
 	OnFailed func(error) // told why the actor stops for good
 }

@@ -21,12 +21,29 @@ func (s *Chain) tellMoves() {
 	if tip := active.Tip(); len(moves) == 0 && tip.Hash != s.tip.Hash { // it was opened, or another node's is followed
 		moves = []engine.Move{{Tip: tip, Totals: s.engine.Totals()}}
 	}
+	s.publishMoves(moves)
 	for i := range moves {
 		s.tellMove(reader, active, &moves[i])
 	}
 	if len(moves) > 0 {
 		s.tellProgress(reader, active, &moves[len(moves)-1])
 	}
+}
+
+// publishMoves tells listeners of the steps of the tip.
+func (s *Chain) publishMoves(moves []engine.Move) {
+	if !s.cfg.Network.CountsStale || len(moves) == 0 {
+		return
+	}
+	news := chainview.TipMoved{From: s.tip.Hash}
+	for _, m := range moves {
+		step := chainview.TipStep{To: m.Tip, Left: m.Left, Initial: s.cfg.Initial.Lasts(m.Tip)}
+		if n := len(news.Steps); n > 0 && step.Initial && news.Steps[n-1].Initial {
+			news.Steps = news.Steps[:n-1] // a sync has very many
+		}
+		news.Steps = append(news.Steps, step)
+	}
+	s.cfg.Moved.Publish(news)
 }
 
 // tellProgress says every 30 seconds how far the chain is behind the best header, if it is. An

@@ -103,9 +103,13 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 			return false
 		}
 		tip := s.chain.reader.Active().Tip()
+		if b.CompareWork(tip) < 0 {
+			s.chain.tellStale(b)
+			return false
+		}
 		// Core has connected all that came before: what is on its way counts as connected.
 		ahead := b.Height > tip.Height+keepBlocks && !s.download.buffer.isOnItsWay(&b.Parent.Hash)
-		if b.CompareWork(tip) < 0 || ahead || b.Work().Cmp(s.cfg.MinimumWork) < 0 ||
+		if ahead || b.Work().Cmp(s.cfg.MinimumWork) < 0 ||
 			s.download.buffer.bytes > maxPendingBytes {
 			return false
 		}
@@ -119,6 +123,13 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	}
 	s.submit(c)
 	return pending
+}
+
+// tellStale tells of a block that came too late to be of use.
+func (cs *chainState) tellStale(b *chainview.Block) {
+	if cs.cfg.Stale != nil && !cs.initialDownload() {
+		cs.cfg.Stale.Publish(nodemsg.StaleBlock{Hash: b.Hash, Height: b.Height})
+	}
 }
 
 // restore makes the chain store a block again that was pruned, as a user asked, or that has lost its witnesses.

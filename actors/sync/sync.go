@@ -55,6 +55,8 @@ type Config struct {
 	MaxTipAge  time.Duration // default that of the network
 	BlocksOnly bool          // peers are not to announce compact blocks at once
 
+	Stale *ask.Feed[nodemsg.StaleBlock] // is told of blocks that are not kept; nil: nobody wants to know
+
 	// Pool owns the memory pool, whose Changes are followed; nil: there is none.
 	Pool    *ask.Ref
 	Changes *ask.Feed[messages.PoolChanged]

@@ -109,6 +109,7 @@ var jsonParameters = map[string]string{
 	"getnetworkhashps":       "0:nblocks 1:height",
 	"getnextpubkeydbaddress": "0:internal 1:account",
 	"getnodeaddresses":       "0:count",
+	"getorphanmetrics":       "0:window",
 	"getorphantxs":           "0:verbosity",
 	"getrawmempool":          "0:verbose 1:mempool_sequence",
 	"getrawtransaction":      "1:verbosity,verbose",

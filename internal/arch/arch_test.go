@@ -126,6 +126,7 @@ var mayImport = map[string][]string{
 	"actors/notify/zmqsink": {"internal/vfs"},
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p", "internal/poolview"}, actor...),
+	"actors/stale":          append([]string{"internal/corelog"}, actor...),
 	"actors/searches":       append([]string{"internal/match", "internal/scriptset", "internal/search", "internal/spends", "internal/poolview"}, actor...),
 	"actors/scanner":        append([]string{"internal/match", "internal/slot", "internal/spends"}, actor...),
 	"actors/blockindex":     append([]string{"internal/corelog", "internal/index"}, actor...),

@@ -154,6 +154,7 @@ type Network struct {
 	Software         Software
 	HelpWords        []string                    // of Bitcoin in help texts of methods, each before that in its place
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
+	CountsStale      bool                        // stale blocks are counted, for getorphanmetrics
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature
 	MineOnDemand     bool   // blocks can be made by RPC

@@ -165,6 +165,10 @@ type Totals struct {
 type Move struct {
 	Tip    *chainview.Block
 	Totals Totals // of the chain up to it
+
+	// Left is the tip of the branch that the chain has left for a better one with this step; nil: with
+	// none. A branch that the operator invalidates is not left for a better one.
+	Left *chainview.Block
 }
 
 // A Stored is what an engine finds in its own block files after its metadata

@@ -37,6 +37,7 @@ type nodeNumbers struct {
 	copied   *numbers[messages.CopiedPool]
 	wallets  *numbers[messages.WalletStats]
 	attached *numbers[messages.AttachState]
+	stale    *numbers[messages.StaleStats]
 	phase    *numbers[bool]
 	sources  *numbers[messages.AttachSource]
 	stores   *numbers[messages.StoreStats]
@@ -63,6 +64,7 @@ func newNodeNumbers(read func(ctx context.Context) messages.NodeStats) *nodeNumb
 		copied:   newNumbers(copiedNumbers),
 		wallets:  newNumbers(walletNumbers),
 		attached: newNumbers(attachNumbers),
+		stale:    newNumbers(staleNumbers),
 		phase: newNumbers([]number[bool]{{
 			"trawl_attach_phase_state", gauge, "1 for what the node does that is attached to another one, else 0.",
 			func(is *bool) float64 { return truth(*is) },
@@ -86,7 +88,7 @@ func (n *nodeNumbers) Describe(to chan<- *prometheus.Desc) {
 		n.actors.describe, n.late.describe, n.chain.describe, n.warnings.describe, n.indexes.describe,
 		n.matching.describe, n.scan.describe, n.searches.describe, n.states.describe, n.peers.describe,
 		n.peerSide.describe, n.pool.describe, n.copied.describe, n.wallets.describe, n.attached.describe,
-		n.phase.describe, n.sources.describe, n.stores.describe,
+		n.stale.describe, n.phase.describe, n.sources.describe, n.stores.describe,
 	} {
 		describe(to)
 	}
@@ -116,6 +118,7 @@ func (n *nodeNumbers) Collect(to chan<- prometheus.Metric) {
 	optional(to, n.pool, s.Pool)
 	optional(to, n.copied, s.Copied)
 	optional(to, n.wallets, s.Wallets)
+	optional(to, n.stale, s.Stale)
 	n.collectSearches(to, s.Searches)
 	n.collectPeers(to, s.Peers)
 	n.collectAttached(to, s.Attached)

@@ -125,6 +125,9 @@ func full() messages.NodeStats {
 		},
 		Copied:  &messages.CopiedPool{Txs: 1, Missing: 2, Updated: time.Unix(500, 0), Reason: secret},
 		Wallets: &messages.WalletStats{Loaded: 2, Loading: 1},
+		Stale: &messages.StaleStats{
+			Events: 8, StaleEvents: 2, Connected: 9, Stale: 3, Reorgs: 1, DeepestFork: 2, Alarm: true,
+		},
 		Attached: &messages.AttachState{
 			Phase: messages.AttachAway, Reason: secret, Lag: 3,
 			Node:    messages.AttachedNode{Address: secret, Subversion: secret},

@@ -236,6 +236,33 @@ var attachNumbers = []number[messages.AttachState]{
 	},
 }
 
+var staleNumbers = []number[messages.StaleStats]{
+	{
+		"trawl_stale_connected_blocks_total", counter, "Blocks that were connected after the initial download (qbit).",
+		func(s *messages.StaleStats) float64 { return float64(s.Connected) },
+	},
+	{
+		"trawl_stale_blocks_total", counter, "Blocks that became stale after the initial download (qbit).",
+		func(s *messages.StaleStats) float64 { return float64(s.Stale) },
+	},
+	{
+		"trawl_stale_branches_total", counter, "Branches that were left after the initial download (qbit).",
+		func(s *messages.StaleStats) float64 { return float64(s.Reorgs) },
+	},
+	{
+		"trawl_stale_deepest_reorg_blocks", gauge, "Most blocks that a reorganisation has taken back (qbit).",
+		func(s *messages.StaleStats) float64 { return float64(s.DeepestFork) },
+	},
+	{
+		"trawl_stale_rate_ratio", gauge, "Share of stale blocks among the latest 1000 connected or stale ones (qbit).",
+		func(s *messages.StaleStats) float64 { return s.Rate() },
+	},
+	{
+		"trawl_stale_alarm_state", gauge, "1 while that share is above a tenth, else 0 (qbit).",
+		func(s *messages.StaleStats) float64 { return truth(s.Alarm) },
+	},
+}
+
 var sourceNumbers = []number[messages.AttachSource]{
 	{
 		"trawl_attach_blocks_total", counter, "Blocks that came from Bitcoin Core, by the way they came.",

@@ -41,6 +41,7 @@ var steps = []step{
 			"./actors/coins", "./actors/indexer",
 			"./actors/mempool",
 			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/searches",
+			"./actors/stale",
 			"./actors/sync",
 			"./actors/txbuilder",
 		},

@@ -34,6 +34,8 @@ type verdicts map[chainhash.Hash]error
 // activate makes best the tip, or, where a block on the way breaks a rule, the best
 // block without it, and so on; and commits what is pending.
 func (e *Engine) activate(best *chainview.Block, found verdicts) error {
+	e.begin(e.tip)
+	defer func() { e.end(e.tip) }()
 	for best != e.tip {
 		wanting, reason, err := e.activateTo(best, found)
 		if _, ok := errors.AsType[*copyError](err); ok {
@@ -165,6 +167,7 @@ func move(e *Engine, to *chainview.Block, txs int) {
 	e.txs.add(txs)
 	if !e.hidden {
 		e.now = append(e.now, engine.Move{Tip: to, Totals: e.Totals()})
+		e.improve(to)
 	}
 }
 
@@ -172,6 +175,47 @@ func move(e *Engine, to *chainview.Block, txs int) {
 type trail struct {
 	now   []engine.Move // since the last commit
 	saved []engine.Move // before it, and not reported yet
+
+	// from is the tip that a better one is looked for; nil while none is.
+	from *chainview.Block
+}
+
+// begin notes that a better tip is looked for.
+func (t *trail) begin(tip *chainview.Block) { t.from = tip }
+
+// improve notes the branch that was left, once there is a better tip.
+func (t *trail) improve(tip *chainview.Block) {
+	if t.from != nil && tip.CompareWork(t.from) > 0 {
+		t.leave(tip)
+	}
+}
+
+// end is improve for a tip that may have no more work: the operator may prefer it.
+func (t *trail) end(tip *chainview.Block) {
+	if tip != t.from {
+		t.leave(tip)
+	}
+	t.from = nil
+}
+
+// leave notes the branch that was left for a tip, if there is one, and goes on from the tip.
+func (t *trail) leave(tip *chainview.Block) {
+	if left := t.from; tip.ForkHeight(left) < left.Height {
+		if last := t.last(); last != nil {
+			last.Left = left
+		}
+	}
+	t.from = tip
+}
+
+// last returns the last move that was not reported; nil where there is none.
+func (t *trail) last() *engine.Move {
+	for _, moves := range [][]engine.Move{t.now, t.saved} {
+		if n := len(moves); n > 0 {
+			return &moves[n-1]
+		}
+	}
+	return nil
 }
 
 // save notes that the moves have been committed.

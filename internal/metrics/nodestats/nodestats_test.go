@@ -43,6 +43,8 @@ func part(wait <-chan struct{}) actor.Producer {
 			switch m := c.Message().(type) {
 			case *ask.Call[nodemsg.GetWarnings, []string]:
 				m.Answer([]string{"a", "b"}, nil)
+			case *ask.Call[nodemsg.GetStaleStats, messages.StaleStats]:
+				m.Answer(messages.StaleStats{Stale: 14}, nil)
 			case *ask.Call[messages.GetIndexStatus, messages.IndexStatus]:
 				m.Answer(messages.IndexStatus{Height: 7}, nil)
 			case *ask.Call[messages.GetScanStatus, messages.ScanStatus]:
@@ -72,7 +74,7 @@ func part(wait <-chan struct{}) actor.Producer {
 }
 
 var parts = []string{
-	"alerts", "indexer", "txindex", "coinstatsindex", "scanner", "searches", "peers", "mempool", "wallets", "chain",
+	"alerts", "stale", "indexer", "txindex", "coinstatsindex", "scanner", "searches", "peers", "mempool", "wallets", "chain",
 }
 
 // newNode starts the named parts.
@@ -113,7 +115,8 @@ func TestRead(t *testing.T) {
 	defer n.stop(t)
 	s := reader.Read(t.Context())
 	if s.Warnings == nil || *s.Warnings != 2 || s.Scan.Height != 8 || s.Peers.Sent != 9 || s.Pool.Size != 10 ||
-		s.Copied.Txs != 11 || s.Wallets.Loading != 12 || s.Attached.Lag != 13 || s.Chain != nil || s.Matching != nil {
+		s.Copied.Txs != 11 || s.Wallets.Loading != 12 || s.Attached.Lag != 13 ||
+		s.Stale.Stale != 14 || s.Chain != nil || s.Matching != nil {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Indexes) != 3 || s.Indexes[1].Name != "txindex" || s.Indexes[1].Height != 7 {

@@ -51,6 +51,9 @@ type Deps struct {
 	// the go statement.
 	Spread func(work func())
 
+	// Stale counts stale blocks, where the network has them counted.
+	Stale *ask.Ref
+
 	// Sync follows the chains of the peers; absent without any.
 	Sync *ask.Ref
 
@@ -103,7 +106,7 @@ type Index struct {
 
 // Commands returns the methods, for the command table.
 func Commands(d Deps) []command.Command {
-	return []command.Command{
+	commands := []command.Command{
 		dumpTxOutSet(&d),
 		getAttachInfo(&d),
 		getBestBlockHash(&d),
@@ -139,6 +142,10 @@ func Commands(d Deps) []command.Command {
 		waitForBlockHeight(&d),
 		waitForNewBlock(&d),
 	}
+	if d.Network.CountsStale {
+		commands = append(commands, getOrphanMetrics(&d))
+	}
+	return commands
 }
 
 // open returns the present reader of the chain. The server answers calls that

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -50,5 +51,16 @@ func setMockTime(d *Deps) command.Command {
 			}
 			return nil, err
 		},
+	}
+}
+
+// HeededBy returns what waits until all have done what is due by a clock that was set: sync, relay and peers
+// are told first, and answer in the order in which they are told.
+func HeededBy(part func(name string) *ask.Ref) func(context.Context) {
+	return func(ctx context.Context) {
+		// A part that is absent or stops has nothing to do.
+		_, _ = ask.Control(ctx, part("sync"), nodemsg.GetPeerSync{})
+		_, _ = ask.Control(ctx, part("relay"), nodemsg.GetPeerRelay{})
+		_, _ = ask.Control(ctx, part("peers"), messages.CountPeers{})
 	}
 }
