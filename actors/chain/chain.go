@@ -52,7 +52,7 @@ type Config struct {
 	Now      func() time.Time                      // the node's clock; nil: the real one
 
 	// Moved is told of each step of the tip where the network has stale blocks counted, and Initial tells
-	// which are of the initial download.
+	// which are of the initial download. Nil: nobody is told.
 	Moved   *ask.Feed[chainview.TipMoved]
 	Initial *chainview.InitialDownload
 

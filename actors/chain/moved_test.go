@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,7 +78,7 @@ func TestMovesAreTold(t *testing.T) {
 func inWords(m *chainview.TipMoved) string {
 	var words []string
 	for _, s := range m.Steps {
-		word := fmt.Sprint(s.To.Height)
+		word := strconv.Itoa(int(s.To.Height))
 		if s.Initial {
 			word += "i"
 		}

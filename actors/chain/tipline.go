@@ -32,7 +32,7 @@ func (s *Chain) tellMoves() {
 
 // publishMoves tells listeners of the steps of the tip.
 func (s *Chain) publishMoves(moves []engine.Move) {
-	if !s.cfg.Network.CountsStale || len(moves) == 0 {
+	if s.cfg.Initial == nil || !s.cfg.Network.CountsStale || len(moves) == 0 {
 		return
 	}
 	news := chainview.TipMoved{From: s.tip.Hash}

@@ -232,7 +232,7 @@ func size(m wire.Message) int {
 // unknown types are left out.
 func split(list []*wire.InvVect) (blocks, txs []*wire.InvVect) {
 	for _, v := range list {
-		switch v.Type {
+		switch v.Type { //nolint:exhaustive // unknown ones come, too
 		case wire.InvTypeTx, wire.InvTypeWitnessTx, codec.InvWtx:
 			txs = append(txs, v)
 		case wire.InvTypeBlock, wire.InvTypeWitnessBlock, codec.InvCmpctBlock, wire.InvTypeFilteredBlock:

@@ -134,7 +134,8 @@ func TestAnswersToAFailedInstance(t *testing.T) {
 			<-g.came
 			stuck := &trapped{make(chan struct{}), make(chan struct{})}
 			clock.next.Store(stuck)
-			r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: payment(foreign, 99), Added: true}}})
+			paid := messages.PoolChange{Tx: payment(foreign, 99), Added: true}
+			r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{paid}})
 			<-stuck.in
 			g.open()
 			for ref.Stats().Queue == 0 { // until the answer is there

@@ -235,10 +235,8 @@ func (w *world) follow() {
 		w.at = b.Parent
 		w.publish(messages.PoolChanged{Blocks: []messages.PoolStep{{Tip: tipOf(b)}}})
 	}
-	_, spent := w.confirmed(w.at)
 	if len(left) > 0 { // as at the end: what comes back is checked with the new blocks
-		var heights map[chainhash.Hash]int32
-		heights, spent = w.confirmed(w.chain.Active().Tip())
+		heights, spent := w.confirmed(w.chain.Active().Tip())
 		w.comeBack(left, heights, spent)
 	}
 	for _, b := range joined {

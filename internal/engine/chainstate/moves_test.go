@@ -2,6 +2,7 @@ package chainstate_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 func movesOf(e *bitcoin.Engine) string {
 	var text []string
 	for _, m := range e.Moves() {
-		step := fmt.Sprint(m.Tip.Height)
+		step := strconv.Itoa(int(m.Tip.Height))
 		if m.Left != nil {
 			step += fmt.Sprintf("(%d)", m.Left.Height)
 		}

@@ -81,7 +81,7 @@ func (s *stripRig) tryOpen() error {
 		return err
 	}
 	s.rig = &rig{Engine: e, net: net, tree: e.Reader().(reading.Reader).Tree, db: db}
-	s.builder.e = s.rig
+	s.e = s.rig
 	return nil
 }
 
