@@ -44,13 +44,14 @@ test: tidy fmt vet lint race large ## everything that CI runs
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
-# Tests are linked without tables for debuggers, and not vetted again.
-QUICK := -vet=off -ldflags=-w
 
-# Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk.
+# Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
+# a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-race large large-nodes large-wallets large-stores: export GOTMPDIR := $(if $(TMP),$(or $(TMPDIR),/tmp))
-race large large-nodes large-wallets large-stores: export TMPDIR := $(or $(TMP),$(TMPDIR))
+race large large-nodes large-wallets large-stores large-recorded: export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
+race large large-nodes large-wallets large-stores large-recorded: export TMPDIR := $(or $(TMP),$(TMPDIR))
+# Tests are linked without tables for debuggers, and not vetted again.
+QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
 
 # Packages without goroutines, and packages whose tests need a Bitcoin Core or tools: the race detector only slows them.
 SERIAL := internal/arch/testdata/serial.txt
