@@ -250,7 +250,9 @@ func (w *Wallet) attached(c actor.Context) {
 	}
 	w.follower.Wake(c)
 	if w.ledger != nil {
-		w.exclude(c)
+		if w.first == nil { // a restored wallet keeps the answers of Core until its next load
+			w.exclude(c)
+		}
 		w.keygen.checkKeys(c)
 		w.keygen.deferFill(c)
 		w.keygen.makeNext(c)
