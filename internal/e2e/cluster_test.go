@@ -255,7 +255,8 @@ func TestClusterSecretChanges(t *testing.T) {
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(6, 6))
 	next := filepath.Join(t.TempDir(), "next")
-	if err := os.WriteFile(next, fmt.Appendf(nil, "%064x\n", rng.Uint64()), 0o600); err != nil {
+	secret := fmt.Appendf(nil, "%016x%016x%016x%016x\n", rng.Uint64(), rng.Uint64(), rng.Uint64(), rng.Uint64())
+	if err := os.WriteFile(next, secret, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	scan := scanner(manyScripts(rng, 20_000), 0, l.blocks, nil)
