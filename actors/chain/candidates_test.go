@@ -22,8 +22,8 @@ type kept struct {
 	number int
 }
 
-// The blocks that are kept are those of a table that is searched as a whole each time, for any order of calls and
-// any clock.
+// For any order of calls and any clock, the cache keeps the same blocks as a plain table that is searched as a
+// whole each time.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {

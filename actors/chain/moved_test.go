@@ -17,8 +17,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Steps of the tip are told in their order, before a request that caused them is answered; of those of the
-// initial download the last.
+// Steps of the tip are announced in their order, before the answer to the request that caused them. Of the
+// steps in the initial download only the last is announced.
 func TestMovesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -74,7 +74,7 @@ func TestMovesAreTold(t *testing.T) {
 	})
 }
 
-// inWords are the heights of steps, with those of branches that were left.
+// inWords returns the heights of the steps, and the heights of the branches that were left.
 func inWords(m *chainview.TipMoved) string {
 	var words []string
 	for _, s := range m.Steps {

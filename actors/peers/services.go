@@ -142,5 +142,5 @@ func (s peerSet) archives(added []messages.AddedNode) (n messages.ArchiveCount) 
 	return n
 }
 
-// archiveServices are those of a node that gives all blocks with their witnesses.
+// archiveServices are the services of a node that gives all blocks with their witnesses.
 func archiveServices(n *dialect.Network) wire.ServiceFlag { return fullNode | n.Archive }

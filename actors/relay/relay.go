@@ -47,7 +47,7 @@ type Config struct {
 	Restarted *ask.Topic[link.Restarted]
 
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
-	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default that of the network
+	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default: the network's
 	Now        func() time.Time
 	Log        *slog.Logger
 }

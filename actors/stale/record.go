@@ -64,7 +64,7 @@ func (r *Record) Stale(hash *chainhash.Hash, height int32, at int64) (Verdict, b
 	return Verdict{r.latest, min(r.count, AlarmWindow), r.judge()}, true
 }
 
-// Stats returns the numbers, with those of the latest events; 0: of [AlarmWindow].
+// Stats returns the counters, and the numbers of the latest window events; 0: of the latest [AlarmWindow].
 func (r *Record) Stats(window int) messages.StaleStats {
 	if window <= 0 {
 		window = AlarmWindow

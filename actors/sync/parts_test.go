@@ -311,8 +311,8 @@ func TestUnknownTo(t *testing.T) {
 	}
 }
 
-// A chain may leave ours 144 blocks before the tip, by the work of the tip, or by that of these
-// blocks.
+// The least work of a new chain is the tip's work less 144 blocks: 144 times the tip's own work, or the work
+// of the last 144 blocks.
 func TestNearWork(t *testing.T) {
 	b := newBench(t, 150)
 	tip := b.node.Active().Tip()

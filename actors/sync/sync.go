@@ -52,7 +52,7 @@ type Config struct {
 	// the network.
 	MinimumWork *big.Int
 
-	MaxTipAge  time.Duration // default that of the network
+	MaxTipAge  time.Duration // default: the network's
 	BlocksOnly bool          // peers are not to announce compact blocks at once
 
 	Stale *ask.Feed[nodemsg.StaleBlock] // is told of blocks that are not kept; nil: nobody wants to know

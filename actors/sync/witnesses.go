@@ -6,8 +6,8 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 )
 
-// mayLack reports whether a peer may have deleted the witnesses of a block of its chain: it offers no
-// others than those of the last blocks.
+// mayLack reports whether a peer may have deleted the witnesses of a block of its chain: it offers only
+// the witnesses of the last blocks.
 func (cs *chainState) mayLack(p *peer, b *chainview.Block) bool {
 	pruned := cs.cfg.Network.WitnessPruned
 	return pruned != 0 && p.serves(pruned) && p.best != nil && b.Height < p.best.Height-cs.cfg.Network.StripDepth

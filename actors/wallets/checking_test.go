@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// meeting is a key whose check waits for that of another one.
+// meeting is a key whose check waits for the check of another key.
 type meeting struct{ arrived *sync.WaitGroup }
 
 func (m meeting) Check(ctx context.Context) bool {
