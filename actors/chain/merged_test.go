@@ -105,6 +105,11 @@ func (r *mergedRig) submit(hash chainhash.Hash, payload []byte) string {
 	return ""
 }
 
+// prove submits a block that waits with a proof of work, and returns the refusal.
+func (r *mergedRig) prove(hash chainhash.Hash) string {
+	return r.submit(hash, enginetest.Proof{Hash: hash}.Payload())
+}
+
 func (r *mergedRig) mine(n int) {
 	r.t.Helper()
 	if _, err := ask.Ask(r.t.Context(), r.Ref, messages.Generate{Script: payTo(0), Count: n, Tries: many}); err != nil {
@@ -195,10 +200,10 @@ func TestMergedMiningLimit(t *testing.T) {
 	r.create(1)
 	r.create(3)
 	r.pass(1000 * time.Hour) // kept for ever
-	if got := r.submit(second.Hash, enginetest.Proof{Hash: second.Hash}.Payload()); got != stale {
+	if got := r.prove(second.Hash); got != stale {
 		t.Errorf("the one before: %q", got)
 	}
-	if got := r.submit(first.Hash, enginetest.Proof{Hash: first.Hash}.Payload()); got != "" {
+	if got := r.prove(first.Hash); got != "" {
 		t.Errorf("the renewed one: %q", got)
 	}
 }
@@ -216,7 +221,7 @@ func TestMergedMiningFollowsTip(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.InvalidateBlock{Hash: top.Hash}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != stale {
+	if got := r.prove(made.Hash); got != stale {
 		t.Errorf("on the tip of before: %q", got)
 	}
 	// Nobody has looked meanwhile.
@@ -226,7 +231,7 @@ func TestMergedMiningFollowsTip(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.InvalidateBlock{Hash: r.tip().Hash}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != "" {
+	if got := r.prove(made.Hash); got != "" {
 		t.Errorf("on the tip again: %q", got)
 	}
 }
@@ -240,7 +245,7 @@ func TestMergedMiningKnown(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, invalidate); !errors.Is(err, messages.ErrBlockNotFound) {
 		t.Errorf("a block that waits is known: %v", err)
 	}
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != "" {
+	if got := r.prove(made.Hash); got != "" {
 		t.Fatal(got)
 	}
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.InvalidateBlock{Hash: made.Hash}); err != nil {
@@ -249,7 +254,7 @@ func TestMergedMiningKnown(t *testing.T) {
 	if same := r.create(1); same != made {
 		t.Fatalf("made %+v, before %+v", same, made)
 	}
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != "duplicate-invalid" {
+	if got := r.prove(made.Hash); got != "duplicate-invalid" {
 		t.Errorf("a block that was invalidated: %q", got)
 	}
 }
@@ -279,11 +284,11 @@ func TestMergedMiningAfterPanic(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.WaitOpen{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != stale {
+	if got := r.prove(made.Hash); got != stale {
 		t.Errorf("after a panic: %q", got)
 	}
 	made = r.create(1)
-	if got := r.submit(made.Hash, enginetest.Proof{Hash: made.Hash}.Payload()); got != "" {
+	if got := r.prove(made.Hash); got != "" {
 		t.Errorf("made after a panic: %q", got)
 	}
 	if err := r.Stop(t.Context()); err != nil {
