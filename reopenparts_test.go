@@ -163,6 +163,7 @@ func (s *site) do(method, path, form string) (status int, location, body string)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Origin", s.address)
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.Header.Set("X-Trawl-Fresh", "1") // pages are shown again for a moment otherwise
 	response, err := s.browser.Do(request)
 	if err != nil {
 		s.t.Fatal(err)

@@ -57,6 +57,7 @@ type Coins struct {
 	cfg   Config
 	desk  *slot.Desk[messages.CoinScanResult]
 	scan  *scan       // the running one; nil unless one runs
+	ended int         // progress of the scan whose slot is held
 	scans []*coinScan // all passes that have not ended, those of aborted scans included
 }
 
@@ -109,13 +110,17 @@ func (s *Coins) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Coins) status() messages.CoinScanStatus {
+	progress, reported := s.desk.Progress()
 	switch s.desk.State() {
 	case slot.Reserved:
-		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: s.desk.Progress()}
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}
 	case slot.Running:
 		return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
 	case slot.Held:
-		return messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: s.desk.Progress()}
+		if !reported {
+			return messages.CoinScanStatus{Running: true, Progress: s.ended}
+		}
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: progress}
 	default:
 		return messages.CoinScanStatus{}
 	}
@@ -141,6 +146,7 @@ func (s *Coins) end(err error) {
 	ended := s.scan
 	s.scan = nil
 	ended.pass.cancel()
+	s.ended = ended.progress()
 	if err != nil {
 		s.desk.End(messages.CoinScanResult{}, err)
 		return

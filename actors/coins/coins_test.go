@@ -170,7 +170,7 @@ func TestStages(t *testing.T) {
 	if got := do(t, r.ref, run); !got.Completed {
 		t.Errorf("got %+v", got)
 	}
-	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanReading})
+	want(messages.CoinScanStatus{Running: true, Progress: 100})
 	do(t, r.ref, messages.ReportCoinScan{Slot: slot.ID, Progress: 8})
 	want(messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: 8})
 	do(t, r.ref, messages.AbortCoinScan{})

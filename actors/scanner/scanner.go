@@ -59,9 +59,9 @@ type (
 type Scanner struct {
 	cfg      Config
 	desk     *slot.Desk[messages.ScanResult]
-	scan     *scan   // the running one; nil unless one runs
-	draining []*scan // answered already, their workers about to stop
-	reached  int32   // height that the scan of the held slot has reached
+	scan     *scan               // the running one; nil unless one runs
+	draining []*scan             // answered already, their workers about to stop
+	ended    messages.ScanStatus // at the end of the scan whose slot is held
 }
 
 // New returns the producer of a scanner.
@@ -91,7 +91,6 @@ func (s *Scanner) Receive(c actor.Context) {
 		s.matched(m)
 	case *reserve:
 		if s.desk.Reserve(m.Answer) {
-			s.reached = 0
 			s.announce(false)
 		}
 	case *report:
@@ -115,14 +114,18 @@ func (s *Scanner) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Scanner) status() messages.ScanStatus {
+	progress, reported := s.desk.Progress()
 	switch s.desk.State() {
 	case slot.Reserved:
-		return messages.ScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: s.desk.Progress()}
+		return messages.ScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}
 	case slot.Running:
 		return s.scan.status()
 	case slot.Held:
+		if !reported {
+			return s.ended // most holders only answer: progress does not fall for that
+		}
 		return messages.ScanStatus{
-			Running: true, Stage: messages.ScanReading, Progress: s.desk.Progress(), Height: s.reached,
+			Running: true, Stage: messages.ScanReading, Progress: progress, Height: s.ended.Height,
 		}
 	default:
 		return messages.ScanStatus{}
@@ -136,7 +139,7 @@ func (s *Scanner) run(c actor.Context, call *runScan) {
 	if s.desk.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {
 		s.begin(c, q)
 	} else if s.desk.State() != held {
-		s.reached = q.Start
+		s.ended = messages.ScanStatus{Running: true, Height: q.Start}
 		s.announce(false)
 	}
 }
@@ -220,6 +223,7 @@ func (s *Scanner) end(err error) {
 	ended := s.scan
 	s.scan = nil
 	ended.cancel()
+	s.ended = ended.status()
 	var result messages.ScanResult
 	if err == nil {
 		result = ended.result()
@@ -231,7 +235,6 @@ func (s *Scanner) end(err error) {
 
 // answer ends the job of the desk.
 func (s *Scanner) answer(result messages.ScanResult, err error) {
-	s.reached = result.To
 	s.desk.End(result, err)
 	s.announce(result.Completed)
 }

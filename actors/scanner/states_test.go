@@ -63,6 +63,7 @@ func TestStates(t *testing.T) {
 	all := order{scripts: [][]byte{script(1)}, to: 40}
 	deriving := messages.ScanStatus{Running: true, Stage: messages.ScanDeriving}
 	matching := messages.ScanStatus{Running: true}
+	matched := messages.ScanStatus{Running: true, Progress: 100, Height: 40}
 	reading := messages.ScanStatus{Running: true, Stage: messages.ScanReading, Height: 40}
 	const wrong = 1 << 60 // a slot that nobody has
 	run := func(o order) action {
@@ -123,7 +124,7 @@ func TestStates(t *testing.T) {
 		{holding, "ReleaseScan", release, messages.Done{}, nil, false},
 		{holding, "ReleaseScan of another slot", plain(messages.ReleaseScan{Slot: wrong}), messages.Done{}, nil, true},
 		{holding, "RunScan", run(all), nil, messages.ErrNoSuchScan, true},
-		{holding, "GetScanStatus", plain(messages.GetScanStatus{}), reading, nil, true},
+		{holding, "GetScanStatus", plain(messages.GetScanStatus{}), matched, nil, true},
 		{holding, "ReportScan", reported(messages.ReportScan{Progress: 5}), half(reading, 5), nil, true},
 		{holding, "AbortScan", plain(messages.AbortScan{}), true, nil, true},
 	} {
@@ -312,23 +313,25 @@ func TestNewsOfAllStages(t *testing.T) {
 			t.Errorf("told %+v, want %+v", got, want)
 		}
 	}
-	running := func(stage messages.ScanStage, height int32) messages.ScanChanged {
-		return messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Stage: stage, Height: height}}
+	running := func(stage messages.ScanStage, height int32, progress int) messages.ScanChanged {
+		return messages.ScanChanged{ScanStatus: messages.ScanStatus{
+			Running: true, Stage: stage, Height: height, Progress: progress,
+		}}
 	}
 	for _, completed := range []bool{true, false} {
 		slot := do(t, ref, messages.ReserveScan{})
-		next(running(messages.ScanDeriving, 0))
+		next(running(messages.ScanDeriving, 0, 0))
 		q := r.request(slot, order{scripts: [][]byte{script(1)}, to: 40})
 		q.Hold = true
 		do(t, ref, q)
-		next(running(messages.ScanMatching, 0))
-		next(running(messages.ScanReading, 40))
+		next(running(messages.ScanMatching, 0, 0))
+		next(running(messages.ScanMatching, 40, 100))
 		do(t, ref, messages.ReleaseScan{Slot: slot.ID, Completed: completed})
 		next(messages.ScanChanged{Completed: completed})
 		do(t, ref, messages.ReleaseScan{Slot: slot.ID, Completed: completed})
 	}
 	slot := do(t, ref, messages.ReserveScan{})
-	next(running(messages.ScanDeriving, 0))
+	next(running(messages.ScanDeriving, 0, 0))
 	do(t, ref, messages.AbortScan{})
 	if got := do(t, ref, r.request(slot, order{from: 7, to: 40})); got.Completed || got.To != 7 {
 		t.Errorf("an aborted scan answered %+v", got)

@@ -56,6 +56,7 @@ type Desk[R any] struct {
 	aborted  bool          // it is closed
 	keep     bool          // the running job's holder gives the place back
 	progress int           // percent of what the holder does, as he reported
+	reported bool          // he did, since his job began or ended
 	answer   func(R, error) bool
 }
 
@@ -66,8 +67,8 @@ func New[R any](cfg Config) *Desk[R] { return &Desk[R]{cfg: cfg} }
 func (d *Desk[R]) State() State { return d.state }
 
 // Progress returns how far the holder is, in percent, with what he does now: before his
-// job, or after it.
-func (d *Desk[R]) Progress() int { return d.progress }
+// job, or after it. It is 0 and not reported until he has said so.
+func (d *Desk[R]) Progress() (percent int, reported bool) { return d.progress, d.reported }
 
 // Reserve gives out a slot, unless the place is taken. It reports whether it did: a
 // caller who has gone by then, which answer reports, gets none.
@@ -80,7 +81,7 @@ func (d *Desk[R]) Reserve(answer func(messages.ScanSlot, error) (received bool))
 	if !answer(messages.ScanSlot{ID: d.issued, Aborted: d.aborting}, nil) {
 		return false
 	}
-	d.state, d.aborted, d.keep, d.progress = Reserved, false, false, 0
+	d.state, d.aborted, d.keep, d.progress, d.reported = Reserved, false, false, 0, false
 	return true
 }
 
@@ -88,7 +89,7 @@ func (d *Desk[R]) Reserve(answer func(messages.ScanSlot, error) (received bool))
 // it notes nothing.
 func (d *Desk[R]) Report(id uint64, progress int) {
 	if id == d.issued && (d.state == Reserved || d.state == Held) {
-		d.progress = min(max(progress, 0), 100)
+		d.progress, d.reported = min(max(progress, 0), 100), true
 	}
 }
 
@@ -147,7 +148,7 @@ func (d *Desk[R]) End(result R, err error) {
 		return
 	}
 	answer := d.answer
-	d.answer, d.progress = nil, 0
+	d.answer, d.progress, d.reported = nil, 0, false
 	d.state = Idle
 	if d.keep {
 		d.state = Held

@@ -93,7 +93,11 @@ func (r *rig) to(state slot.State) {
 func report(after uint64, progress int) func(r *rig) any {
 	return func(r *rig) any {
 		r.Report(r.last.ID+after, progress)
-		return r.Progress()
+		percent, reported := r.Progress()
+		if percent > 0 && !reported {
+			return "not reported"
+		}
+		return percent
 	}
 }
 

@@ -146,7 +146,9 @@ func fallsOf(moments []moment) (falls []fall) {
 	for _, m := range moments {
 		for len(replied) > 0 && replied[0].Received < m.Sent {
 			least.Height = max(least.Height, replied[0].Height)
-			least.Progress = max(least.Progress, replied[0].Progress)
+			if replied[0].Height > 0 { // else scripts are derived, whose progress is another
+				least.Progress = max(least.Progress, replied[0].Progress)
+			}
 			replied = replied[1:]
 		}
 		if m.Height < least.Height || m.Progress < least.Progress {

@@ -148,6 +148,16 @@ func TestCheck(t *testing.T) {
 			h.Running(at(50, 60), Status{50, 50})
 			h.Running(at(55, 61), Status{49, 49})
 		}, nil},
+		{"blocks after scripts", Rules{}, func(h *History) {
+			scanned(h, at(0, 100), true)
+			h.Running(at(50, 51), Status{80, 0})
+			h.Running(at(60, 61), Status{1, 1})
+		}, nil},
+		{"scripts after blocks", Rules{}, func(h *History) {
+			scanned(h, at(0, 100), true)
+			h.Running(at(50, 51), Status{1, 1})
+			h.Running(at(60, 61), Status{80, 0})
+		}, []Rule{WentBack}},
 		{"progress of the next scan", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
 			h.Running(at(50, 51), Status{50, 50})
