@@ -56,25 +56,28 @@ QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
 # Packages without goroutines, and packages whose tests need a Bitcoin Core or tools: the race detector only slows them.
 SERIAL := internal/arch/testdata/serial.txt
 
-race: ## tests under the race detector where goroutines run, end-to-end tests included; then the other tests
+# Nodes of which many ask at the same time, and whose parts fail. The race detector runs over them alone: a whole run of
+# internal/e2e under it takes longer than all other tests, and belongs to `make soak`.
+RACE_NODES := TestAbortLatency|TestAttachHostile|TestClusterAbort|TestClusterMethods|TestDaemonLifecycle|TestKill9WalletWrites
+RACE_NODES := $(RACE_NODES)|TestManySearches|TestPublished|TestRPCClient|TestSearchEvents|TestShop|TestThreeNodesAgree
+
+race: ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
 	@(failed=0; \
-	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$ | grep -vxFf $(SERIAL)) || failed=1; \
+	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=15m $$($(GO) list ./... | grep -vE '/e2e(/browser)?$$' | grep -vxFf $(SERIAL)) || failed=1; \
+	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=10m -run='^($(RACE_NODES))$$' ./internal/e2e || failed=1; \
 	$(GO) test $(QUICK) -shuffle=on -timeout=5m $$(cat $(SERIAL)) || failed=1; exit $$failed) | $(GO) run ./internal/slowest
 
-# Tests that skip themselves under the race detector.
-LARGE_NODES := TestClusterFrontEnds|TestClusterMemberOutOfMemory|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
-LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
-LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
+# Tests that skip themselves under the race detector. Those of internal/e2e are run with all of that package.
 LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords
 LARGE_WALLETS := $(LARGE_WALLETS)|TestRecorded|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
-large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
+large: ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
 	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
 	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-recorded
 large-nodes:
-	$(GO) test $(QUICK) -run='^($(LARGE_NODES))$$' -parallel=3 -timeout=10m ./internal/e2e
+	$(GO) test $(QUICK) -shuffle=on -parallel=3 -timeout=15m ./internal/e2e
 large-wallets:
 	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets ./internal/wallet
 large-stores:

@@ -70,11 +70,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s := &soak{out: out, without: known, isolated: isolates(ctx), env: append(os.Environ(),
-		"TMPDIR="+dir, // all files of a run, so that none stay after an interruption
-		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
-		"TRAWL_FLIPS="+strconv.Itoa(*flips), "TRAWL_SIGNATURES="+strconv.Itoa(*signatures),
-		"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
+	temp := "TMPDIR=" + dir // all files of a run, so that none stay after an interruption
+	s := &soak{out: out, without: known, isolated: isolates(ctx), brief: append(os.Environ(), temp),
+		env: append(os.Environ(),
+			temp, "TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
+			"TRAWL_FLIPS="+strconv.Itoa(*flips), "TRAWL_SIGNATURES="+strconv.Itoa(*signatures),
+			"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
 	return s.all(ctx, chosen)
 }
 
@@ -119,7 +120,8 @@ type soak struct {
 	out      io.Writer
 	dir      string // within the module; empty: where this runs
 	env      []string
-	isolated bool // what a step mounts goes away with it
+	brief    []string // env of steps whose tests are as long as those of `make test`
+	isolated bool     // what a step mounts goes away with it
 	without  []string
 	notRun   []omission
 }

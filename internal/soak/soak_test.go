@@ -228,6 +228,9 @@ func testsOf(t *testing.T, path string) []string {
 func stepsOf(folder, test string) int {
 	n := 0
 	for _, s := range steps {
+		if s.race {
+			continue
+		}
 		for _, p := range s.packages {
 			if p == folder && regexp.MustCompile(s.run).MatchString(test) && (s.skip == "" ||
 				!regexp.MustCompile(s.skip).MatchString(test)) {

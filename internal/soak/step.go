@@ -22,6 +22,9 @@ const (
 // step runs one, and prints its results as they come.
 func (s *soak) step(ctx context.Context, st *step) (*results, error) {
 	args := []string{"test", "-json", "-count=1", "-p=1", fmt.Sprint("-timeout=", stepLimit)}
+	if st.race {
+		args = append(args, "-race")
+	}
 	if st.run != "" {
 		args = append(args, "-run="+st.run)
 	}
@@ -30,6 +33,9 @@ func (s *soak) step(ctx context.Context, st *step) (*results, error) {
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, st.packages...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, grace
+	if st.race {
+		cmd.Env = s.brief
+	}
 	apart(cmd, s.isolated)
 	read, write := io.Pipe()
 	cmd.Stdout, cmd.Stderr = write, write

@@ -11,6 +11,7 @@ type step struct {
 	core     bool // needs a bitcoind
 	qbit     bool // needs a qbitd
 	root     bool // needs the right to mount a disk
+	race     bool // as long as `make test` has them, but under the race detector
 }
 
 // steps are all, those that take least first.
@@ -54,6 +55,10 @@ var steps = []step{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
 		skip:     disks + "|" + live + "|" + recorded + "|" + abuse + "|" + clusters + "|^TestLive",
 		packages: []string{"./internal/e2e"},
+	},
+	{
+		name: "races", what: "nodes, their kills and their clients under the race detector",
+		skip: disks + "|^TestLive|Live$", packages: []string{"./internal/e2e"}, race: true,
 	},
 	{
 		name: "clusters",
