@@ -43,10 +43,6 @@ func (f *Forwarder) withActivity(
 	if err != nil {
 		return nil, err
 	}
-	if large, ok := theirs.(command.Stream); ok {
-		_ = large.Close()
-		return nil, errLarge
-	}
 	list, err := activities(theirs)
 	if err != nil {
 		return nil, err

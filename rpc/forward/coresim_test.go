@@ -97,12 +97,14 @@ func (c *coreSim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch want, known := c.users[user]; {
+	want, known := c.users[user]
+	limited := c.lists.Of(user).Limited()
+	c.mu.Unlock()
+	switch {
 	case !known || sent != want:
-		time.Sleep(patience) // as Core does
+		time.Sleep(patience / 5) // Core takes its time, too
 		w.WriteHeader(http.StatusUnauthorized)
-	case c.lists.Of(user).Limited():
+	case limited:
 		w.WriteHeader(http.StatusForbidden)
 	default:
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":0}`)
@@ -169,12 +171,7 @@ func newGate(t *testing.T, core *coreSim, remote bool) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := corenode.New(corenode.Config{Address: address, User: "own", Password: "own"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	config := &Config{Core: client}
+	config := &Config{Core: connect(t, corenode.Config{Address: address, User: "own", Password: "own"})}
 	if !remote {
 		config.Reread = func() (corenode.Configured, error) { return corenode.ReadConfig(core.dir, "regtest") }
 		configured, err := config.Reread()
@@ -184,9 +181,20 @@ func newGate(t *testing.T, core *coreSim, remote bool) *gate {
 		config.Configured = &configured
 	}
 	g := &gate{logins: newLogins(config, served(t).factsOf, func(string) bool { return false }), core: core}
-	g.busyTime = 0
+	g.waits.busy = 0
 	g.now = func() time.Time { return time.Now().Add(g.ago) }
 	return g
+}
+
+// connect returns a client of a Core.
+func connect(t *testing.T, c corenode.Config) *corenode.Client {
+	t.Helper()
+	client, err := corenode.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
 }
 
 // served returns a forwarder that knows the methods of the node.

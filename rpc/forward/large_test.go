@@ -117,10 +117,10 @@ func (p *pair) measure(t *testing.T, body string) (begin, end string, n int, err
 	runtime.ReadMemStats(&before)
 	for {
 		got, err := resp.Body.Read(buf)
-		text := string(buf[:got])
 		n += got
-		begin = (begin + text)[:min(kept, len(begin)+got)]
-		end = (end + text)[max(0, len(end)+got-kept):]
+		begin += string(buf[:min(kept-len(begin), got)])
+		end += string(buf[max(0, got-kept):got])
+		end = end[max(0, len(end)-kept):]
 		if err == io.EOF {
 			break
 		}

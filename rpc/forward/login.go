@@ -60,7 +60,7 @@ type logins struct {
 	unlisted rights                              // of a login whose list is not known
 	key      []byte                              // of the hashes below
 	now      func() time.Time
-	busyTime time.Duration // how long a Core is asked again that has more calls than it takes
+	waits    waits
 
 	mu         sync.Mutex
 	configured *corenode.Configured // nil: not known, as that of another machine
@@ -69,6 +69,9 @@ type logins struct {
 	known      map[loginID]accepted
 	asking     map[loginID]*question
 }
+
+// waits are how long Core is waited for.
+type waits struct{ ask, busy, judge time.Duration }
 
 // An era is the time of one Core: while it is the same, the same program runs there with the
 // same configuration.
@@ -97,7 +100,8 @@ func newLogins(c *Config, facts func(string) *command.Command, passedOn func(str
 	_, _ = rand.Read(key) // never fails
 	l := &logins{
 		core: c.Core, configured: c.Configured, reread: c.Reread, unlisted: rights{nil, facts, passedOn},
-		key: key, now: time.Now, busyTime: busyTime, known: map[loginID]accepted{}, asking: map[loginID]*question{},
+		key: key, now: time.Now, waits: waits{askTime, busyTime, judgePatience},
+		known: map[loginID]accepted{}, asking: map[loginID]*question{},
 	}
 	if c.Core != nil {
 		l.of = l.era()
@@ -156,7 +160,7 @@ func (l *logins) Ask(ctx context.Context, authorization string) (command.Login, 
 	if !ok {
 		return nil, nil //nolint:nilnil // wrong
 	}
-	within := askTime
+	within := l.waits.ask
 	if _, silent := l.core.Silent(); silent { // somebody else waits already
 		within = patience
 	}
@@ -192,12 +196,12 @@ func (l *logins) current(ctx context.Context, id loginID, header string) (rights
 	if known && l.now().Before(last.at.Add(remembered)) && last.of == l.era() {
 		return last.rights, true
 	}
-	wait := judgePatience
+	wait := l.waits.judge
 	switch _, silent := l.core.Silent(); {
 	case silent:
 		wait = patience
 	case !known:
-		wait = askTime
+		wait = l.waits.ask
 	}
 	l.question(id, header).wait(ctx, l, wait) //nolint:contextcheck // it is asked for others too
 	last, known = l.recall(id)
@@ -231,8 +235,9 @@ func (l *logins) question(id loginID, header string) *question {
 	}
 	q := &question{began: l.now(), done: make(chan struct{})}
 	l.asking[id] = q
+	within := l.waits.ask
 	go func() { // nobody who asks has to wait for all of it
-		ctx, cancel := context.WithTimeout(context.Background(), askTime)
+		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
 		defer close(q.done)
 		_, _ = l.ask(ctx, id, header) // without an answer nothing changes
@@ -262,11 +267,7 @@ func (l *logins) isOldCookie(id loginID, header string) bool {
 	if !known || !last.cookie {
 		return false
 	}
-	c := l.configuration()
-	if c == nil {
-		return false
-	}
-	same, err := cookieIs(c, header)
+	same, err := cookieIs(l.configuration(), header)
 	return err == nil && !same
 }
 

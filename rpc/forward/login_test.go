@@ -105,7 +105,7 @@ func TestBusyCoreIsAskedAgain(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")
 	g := newGate(t, core, false)
-	g.busyTime = busyTime
+	g.waits.busy = busyTime
 	core.set(busy)
 	free := time.AfterFunc(2*patience, func() { core.set(up) })
 	defer free.Stop()

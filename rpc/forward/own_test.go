@@ -3,12 +3,15 @@ package forward_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/forward"
@@ -89,6 +92,35 @@ func TestOwnOfSlowCore(t *testing.T) {
 			t.Error("Core is not asked again")
 		}
 	})
+}
+
+// Where the node waits in vain to follow Core, Core is asked whether it is there at all.
+func TestSlowCoreIsPinged(t *testing.T) {
+	asked := make(chan struct{}, 8)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	defer server.Close()
+	address, err := corenode.ParseAddress(server.URL, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := corenode.New(corenode.Config{Address: address, User: "a", Password: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newForwarder(t, forward.Config{Core: client, Follow: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	if _, err := f.Own(
+		t.Context(), command.Caller{}, "getblockcount", nil, func() (any, error) { return 7, nil },
+	); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Error("Core is not asked")
+	}
 }
 
 // getindexinfo has Core's indexes too, but for the one that this node keeps itself, and

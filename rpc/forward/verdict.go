@@ -45,7 +45,7 @@ func (l *logins) judge(ctx context.Context, header string) (verdict, error) {
 	const first, most = 50 * time.Millisecond, 500 * time.Millisecond
 	for wait, began := first, time.Now(); ; wait = min(2*wait, most) {
 		found, err := l.judgeOnce(ctx, header)
-		if !errors.Is(err, errBusy) || time.Since(began)+wait > l.busyTime {
+		if !errors.Is(err, errBusy) || time.Since(began)+wait > l.waits.busy {
 			return found, err
 		}
 		timer := time.NewTimer(wait)
