@@ -66,7 +66,7 @@ func (c *Cluster) Relatives(id chainhash.Hash) (ancestors, descendants int) {
 }
 
 // mined returns the transactions that miners take at a fee rate: those that pay it, with
-// what they depend on.
+// what they depend on. Of equal fee rates the smaller size comes first, as in Core.
 func (c *Cluster) mined(rate FeeRate) map[chainhash.Hash]bool {
 	taken := make(map[chainhash.Hash]bool)
 	for {
@@ -83,7 +83,9 @@ func (c *Cluster) mined(rate FeeRate) map[chainhash.Hash]bool {
 			if t.Fee*size < fee*t.Size { // a transaction pays for itself first
 				fee, size = t.Fee, t.Size
 			}
-			better := cmp.Or(cmp.Compare(fee*bestSize, bestFee*size), bytes.Compare(bestID[:], id[:]))
+			better := cmp.Or(
+				cmp.Compare(fee*bestSize, bestFee*size), cmp.Compare(bestSize, size), bytes.Compare(bestID[:], id[:]),
+			)
 			if best == nil || better > 0 {
 				best, bestID, bestFee, bestSize = all, id, fee, size
 			}
@@ -106,20 +108,25 @@ func (c *Cluster) sum(ids map[chainhash.Hash]bool) (fee, size int64) {
 }
 
 // Bumps returns what must be paid for the ancestors of each of some coins, so that these
-// reach a fee rate; of the coins of transactions that are not in the pool it is 0.
+// reach a fee rate, and the coin's own transaction does so by itself: the ancestors may pay
+// more. Of the coins of transactions that are not in the pool it is 0.
 func (c *Cluster) Bumps(coins []wire.OutPoint, rate FeeRate) map[wire.OutPoint]int64 {
 	bumps := make(map[wire.OutPoint]int64, len(coins))
 	mined := c.mined(rate)
 	for _, at := range coins {
 		all := make(map[chainhash.Hash]bool)
 		c.ancestors(at.Hash, mined, all)
-		bumps[at] = c.missing(all, rate)
+		if len(all) == 0 {
+			continue
+		}
+		t := c.txs[at.Hash]
+		bumps[at] = max(c.missing(all, rate), rate.Fee(int(t.Size))-t.Fee)
 	}
 	return bumps
 }
 
 // Together returns what must be paid for the ancestors of some coins that are spent
-// together. It is false for an incomplete cluster.
+// together: less than nothing where all of them pay more. It is false for an incomplete cluster.
 func (c *Cluster) Together(coins []wire.OutPoint, rate FeeRate) (int64, bool) {
 	if c.Incomplete {
 		return 0, false
@@ -133,5 +140,5 @@ func (c *Cluster) Together(coins []wire.OutPoint, rate FeeRate) (int64, bool) {
 
 func (c *Cluster) missing(ids map[chainhash.Hash]bool, rate FeeRate) int64 {
 	fee, size := c.sum(ids)
-	return max(rate.Fee(int(size))-fee, 0)
+	return rate.Fee(int(size)) - fee
 }

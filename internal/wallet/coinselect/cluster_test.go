@@ -58,3 +58,57 @@ func TestRelatives(t *testing.T) {
 		}
 	}
 }
+
+// A transaction may pay less by itself than together with its ancestors, where two parents pay
+// for a grandparent: what it lacks itself is asked for then, and miners do not take it for its
+// ancestors' sake. Together with others the ancestors' surplus counts.
+func TestBumpsOfChildThatPaysLess(t *testing.T) {
+	const grandparent, first, second, child = 1, 2, 3, 4
+	c := NewCluster([]Unconfirmed{
+		{ID: chainhash.Hash{grandparent}, Size: 1700, Fee: 1700},
+		{ID: chainhash.Hash{first}, Size: 200, Fee: 17_000, Parents: []chainhash.Hash{{grandparent}}},
+		{ID: chainhash.Hash{second}, Size: 200, Fee: 3000, Parents: []chainhash.Hash{{grandparent}}},
+		{ID: chainhash.Hash{child}, Size: 100, Fee: 900, Parents: []chainhash.Hash{{first}, {second}}},
+	})
+	got := c.Bumps([]wire.OutPoint{at(first), at(second), at(child)}, 10_000)
+	for id, want := range map[byte]int64{
+		first:  19_000 - 18_700, // with the grandparent
+		second: 19_000 - 4700,
+		child:  1000 - 900, // its ancestors pay more than they need
+	} {
+		if got[at(id)] != want {
+			t.Errorf("transaction %d lacks %d, want %d", id, got[at(id)], want)
+		}
+	}
+	if together, ok := c.Together([]wire.OutPoint{at(child)}, 10_000); !ok || together != 22_000-22_600 {
+		t.Errorf("together %d (%v), want %d", together, ok, 22_000-22_600)
+	}
+}
+
+// Of packages that pay the same rate miners look at the smaller one first: here at the child, whose
+// package pays more than its own rate, before a parent with the grandparent, which would end the
+// block. Of the same size the lesser identifier comes first.
+func TestMinersTakeTheSmallerFirst(t *testing.T) {
+	const lacks = 340 - 300
+	for _, c := range []struct {
+		name  string
+		child byte
+		size  int64
+		want  int64 // what a parent lacks
+	}{
+		{"smaller, the greater identifier", 9, 100, 0},
+		{"of the same size, the lesser identifier", 2, 200, 0},
+		{"of the same size, the greater identifier", 9, 200, lacks},
+		{"greater, the lesser identifier", 2, 300, lacks},
+	} {
+		cluster := NewCluster([]Unconfirmed{
+			{ID: chainhash.Hash{1}, Size: 100},
+			{ID: chainhash.Hash{5}, Size: 100, Fee: 300, Parents: []chainhash.Hash{{1}}},
+			{ID: chainhash.Hash{6}, Size: 100, Fee: 300, Parents: []chainhash.Hash{{1}}},
+			{ID: chainhash.Hash{c.child}, Size: c.size, Fee: c.size * 3 / 2, Parents: []chainhash.Hash{{5}, {6}}},
+		})
+		if got := cluster.Bumps([]wire.OutPoint{at(5)}, 1700)[at(5)]; got != c.want {
+			t.Errorf("%s: the parent lacks %d, want %d", c.name, got, c.want)
+		}
+	}
+}

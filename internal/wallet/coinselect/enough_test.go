@@ -13,6 +13,10 @@ func TestEnough(t *testing.T) {
 	foreign := coin(2, 4000, size, 0)
 	long := coin(3, 4000, size, 0)
 	long.Own, long.Ancestors = true, 25
+	wide := coin(4, 4000, size, 0)
+	wide.Own, wide.Descendants = true, 25
+	allowed := coin(5, 4000, size, 0)
+	allowed.Own, allowed.Ancestors, allowed.Descendants = true, 24, 24
 	for name, c := range map[string]struct {
 		target int64
 		coins  []Coin
@@ -25,6 +29,9 @@ func TestEnough(t *testing.T) {
 		"a long chain comes to it":      {3000, []Coin{long}, ErrChain},
 		"a long chain alone does not":   {3001, []Coin{long}, ErrFunds},
 		"and not together with another": {6001, []Coin{own, long}, ErrFunds},
+		"too many descendants":          {3000, []Coin{wide}, ErrChain},
+		"too many of them do not":       {3001, []Coin{wide}, ErrFunds},
+		"as long and wide as allowed":   {4000, []Coin{allowed}, nil},
 	} {
 		p := params(c.target, rate)
 		if err := enough(&p, c.coins, groupsOf(&p, c.coins), tiers(&p)); !errors.Is(err, c.want) {

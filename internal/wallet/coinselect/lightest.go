@@ -8,18 +8,17 @@ import (
 
 // lightest looks for the groups of least weight that come to a total.
 type lightest struct {
-	pool      []*group // the greatest amount first
-	rest      []int64  // sum of the amounts from each group on
-	least     []int    // least weight of a group from each on
-	total     int64
-	maxWeight int
+	pool  []*group // the greatest amount first
+	rest  []int64  // sum of the amounts from each group on
+	least []int    // least weight of a group from each on
+	total int64
 
 	tries      int
 	path       []int
 	best       []int
 	bestWeight int
 	bestAmount int64
-	tooHeavy   bool
+	tooHeavy   bool // something was heavier than the best choice, or than the most that a choice may weigh
 }
 
 // searchLightest searches depth first for the lightest choice that leaves the change
@@ -31,7 +30,7 @@ func searchLightest(p *Params, pool []*group, maxWeight int) (found *selection, 
 	})
 	s := &lightest{
 		pool: pool, rest: make([]int64, len(pool)+1), least: make([]int, len(pool)+1),
-		total: p.Target + p.ChangeTarget, maxWeight: maxWeight, bestWeight: maxWeight, bestAmount: math.MaxInt64,
+		total: p.Target + p.ChangeTarget, bestWeight: maxWeight, bestAmount: math.MaxInt64,
 	}
 	s.least[len(pool)] = math.MaxInt32
 	for i := len(pool) - 1; i >= 0; i-- {
@@ -58,7 +57,7 @@ func (s *lightest) visit(next int, amount int64, weight int) {
 		s.tries++
 		switch {
 		case weight > s.bestWeight:
-			s.tooHeavy = s.tooHeavy || weight > s.maxWeight
+			s.tooHeavy = true
 			return
 		case amount >= s.total:
 			if weight < s.bestWeight || amount < s.bestAmount {
@@ -68,7 +67,7 @@ func (s *lightest) visit(next int, amount int64, weight int) {
 		case amount+s.rest[next] < s.total:
 			return
 		case weight+s.weightMissing(next, amount) > s.bestWeight:
-			s.tooHeavy = s.tooHeavy || s.best == nil
+			s.tooHeavy = true
 			return
 		}
 		g := s.pool[next]

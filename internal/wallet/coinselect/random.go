@@ -33,7 +33,7 @@ func draw(p *Params, pool []*group, maxWeight int, random *rand.Rand) (*selectio
 		heap.Push(&taken, pool[i])
 		amount += pool[i].amount
 		weight += pool[i].weight
-		for weight > maxWeight {
+		for weight > maxWeight && len(taken) > 0 {
 			tooHeavy = true
 			least := heap.Pop(&taken).(*group)
 			amount -= least.amount
@@ -90,7 +90,7 @@ func approximate(p *Params, pool []*group, maxWeight int, random *rand.Rand) (*s
 		}
 	}
 	if sum == p.Target {
-		if all := selectionOf(p, below...); all.weight <= maxWeight && len(below) > 0 {
+		if all := selectionOf(p, below...); all.weight <= maxWeight {
 			return all, nil
 		}
 		tooHeavy = true
