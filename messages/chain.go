@@ -30,6 +30,10 @@ var (
 	// ErrNotMineable reports that no block was found within the tries given.
 	ErrNotMineable = refusal("no block found within the given tries")
 
+	// ErrNotAccepted reports that a block was made, and is one that the chain refuses: it was
+	// invalidated before.
+	ErrNotAccepted = refusal("block not accepted")
+
 	// ErrNotMergeMined reports that the next block cannot be mined together with those of another chain.
 	ErrNotMergeMined = refusal("no merge-mined block may be next")
 )
@@ -78,7 +82,8 @@ type ProposeBlock struct {
 // computed in all; the blocks found until then are the answer, and with Tries 0 there are
 // none. A million is plenty for a regtest.
 //
-// Errors: [ErrTipMoved]; [*RejectError] from the validation of a block.
+// Errors: [ErrTipMoved]; [*RejectError] from the validation of a block, [ErrNotAccepted] instead
+// where it was made before and invalidated.
 type Generate struct {
 	Asks[[]chainhash.Hash]
 
@@ -97,7 +102,7 @@ type Generate struct {
 // are computed; 0 finds nothing.
 //
 // Errors: [*RejectError] from the validation of the template; [ErrNotMineable]
-// when no nonce was found.
+// when no nonce was found; [ErrNotAccepted].
 type GenerateBlock struct {
 	Asks[MinedBlock]
 

@@ -195,6 +195,27 @@ func TestGenerateBlock(t *testing.T) {
 	}
 }
 
+// A block that was invalidated is refused where it is made once more, after a valid template.
+func TestGenerateInvalidated(t *testing.T) {
+	f := spawn(t)
+	do(t, f, messages.SetMockTime{Time: time.Unix(1_400_000_000, 0)})
+	tip := f.generate(t, 1)
+	do(t, f, messages.InvalidateBlock{Hash: tip.Hash})
+	for _, again := range []func(context.Context, *ask.Ref) error{
+		request(messages.Generate{Script: trueScript, Count: 2, Tries: many}),
+		request(messages.GenerateBlock{Script: trueScript, Tries: many, Submit: true}),
+	} {
+		if err := again(t.Context(), f.Ref); !errors.Is(err, messages.ErrNotAccepted) {
+			t.Errorf("got %v", err)
+		}
+	}
+	shown := do(t, f, messages.GenerateBlock{Script: trueScript, Tries: many})
+	_, err := ask.Ask(t.Context(), f.Ref, messages.SubmitBlock{Raw: shown.Raw})
+	if reject, ok := errors.AsType[*messages.RejectError](err); !ok || reject.Reason != "duplicate-invalid" {
+		t.Errorf("the block is submitted: %v", err)
+	}
+}
+
 // Invalidating moves to the best chain without the block, reconsidering goes
 // back, and both are announced.
 func TestInvalidateAndReconsider(t *testing.T) {

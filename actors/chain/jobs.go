@@ -217,7 +217,7 @@ func (g *generation) next(ctx context.Context, e engine.Engine, q *messages.Gene
 	}
 	raw, err := e.Mine(ctx, q.Script, txs, btcutil.Amount(fees), &g.tries)
 	if err == nil && raw != nil {
-		err = e.Accept(raw)
+		err = acceptMined(e, raw)
 	}
 	if err != nil || raw == nil {
 		g.err = err
@@ -225,6 +225,16 @@ func (g *generation) next(ctx context.Context, e engine.Engine, q *messages.Gene
 	}
 	g.hashes = append(g.hashes, currentTip(e).Hash)
 	return true
+}
+
+// acceptMined accepts a block that was made here. Its template was valid, so a refusal is about
+// what is known of the block itself.
+func acceptMined(e engine.Engine, raw []byte) error {
+	err := e.Accept(raw)
+	if _, refused := errors.AsType[*messages.RejectError](err); refused {
+		return messages.ErrNotAccepted
+	}
+	return err
 }
 
 func (s *Chain) generateOne(e engine.Engine, m *generateOne) (messages.MinedBlock, error) {
@@ -237,7 +247,7 @@ func (s *Chain) generateOne(e engine.Engine, m *generateOne) (messages.MinedBloc
 		return messages.MinedBlock{}, messages.ErrNotMineable
 	}
 	if m.Req.Submit {
-		if err := e.Accept(raw); err != nil {
+		if err := acceptMined(e, raw); err != nil {
 			return messages.MinedBlock{}, err
 		}
 	}

@@ -127,7 +127,7 @@ func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries u
 			return nil, invalidTemplate(reject)
 		}
 		if err != nil {
-			return nil, err
+			return nil, notAccepted(err)
 		}
 		hashes = append(hashes, made...)
 		if len(made) < order.Count || len(hashes) >= int(count) {
@@ -136,6 +136,14 @@ func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries u
 		tries -= min(tries, d.triesOf(made))
 	}
 	return hashes, nil
+}
+
+// notAccepted puts into Core's words that the chain refuses a block that was made.
+func notAccepted(err error) error {
+	if errors.Is(err, messages.ErrNotAccepted) {
+		return command.Error{Code: command.InternalError, Message: "ProcessNewBlock, block not accepted"}
+	}
+	return err
 }
 
 // fill puts the transactions of the pool, if there are any, into an order for one

@@ -9,6 +9,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -79,6 +81,11 @@ func TestGenerateNothing(t *testing.T) {
 	if got := r.call("generatetodescriptor", `[1, "raw(51)"]`); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	serve[messages.Generate](r, []chainhash.Hash(nil), messages.ErrNotAccepted)
+	const refused = `{"code":-32603,"message":"ProcessNewBlock, block not accepted"}`
+	if got := r.call("generatetodescriptor", `[1, "raw(51)"]`); got != refused {
+		t.Errorf("got %s, want %s", got, refused)
+	}
 }
 
 func TestGenerateRefuses(t *testing.T) {
@@ -145,12 +152,16 @@ func TestGenerateBlock(t *testing.T) {
 			&messages.RejectError{Reason: "bad-txns-inputs-missingorspent", Debug: "CheckTxInputs: inputs missing/spent"},
 			`{"code":-25,"message":"TestBlockValidity failed: bad-txns-inputs-missingorspent, CheckTxInputs: inputs missing/spent"}`,
 		},
+		{
+			"invalidated before", `["raw(51)", []]`, "51", messages.ErrNotAccepted,
+			`{"code":-32603,"message":"ProcessNewBlock, block not accepted"}`,
+		},
 		{"not found", `["raw(51)", []]`, "51", messages.ErrNotMineable, `{"code":-1,"message":"Failed to make block."}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, "regtest")
-			request := serve[messages.GenerateBlock](r, made, test.err)
+			request := serveBlock(r, made, test.err)
 			if got := r.call("generateblock", test.params); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -168,8 +179,47 @@ func TestGenerateBlock(t *testing.T) {
 func TestGenerateFails(t *testing.T) {
 	r := newRig(t, "regtest")
 	broken := errors.New("disk full")
-	serve[messages.GenerateBlock](r, messages.MinedBlock{}, broken)
+	serveBlock(r, messages.MinedBlock{}, broken)
 	if _, err := r.run("generateblock", `["raw(51)", []]`); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
+	}
+}
+
+// serveBlock lets the probe answer for a block without transactions, then for that of a request.
+func serveBlock(r *rig, made messages.MinedBlock, err error) <-chan messages.GenerateBlock {
+	request := make(chan messages.GenerateBlock, 1)
+	go func() {
+		actortest.Expect[*ask.Call[messages.MakeTemplate, []byte]](r.chain).Answer(nil, nil)
+		call := actortest.Expect[*ask.Call[messages.GenerateBlock, messages.MinedBlock]](r.chain)
+		request <- call.Req
+		call.Answer(made, err)
+	}()
+	return request
+}
+
+// A rule that a block without transactions breaks is told as in Core, where that block is made first.
+func TestGenerateBlockOfNothing(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{
+			&messages.RejectError{Reason: "bad-version(0x00000001)", Debug: "rejected nVersion=0x00000001 block"},
+			`{"code":-1,"message":"TestBlockValidity failed: bad-version(0x00000001), rejected nVersion=0x00000001 block"}`,
+		},
+		{
+			&messages.RejectError{Reason: "time-too-new", Debug: "block timestamp too far in the future"},
+			`{"code":-1,"message":"TestBlockValidity failed: time-too-new, block timestamp too far in the future"}`,
+		},
+	}
+	for _, test := range tests {
+		r := newRig(t, "regtest")
+		request := serve[messages.MakeTemplate](r, nil, test.err)
+		if got := r.call("generateblock", `["raw(51)", ["`+spendingTx(t)+`"]]`); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+		if got := <-request; hex.EncodeToString(got.Script) != "51" || len(got.Txs) != 0 {
+			t.Errorf("asked for a block to %x of %d transactions", got.Script, len(got.Txs))
+		}
 	}
 }

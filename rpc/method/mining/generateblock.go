@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -76,8 +75,7 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	if err := d.mayEarn(script, isAddress); err != nil {
 		return nil, err
 	}
-	// The block is put together without the pool, which remembers its size.
-	if _, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{Reserved: d.Blocks.Reserved, Nothing: true}); err != nil {
+	if err := d.checkEmpty(ctx, script); err != nil {
 		return nil, err
 	}
 	block, err := ask.Ask(ctx, d.Actor, messages.GenerateBlock{
@@ -153,16 +151,32 @@ func isTx(raw []byte) bool {
 	return new(wire.MsgTx).Deserialize(rest) == nil && rest.Len() == 0
 }
 
-// generateBlockError puts why no block was made into Core's words.
-func generateBlockError(err error) error {
-	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
-		if strings.HasPrefix(reject.Reason, "time-") { // Core finds that in the block without transactions
+// checkEmpty has a block without transactions put together, and the pool remember its size. As in
+// Core that comes first: what is wrong with it is not about the transactions that are given.
+func (d *Deps) checkEmpty(ctx context.Context, script []byte) error {
+	if _, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{Reserved: d.Blocks.Reserved, Nothing: true}); err != nil {
+		return err
+	}
+	for {
+		order := messages.MakeTemplate{Script: script, On: d.Chain.Open().Active().Tip().Hash}
+		_, err := ask.Ask(ctx, d.Actor, order)
+		if errors.Is(err, messages.ErrTipMoved) {
+			continue
+		}
+		if reject, ok := errors.AsType[*messages.RejectError](err); ok {
 			return invalidTemplate(reject)
 		}
+		return err
+	}
+}
+
+// generateBlockError puts why no block of the given transactions was made into Core's words.
+func generateBlockError(err error) error {
+	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
 		return command.Errorf(command.VerifyError, "TestBlockValidity failed: %v", reject)
 	}
 	if errors.Is(err, messages.ErrNotMineable) {
 		return command.Error{Code: command.MiscError, Message: "Failed to make block."}
 	}
-	return err
+	return notAccepted(err)
 }

@@ -97,7 +97,7 @@ func TestCoinbaseOutputs(t *testing.T) {
 		{"a version in time", "raw(5320" + program + ")"},
 	} {
 		r := newRigOn(t, n, 1, 2, 3, 4)
-		request := serve[messages.GenerateBlock](r, messages.MinedBlock{}, nil)
+		request := serveBlock(r, messages.MinedBlock{}, nil)
 		if got := r.call("generateblock", `["`+test.output+`", []]`); !strings.HasPrefix(got, `{"hash"`) {
 			t.Errorf("%s: %s", test.name, got)
 			continue
