@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/base58"
@@ -81,6 +82,34 @@ func TestCache(t *testing.T) {
 			return a.String() == b.String() && a.Expression == b.Expression
 		}) {
 			t.Errorf("%s: got %v, %v, want %v", public, gotKeys, err, wantKeys)
+		}
+	}
+}
+
+// A range of a public descriptor that has a cache is the private one's, index by index.
+func TestCacheRange(t *testing.T) {
+	for _, text := range []string{
+		"wpkh(K/1h/2/*)", "pkh(K/1/*h)", "wsh(multi(2,K/1/*h,K/2h/*,K/3h))", "tr(musig(K/1/*h,K/2h))", "combo(K/5h)",
+	} {
+		full := parse(t, strings.ReplaceAll(text, "K", solveKey), regtest)
+		entries, err := full.CacheEntries(0, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache := make(testCache)
+		for _, e := range entries {
+			key := e.Key
+			e.Key = descriptor.XPub{}
+			cache[e] = key
+		}
+		public := parse(t, full.String(), regtest).WithCache(cache)
+		if got, want := scriptsOf(t, public, 2, 8), scriptsOf(t, full, 2, 8); !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: got %x, want %x", text, got, want)
+		}
+		nothing := func(uint32, [][]byte) error { return nil }
+		if err := public.ExpandRange(t.Context(), 2, 9, 1, nothing); full.IsRanged() && strings.Contains(text, "*h") &&
+			!errors.Is(err, descriptor.ErrNeedsPrivateKey) {
+			t.Errorf("%s: an index that is not in the cache: %v", text, err)
 		}
 	}
 }

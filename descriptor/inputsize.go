@@ -102,8 +102,8 @@ func (d *Descriptor) wrappedSize(root *wrapped, index uint32, large bool) (Input
 	size, elements, ok := behind(root.inner, large)
 	switch inner, nested := root.inner.(*wrapped); {
 	case root.name == "wsh":
-		length, ok := s.length(root.inner)
-		return InputSize{Stack: compactSize(length) + length + size, Elements: elements + 1, Witness: true}, ok
+		length, known := s.length(root.inner)
+		return InputSize{Stack: compactSize(length) + length + size, Elements: elements + 1, Witness: true}, ok && known
 	case nested:
 		length, known := s.length(inner.inner)
 		redeem := 1 + 34

@@ -211,6 +211,9 @@ func (t *tapTree) withKeys(keys [][]byte) *tapTree {
 // scriptKeys returns the keys of one index by their numbers, as scripts take
 // them.
 func (d *Descriptor) scriptKeys(index uint32) ([][]byte, error) {
+	if index > MaxIndex {
+		return nil, ErrNotDerivable
+	}
 	e, err := d.expander()
 	if err != nil {
 		return nil, err

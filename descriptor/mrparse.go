@@ -37,7 +37,7 @@ func parseMr(p *parser, args string, _ scope) (script, error) {
 	if args == "" {
 		return nil, failf("mr(): Missing script tree")
 	}
-	m := &merkle{count: 1}
+	m := new(merkle)
 	r := treeParser{parser: p, name: "mr", scope: inMr, text: args}
 	var err error
 	if m.tree, err = r.parse(0); err != nil {

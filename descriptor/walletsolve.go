@@ -134,7 +134,7 @@ func isSolution(text string) bool {
 
 // comboPart returns the expression for one of the scripts of combo().
 func comboPart(k *key, place int) script {
-	segwit := &keyScript{name: "wpkh", key: k, build: wpkhScripts}
+	segwit := &keyScript{name: "wpkh", key: k, build: wpkhScripts, kind: Bech32}
 	return []script{
 		&keyScript{name: "pk", key: k, build: pkScripts},
 		&keyScript{name: "pkh", key: k, build: pkhScripts},
