@@ -103,7 +103,8 @@ func TestCacheRange(t *testing.T) {
 			cache[e] = key
 		}
 		public := parse(t, full.String(), regtest).WithCache(cache)
-		if got, want := scriptsOf(t, public, 2, 8), scriptsOf(t, full, 2, 8); !slices.EqualFunc(got, want, bytes.Equal) {
+		got, want := scriptsOf(t, public, 2, 8), scriptsOf(t, full, 2, 8)
+		if !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Errorf("%s: got %x, want %x", text, got, want)
 		}
 		nothing := func(uint32, [][]byte) error { return nil }

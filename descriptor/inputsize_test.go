@@ -36,7 +36,10 @@ var inputSizes = []struct {
 	{"sh(pkh(A))", 0, descriptor.InputSize{Script: 72 + 34 + 1 + 25, Elements: 3}, 1, 692},
 	{"sh(multi(2,A,B,C))", 0, descriptor.InputSize{Script: 1 + 2*72 + 1 + 105, Elements: 4}, 2, 1168},
 	{"sh(wpkh(A))", 0, descriptor.InputSize{Script: 23, Stack: 72 + 34, Elements: 3, Witness: true}, 1, 363},
-	{"sh(wsh(pkh(A)))", 0, descriptor.InputSize{Script: 35, Stack: 72 + 34 + 1 + 25, Elements: 4, Witness: true}, 1, 437},
+	{
+		"sh(wsh(pkh(A)))", 0,
+		descriptor.InputSize{Script: 35, Stack: 72 + 34 + 1 + 25, Elements: 4, Witness: true}, 1, 437,
+	},
 	{
 		"sh(wsh(multi(2,A,B,C)))", 0,
 		descriptor.InputSize{Script: 35, Stack: 1 + 2*72 + 1 + 105, Elements: 5, Witness: true},

@@ -100,7 +100,8 @@ func TestPrivateKeysOfText(t *testing.T) {
 			}
 			got = append(got, hex.EncodeToString(key.Scalar[:])+form)
 		}
-		if !slices.Equal(got, want.keys) || d.HasAllPrivateKeys() != want.all || len(d.ExtendedKeys()) != want.extended {
+		if !slices.Equal(got, want.keys) || d.HasAllPrivateKeys() != want.all ||
+			len(d.ExtendedKeys()) != want.extended {
 			t.Errorf("%s: private keys %v, all %v, %d extended", text, got, d.HasAllPrivateKeys(), len(d.ExtendedKeys()))
 		}
 		for _, key := range d.ExtendedKeys() {
@@ -120,14 +121,16 @@ func TestWipe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := slices.Concat(branches[0].PrivateKeys(), branches[0].PrivateKeysAt(0), branches[len(branches)-1].PrivateKeysAt(0))
+		last := branches[len(branches)-1]
+		before := slices.Concat(last.PrivateKeys(), branches[0].PrivateKeysAt(0), last.PrivateKeysAt(0))
 		if len(before) < 2 {
 			t.Fatalf("%s: %d private keys", text, len(before))
 		}
 		branches[0].Wipe()
 		for _, d := range branches {
-			if slices.ContainsFunc(d.PrivateKeys(), func(key descriptor.PrivateKey) bool { return key.Scalar != [32]byte{} }) ||
-				slices.ContainsFunc(d.PrivateKeysAt(0), func(key descriptor.PrivateKey) bool { return slices.Contains(before, key) }) {
+			there := func(key descriptor.PrivateKey) bool { return key.Scalar != [32]byte{} }
+			known := func(key descriptor.PrivateKey) bool { return slices.Contains(before, key) }
+			if slices.ContainsFunc(d.PrivateKeys(), there) || slices.ContainsFunc(d.PrivateKeysAt(0), known) {
 				t.Errorf("%s: a private key is left", text)
 			}
 		}
@@ -211,7 +214,8 @@ func TestCompareXPubs(t *testing.T) {
 	} {
 		b := a
 		test.change(&b)
-		if got, back := descriptor.CompareXPubs(a, b), descriptor.CompareXPubs(b, a); got != test.want || back != -test.want {
+		got, back := descriptor.CompareXPubs(a, b), descriptor.CompareXPubs(b, a)
+		if got != test.want || back != -test.want {
 			t.Errorf("case %d: %d, %d", i, got, back)
 		}
 	}

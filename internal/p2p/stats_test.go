@@ -45,7 +45,8 @@ func TestStats(t *testing.T) {
 		r.read()
 		synctest.Wait()
 		st := n.Stats()
-		if !st.Connected.Equal(began) || !st.LastReceived.Equal(received) || !st.LastSent.Equal(received.Add(time.Second)) {
+		if !st.Connected.Equal(began) || !st.LastReceived.Equal(received) ||
+			!st.LastSent.Equal(received.Add(time.Second)) {
 			t.Errorf("connected %v, received %v, sent %v", st.Connected, st.LastReceived, st.LastSent)
 		}
 		in, out := uint64(0), uint64(0)
@@ -88,8 +89,9 @@ func TestSentBytesOfAFailedWrite(t *testing.T) {
 		n := start(t, &brokenConn{ours, takes}, p2p.Config{Type: p2p.Manual, Totals: &totals})
 		endsWith(t, n, io.ErrClosedPipe)
 		st := n.Stats()
-		if st.Sent != uint64(takes) || totals.Sent.Load() != uint64(takes) || st.LastSent.IsZero() != (takes == 0) ||
-			st.SentPerMessage["version"] != uint64(takes) {
+		want := uint64(takes)
+		if st.Sent != want || totals.Sent.Load() != want || st.LastSent.IsZero() != (takes == 0) ||
+			st.SentPerMessage["version"] != want {
 			t.Errorf("%d bytes: %+v", takes, st)
 		}
 		theirs.Close()
@@ -103,7 +105,8 @@ func TestPongTimes(t *testing.T) {
 		var log lines
 		var back time.Duration
 		ours, theirs := net.Pipe()
-		n := start(t, ours, p2p.Config{ID: 5, Log: log.add, Now: func() time.Time { return time.Now().Add(-back) }})
+		now := func() time.Time { return time.Now().Add(-back) }
+		n := start(t, ours, p2p.Config{ID: 5, Log: log.add, Now: now})
 		n.Want(100)
 		r := &raw{t, theirs}
 		r.shakeHandsReading()
@@ -131,7 +134,8 @@ func TestPongTimes(t *testing.T) {
 		nonce := r.ping()
 		back = time.Second
 		answer(nonce, 0)
-		if st := n.Stats(); st.Ping != time.Millisecond || st.PingWait != 0 || !strings.Contains(log.String(), "Timing mishap") {
+		st := n.Stats()
+		if st.Ping != time.Millisecond || st.PingWait != 0 || !strings.Contains(log.String(), "Timing mishap") {
 			t.Errorf("a clock set back: %+v\n%s", st, log.String())
 		}
 		theirs.Close()

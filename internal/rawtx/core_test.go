@@ -333,6 +333,6 @@ func addPrevOut(s *rawtx.Signing, prev prevOut) error {
 
 // shownOutput prints an output as Core's errors do.
 func shownOutput(out *wire.TxOut) string {
-	text := string(amount(out.Value))
-	return "CTxOut(nValue=" + text + ", scriptPubKey=" + hex.EncodeToString(out.PkScript)[:min(30, 2*len(out.PkScript))] + ")"
+	shown := hex.EncodeToString(out.PkScript)[:min(30, 2*len(out.PkScript))]
+	return "CTxOut(nValue=" + string(amount(out.Value)) + ", scriptPubKey=" + shown + ")"
 }

@@ -244,7 +244,8 @@ func (r *recorder) packet() {
 	r.call("", "analyzepsbt", known)
 	signed := known
 	for _, letters := range pick(r, []string{"A", "BC"}, []string{"ABCL"}, []string{"C", "A"}, []string{"B", "L"}) {
-		next := r.call("psbt", "descriptorprocesspsbt", signed, of(letters), hashType, pick(r, true, false), pick(r, false, false, true))
+		derivations, finalize := pick(r, true, false), pick(r, false, false, true)
+		next := r.call("psbt", "descriptorprocesspsbt", signed, of(letters), hashType, derivations, finalize)
 		if next != "" {
 			signed = next
 		}
