@@ -38,7 +38,8 @@ var inputSizes = []struct {
 	{"sh(wpkh(A))", 0, descriptor.InputSize{Script: 23, Stack: 72 + 34, Elements: 3, Witness: true}, 1, 363},
 	{
 		"sh(wsh(pkh(A)))", 0,
-		descriptor.InputSize{Script: 35, Stack: 72 + 34 + 1 + 25, Elements: 4, Witness: true}, 1, 437,
+		descriptor.InputSize{Script: 35, Stack: 72 + 34 + 1 + 25, Elements: 4, Witness: true},
+		1, 437,
 	},
 	{
 		"sh(wsh(multi(2,A,B,C)))", 0,

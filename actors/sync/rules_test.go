@@ -103,8 +103,12 @@ func TestPeerKinds(t *testing.T) {
 			is     bool
 			letter string
 		}{
-			{p.isPreferred(), "p"}, {p.servesBlocks(), "b"}, {p.isLimited(), "l"}, {p.isAutomatic(), "a"},
-			{p.servesWitnesses(), "w"}, {p.isInbound(), "i"},
+			{p.isPreferred(), "p"},
+			{p.servesBlocks(), "b"},
+			{p.isLimited(), "l"},
+			{p.isAutomatic(), "a"},
+			{p.servesWitnesses(), "w"},
+			{p.isInbound(), "i"},
 		} {
 			if has.is {
 				got += has.letter
@@ -249,8 +253,14 @@ func TestMustWait(t *testing.T) {
 		m     wire.Message
 		waits bool
 	}{
-		{&wire.MsgBlock{}, false}, {&codec.Block{}, false}, {&wire.MsgPing{}, false}, {&wire.MsgInv{}, true},
-		{&codec.Headers{}, true}, {&codec.CmpctBlock{}, true}, {&codec.BlockTxn{}, true}, {&wire.MsgNotFound{}, true},
+		{&wire.MsgBlock{}, false},
+		{&codec.Block{}, false},
+		{&wire.MsgPing{}, false},
+		{&wire.MsgInv{}, true},
+		{&codec.Headers{}, true},
+		{&codec.CmpctBlock{}, true},
+		{&codec.BlockTxn{}, true},
+		{&wire.MsgNotFound{}, true},
 	} {
 		s := new(Sync)
 		m := link.Received{Message: p2p.Message{Message: test.m}}

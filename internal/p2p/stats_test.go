@@ -98,8 +98,8 @@ func TestSentBytesOfAFailedWrite(t *testing.T) {
 	}
 }
 
-// A pong counts with the time that it took, none too; the least of all is kept. A clock that was set back makes it count
-// for nothing.
+// A pong counts with the time that it took, none too; the least of all is kept. It counts for nothing where the clock
+// was set back.
 func TestPongTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
