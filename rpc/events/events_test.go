@@ -18,7 +18,10 @@ import (
 )
 
 // feed is a subscription whose news are there.
-type feed struct{ news []messages.News }
+type feed struct {
+	news   []messages.News
+	closed int // how often
+}
 
 func (f *feed) Next(context.Context) (messages.Event, error) {
 	if len(f.news) == 0 {
@@ -29,7 +32,7 @@ func (f *feed) Next(context.Context) (messages.Event, error) {
 	return e, nil
 }
 
-func (f *feed) Close() {}
+func (f *feed) Close() { f.closed++ }
 
 type rig struct {
 	t     *testing.T
@@ -60,7 +63,24 @@ func (r *rig) told(query, last string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	var lines []string
+	return r.rest(s)
+}
+
+// open opens a stream and reads the id with which it begins.
+func (r *rig) open(query string) rpc.EventStream {
+	r.t.Helper()
+	s, err := r.src.Open(r.t.Context(), query, "", anything)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := s.Next(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// rest returns what a stream tells still.
+func (r *rig) rest(s rpc.EventStream) (lines []string) {
 	for {
 		e, err := s.Next(r.t.Context())
 		if err != nil {
@@ -111,13 +131,29 @@ func TestReplay(t *testing.T) {
 // A reader that is more than maxReplayed tips behind hears that it has missed some, and of no tip.
 func TestReplayIsBounded(t *testing.T) {
 	r := newRig(t)
+	early := r.open("topics=tip")
 	first := r.chain.MineN(1)
+	open := r.open("topics=tip")
 	r.chain.MineN(maxReplayed)
 	if got := r.told("topics=tip", first.Hash.String()); len(got) != maxReplayed+1 {
 		t.Errorf("%d events, want a tip for each of %d blocks", len(got), maxReplayed)
 	}
 	at := r.chain.MineN(1).Hash.String()[:8]
 	r.want(r.told("topics=tip", first.Hash.String()), at+" reset {}", at)
+
+	// So does a reader that stayed, but for the last tip, and it knows the chain from then on.
+	last := r.chain.Active().Tip()
+	for _, s := range []rpc.EventStream{early, open} {
+		r.feed.news = []messages.News{messages.TipChanged{}}
+		lines := r.rest(s)
+		r.want(lines[1:], tip(last))
+		if !strings.HasSuffix(lines[0], " reset {}") {
+			t.Error(lines[0])
+		}
+	}
+	next := r.chain.MineN(1)
+	r.feed.news = []messages.News{messages.TipChanged{}}
+	r.want(r.rest(early), tip(next))
 }
 
 // News are told as JSON; those of tips may have been put together.
@@ -138,6 +174,11 @@ func TestNews(t *testing.T) {
 		messages.ScanChanged{Completed: true},
 		messages.WalletChanged{Name: "w", Loaded: true},
 		messages.WalletTxChanged{Wallet: "w"},
+		messages.PoolChange{Sequence: 4},
+		messages.PeerChanged{ID: 2, Addr: "x", Inbound: true},
+		messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Height: 7, Progress: 50, Stage: "matching"}},
+		messages.WalletChanged{Name: "w"},
+		messages.WalletTxChanged{Wallet: "w", Block: &messages.Tip{Height: 5}},
 	}
 	zero := strings.Repeat("0", 64)
 	for i, want := range []string{
@@ -151,6 +192,13 @@ func TestNews(t *testing.T) {
 		`scan {"running":false,"current_height":0,"progress":0,"completed":true} scanblocks`,
 		`wallet {"type":"loaded","wallet":"w"} listwallets`,
 		`wallet {"type":"transaction","wallet":"w","txid":"` + zero + `"} gettransaction`,
+		`mempool {"type":"removed","txid":"` + zero + `","wtxid":"` + zero + `","fee":0.00000000,"vsize":0,` +
+			`"mempool_sequence":4} getrawmempool`,
+		`peer {"type":"disconnected","id":2,"addr":"x","inbound":true} getpeerinfo`,
+		`scan {"running":true,"current_height":7,"progress":50,"completed":false,"stage":"matching"} scanblocks`,
+		`wallet {"type":"unloaded","wallet":"w"} listwallets`,
+		`wallet {"type":"transaction","wallet":"w","txid":"` + zero + `","blockhash":"` + zero +
+			`","height":5} gettransaction`,
 	} {
 		e, err := s.Next(t.Context())
 		got := e.Name + " " + string(e.Data) + " " + e.Method

@@ -41,7 +41,7 @@ func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.Eve
 	}
 	st := &searchStream{src: s, query: *q, cursor: q.cursor, dirty: true}
 	if err := st.subscribe(ctx); err != nil {
-		return nil, err
+		return nil, inWords(err)
 	}
 	if last != "" {
 		st.cursor = last

@@ -26,7 +26,7 @@ func coinOf(n byte, amount int64) Coin {
 			At: wire.OutPoint{Hash: chainhash.Hash{n}}, Script: scriptOf(n), Amount: btcutil.Amount(amount), Depth: 6,
 			Version: 2,
 		},
-		Size: descriptor.InputSize{Stack: 108, Elements: 2, Witness: true}, Known: true,
+		Size: descriptor.InputSize{Stack: 107, Elements: 2, Witness: true}, Known: true,
 	}
 }
 
@@ -76,8 +76,19 @@ func TestAll(t *testing.T) {
 		"and a fixed": {
 			[]messages.Payment{fixed(8, 700), rest(9)}, []Coin{coinOf(1, 10_000)}, false, []int64{700, 9159}, 1,
 		},
-		"small too": {[]messages.Payment{rest(9)}, []Coin{coinOf(1, 10_000), coinOf(2, 60)}, false, []int64{9882}, 2},
-		"worth it":  {[]messages.Payment{rest(9)}, []Coin{coinOf(1, 10_000), coinOf(2, 60)}, true, []int64{9890}, 1},
+		"small too":  {[]messages.Payment{rest(9)}, []Coin{coinOf(1, 10_000), coinOf(2, 60)}, false, []int64{9882}, 2},
+		"worth it":   {[]messages.Payment{rest(9)}, []Coin{coinOf(1, 10_000), coinOf(2, 67)}, true, []int64{9890}, 1},
+		"just worth": {[]messages.Payment{rest(9)}, []Coin{coinOf(1, 10_000), coinOf(2, 68)}, true, []int64{9890}, 2},
+		"three share, with a fixed": {
+			[]messages.Payment{rest(7), fixed(8, 700), rest(6), rest(9)},
+			[]Coin{coinOf(1, 10_000)},
+			false,
+			[]int64{3033, 700, 3032, 3032},
+			1, // 10,000 - 203 - 700
+		},
+		"down to dust": {
+			[]messages.Payment{fixed(8, 9565), rest(9)}, []Coin{coinOf(1, 10_000)}, false, []int64{9565, 294}, 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &messages.Spend{Payments: c.payments, All: &messages.AllCoins{Worth: c.worth}, Sniped: true}
@@ -141,6 +152,69 @@ func TestAllGiven(t *testing.T) {
 	}
 }
 
+// What unconfirmed ancestors lack is not shared; where there are too many to tell, nothing is missing.
+func TestAllPaysForAncestors(t *testing.T) {
+	for _, tooMany := range []bool{false, true} {
+		q := &messages.Spend{Payments: []messages.Payment{rest(9)}, All: new(messages.AllCoins)}
+		p := planOf(q, coinOf(1, 10_000))
+		p.Coins[0].Depth = 0
+		p.Pool.Txs = []messages.ClusterTx{{ID: chainhash.Hash{1}, VSize: 200, ModifiedFee: 120}}
+		p.Pool.TooMany = tooMany
+		want := int64(9890 - 80)
+		if tooMany {
+			want = 9890
+		}
+		built, err := Build(p)
+		if err != nil || built.Tx.TxOut[0].Value != want || built.Fee != 10_000-want {
+			t.Errorf("too many %v: %+v, %v; want %d", tooMany, built, err, want)
+		}
+	}
+}
+
+// The sequence numbers of all coins say whether the transaction may be replaced, or that its lock time counts; final
+// inputs take no lock time.
+func TestAllSequences(t *testing.T) {
+	const final = wire.MaxTxInSequenceNum
+	for _, c := range []struct {
+		name        string
+		given       bool
+		replaceable bool
+		own         *uint32
+		lock        *uint32
+		sequence    uint32
+		wantLock    uint32
+	}{
+		{"replaceable", false, true, nil, nil, sequenceReplaceable, 500},
+		{"final", false, false, nil, nil, final, 0},
+		{"final, with a lock time", false, false, nil, new(uint32(7)), final, 7},
+		{"given, replaceable", true, true, nil, nil, sequenceReplaceable, 500},
+		{"given, final", true, false, nil, nil, final, 0},
+		{"given, with a lock time", true, false, nil, new(uint32(7)), sequenceLockTime, 7},
+		{"given, lock time 0", true, false, nil, new(uint32(0)), final, 0},
+		{"given, the last sequence that signals", true, true, new(sequenceReplaceable), nil, sequenceReplaceable, 500},
+		{"given, a sequence", true, false, new(uint32(9)), nil, 9, 0},
+	} {
+		q := &messages.Spend{
+			Payments: []messages.Payment{rest(9)}, All: &messages.AllCoins{Given: c.given}, Sniped: c.lock == nil,
+			Replaceable: &c.replaceable, LockTime: c.lock,
+		}
+		p := planOf(q, coinOf(1, 10_000))
+		p.Random = rand.New(rand.NewPCG(4, 4)) // the lock time is no height of before
+		if c.given {
+			give(p, []messages.SpendInput{{Sequence: c.own}}, coinOf(1, 10_000))
+		}
+		built, err := Build(p)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := built.Tx.TxIn[0].Sequence; got != c.sequence || built.Tx.LockTime != c.wantLock {
+			t.Errorf("%s: sequence %x, lock time %d; want %x, %d",
+				c.name, got, built.Tx.LockTime, c.sequence, c.wantLock)
+		}
+	}
+}
+
 func wantError(t *testing.T, err error, code int, text string) {
 	t.Helper()
 	e, ok := errors.AsType[*messages.WalletError](err)
@@ -151,6 +225,8 @@ func wantError(t *testing.T, err error, code int, text string) {
 
 func TestAllRefusals(t *testing.T) {
 	const low = "Total value of UTXO pool too low to pay for transaction"
+	const dust = "Dynamically assigned remainder results in dust output."
+	const fees = "Insufficient funds for fees after creating specified outputs."
 	const lower = ". Try using lower feerate or excluding uneconomic UTXOs with 'send_max' option."
 	unsolvable, unconfirmed := coinOf(1, 10_000), coinOf(1, 10_000)
 	unsolvable.Known = false
@@ -205,8 +281,8 @@ func TestAllRefusals(t *testing.T) {
 			}, one, nil, -4, "Transaction too large.",
 		},
 		"more than there is":  {nil, and(10_001), coin, -6, "Assigned more value to outputs than available funds."},
-		"nothing for the fee": {nil, and(9_900), coin, -6, "Insufficient funds for fees after creating specified outputs."},
-		"rest is dust":        {nil, and(9_700), coin, -6, "Dynamically assigned remainder results in dust output."},
+		"nothing for the fee": {nil, and(9_900), coin, -6, fees},
+		"rest is dust":        {nil, and(9_700), coin, -6, dust},
 		"payment is dust":     {nil, and(293), coin, -8, "Specified output amount to address 8 is below dust threshold."},
 		"contradicts sequence": {
 			func(p *Plan) {
@@ -215,6 +291,21 @@ func TestAllRefusals(t *testing.T) {
 				p.GivenErr = codes.Errorf(-1, "later")
 			}, one, nil, -8, "Invalid parameter combination: Sequence number(s) contradict replaceable option",
 		},
+		"a sequence that does not signal": {
+			func(p *Plan) {
+				p.Request.All.Given, p.Request.Replaceable = true, new(true)
+				p.Request.Inputs = []messages.SpendInput{{Sequence: new(sequenceLockTime)}}
+			}, one, nil, -8, "Invalid parameter combination: Sequence number(s) contradict replaceable option",
+		},
+		"all of it is fee":  {nil, one, []Coin{coinOf(1, 110)}, -6, low + lower},
+		"a satoshi is left": {nil, one, []Coin{coinOf(1, 111)}, -6, dust},
+		"the greatest fee": {
+			func(p *Plan) { p.Options.MaxFee = 110 }, one, []Coin{coinOf(1, 111)}, -6, dust,
+		},
+		"as much as there is":     {nil, and(10_000), coin, -6, fees},
+		"a satoshi for the fee":   {nil, and(10_000 - 140), coin, -6, fees},
+		"nothing but the fee":     {nil, and(10_000 - 141), coin, -6, dust},
+		"a satoshi of too little": {nil, and(10_000 - 141 - 293), coin, -6, dust},
 		"input is not there": {
 			func(p *Plan) { p.Request.All.Given = true; p.GivenErr = codes.Errorf(-8, "no") }, one, nil, -8, "no",
 		},

@@ -67,13 +67,14 @@ func (b *builder) build() (*Built, error) {
 		others = b.candidates()
 	}
 	built, err := b.choose(given, others)
-	if wide := b.inputCountSize() - 1; errors.Is(err, errFeeTooLow) && wide > 0 {
-		// The number of inputs takes more bytes than were reckoned with.
-		b.params.FixedSize += wide
-		b.params.Target += b.params.Rate.Fee(b.params.FixedSize) - b.params.Rate.Fee(b.params.FixedSize-wide)
-		return b.choose(given, others)
+	if !errors.Is(err, errFeeTooLow) {
+		return built, err
 	}
-	return built, err
+	// The number of inputs takes more bytes than were reckoned with.
+	wide := wire.VarIntSerializeSize(uint64(len(b.selected.Coins))) - 1
+	b.params.FixedSize += wide
+	b.params.Target += b.params.Rate.Fee(b.params.FixedSize) - b.params.Rate.Fee(b.params.FixedSize-wide)
+	return b.choose(given, others)
 }
 
 // choose has coins chosen, and makes the transaction of them.
@@ -84,14 +85,6 @@ func (b *builder) choose(given, others []coinselect.Coin) (*Built, error) {
 		return nil, err
 	}
 	return b.assemble()
-}
-
-// inputCountSize is how many bytes the number of inputs takes.
-func (b *builder) inputCountSize() int {
-	if b.selected == nil {
-		return 1
-	}
-	return wire.VarIntSerializeSize(uint64(len(b.selected.Coins)))
 }
 
 // prepare works out what the coins must come to, and by which rules they are chosen.

@@ -46,6 +46,15 @@ func TestRaise(t *testing.T) {
 		"to what is estimated":        {func(p *Plan, _ *Replaced) { p.Options.Fallback = 30_000 }, 30_000},
 		"the rate of before is floor": {func(_ *Plan, old *Replaced) { old.Fee = 123 }, 1118 + 1 + 5000},
 		"asked for":                   {func(_ *Plan, old *Replaced) { old.Rate = new(int64(2000)) }, 2000},
+		"the least that may be asked for": {
+			func(_ *Plan, old *Replaced) { old.Rate = new(int64(1091)) }, 1091, // 121 = 110 + 11 for 110 bytes
+		},
+		"what the pool asks": {
+			func(p *Plan, old *Replaced) { old.Rate, p.Pool.MinFee = new(int64(2000)), 2000 }, 2000,
+		},
+		"what the wallet pays at least": {
+			func(p *Plan, old *Replaced) { old.Rate, p.Options.Min = new(int64(2991)), 3000 }, 2991, // 330
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := raised(c.change)
@@ -78,8 +87,16 @@ func TestRaiseRefusals(t *testing.T) {
 			0, nil, -8,
 			"Insufficient total fee 0.00, must be at least 0.00000121 (oldFee 0.0000011 + incrementalFee 0.00000011)",
 		},
+		"a satoshi too little": {
+			1090, nil, -8, "Insufficient total fee 0.0000012, " +
+				"must be at least 0.00000121 (oldFee 0.0000011 + incrementalFee 0.00000011)",
+		},
+		"of unknown size": {
+			50_000, func(p *Plan, _ *Replaced) { p.Given[0].Known = false }, -8,
+			"Insufficient total fee 0.00, must be at least 0.0000011 (oldFee 0.0000011 + incrementalFee 0.00)",
+		},
 		"less than the wallet pays": {
-			2000, func(p *Plan, _ *Replaced) { p.Options.Min = 3000 }, -8,
+			2990, func(p *Plan, _ *Replaced) { p.Options.Min = 3000 }, -8,
 			"Insufficient total fee (cannot be less than required fee 0.0000033)",
 		},
 		"more than may be paid": {
@@ -130,15 +147,26 @@ func TestRaiseParents(t *testing.T) {
 
 // Signatures may become longer, up to 72 bytes; nothing else does.
 func TestMaxInputWeight(t *testing.T) {
-	signature := append([]byte{0x30, 67}, bytes.Repeat([]byte{1}, 68)...) // 70 bytes
+	signed := func(n int) []byte { return append([]byte{0x30, byte(n - 3)}, bytes.Repeat([]byte{1}, n-2)...) }
+	signature := signed(70)
 	for name, c := range map[string]struct {
 		in   wire.TxIn
 		want int
 	}{
-		"unsigned": {wire.TxIn{}, 41*4 + 1},
-		"witness":  {wire.TxIn{Witness: wire.TxWitness{signature, make([]byte, 33)}}, 41*4 + 1 + 71 + 34 + 2},
-		"script":   {wire.TxIn{SignatureScript: append([]byte{70}, signature...)}, (41+71+2)*4 + 1},
-		"schnorr":  {wire.TxIn{Witness: wire.TxWitness{make([]byte, 64)}}, 41*4 + 1 + 65},
+		"unsigned":  {wire.TxIn{}, 41*4 + 1},
+		"witness":   {wire.TxIn{Witness: wire.TxWitness{signature, make([]byte, 33)}}, 41*4 + 1 + 71 + 34 + 2},
+		"script":    {wire.TxIn{SignatureScript: append([]byte{70}, signature...)}, (41+71+2)*4 + 1},
+		"schnorr":   {wire.TxIn{Witness: wire.TxWitness{make([]byte, 64)}}, 41*4 + 1 + 65},
+		"shortest":  {wire.TxIn{Witness: wire.TxWitness{signed(9)}}, 41*4 + 1 + 1 + 72},
+		"too short": {wire.TxIn{Witness: wire.TxWitness{signed(8)}}, 41*4 + 1 + 1 + 8},
+		"longest":   {wire.TxIn{Witness: wire.TxWitness{signed(73)}}, 41*4 + 1 + 1 + 72},
+		"too long":  {wire.TxIn{Witness: wire.TxWitness{signed(74)}}, 41*4 + 1 + 1 + 74},
+		"of another length": {
+			wire.TxIn{Witness: wire.TxWitness{append(signed(70), 0)}}, 41*4 + 1 + 1 + 71,
+		},
+		"another type": {
+			wire.TxIn{Witness: wire.TxWitness{append([]byte{0x31}, signed(70)[1:]...)}}, 41*4 + 1 + 1 + 70,
+		},
 		"script and code": {
 			wire.TxIn{Witness: wire.TxWitness{nil, signature, {0x30}, {}}}, 41*4 + 1 + 1 + 71 + 2 + 2 + 1,
 		},

@@ -14,7 +14,9 @@ func TestRate(t *testing.T) {
 		request   messages.Spend
 		estimates []messages.FeeEstimate
 		minFee    int64
+		relay     int64
 		fallback  FeeRate
+		pay       FeeRate
 		query     messages.FeeQuery
 		rate      FeeRate
 		reason    string
@@ -48,11 +50,46 @@ func TestRate(t *testing.T) {
 			request: messages.Spend{FeeRate: &given}, estimates: []messages.FeeEstimate{{Rate: 7000}},
 			query: messages.FeeQuery{Target: 6}, rate: 3000, reason: reasonGiven,
 		},
+		"the least rate": {
+			request: messages.Spend{FeeRate: new(int64(1000))}, query: messages.FeeQuery{Target: 6},
+			rate: 1000, reason: reasonGiven,
+		},
+		"less than that": {
+			request: messages.Spend{FeeRate: new(int64(999))}, query: messages.FeeQuery{Target: 6},
+			err: refusal("Fee rate (0.999 sat/vB) is lower than the minimum fee rate setting (1.000 sat/vB)"),
+		},
+		"any rate": {
+			request: messages.Spend{FeeRate: new(int64(1)), AnyFeeRate: true}, query: messages.FeeQuery{Target: 6},
+			rate: 1, reason: reasonGiven,
+		},
+		"a rate below what nodes relay": {
+			request: messages.Spend{FeeRate: &given}, relay: 12_345, query: messages.FeeQuery{Target: 6},
+			err: refusal("Fee rate (3.000 sat/vB) is lower than the minimum fee rate setting (12.345 sat/vB)"),
+		},
+		"a rate in place of estimates": {
+			pay: 5000, estimates: []messages.FeeEstimate{{Rate: 7000}}, minFee: 8000,
+			query: messages.FeeQuery{Target: 6}, rate: 5000, reason: reasonGiven,
+		},
+		"a rate in place of estimates that is too low": {
+			pay: 500, query: messages.FeeQuery{Target: 6}, rate: 1000, reason: reasonRequired,
+		},
+		"a target in place of that rate": {
+			request: messages.Spend{ConfTarget: 2}, pay: 5000, query: messages.FeeQuery{Target: 2},
+			estimates: []messages.FeeEstimate{{Rate: 7000, Reason: "why"}}, rate: 7000, reason: "why",
+		},
+		"a fallback in a full pool": {
+			fallback: 4000, minFee: 8000, query: messages.FeeQuery{Target: 6}, rate: 8000, reason: reasonPool,
+		},
+		"as much as a full pool asks": {
+			estimates: []messages.FeeEstimate{{Rate: 8000, Reason: "why"}}, minFee: 8000,
+			query: messages.FeeQuery{Target: 6}, rate: 8000, reason: "why",
+		},
 	} {
 		o := DefaultOptions()
+		o.Pay = test.pay
 		o.Fallback = test.fallback
-		p := &Plan{Request: &test.request, Options: o, Pool: messages.PoolClusters{
-			MinFee: test.minFee, MinRelayFee: 100, Estimates: test.estimates,
+		p := &Plan{Request: &test.request, Options: o, Atom: "sat", Pool: messages.PoolClusters{
+			MinFee: test.minFee, MinRelayFee: max(test.relay, 100), Estimates: test.estimates,
 		}}
 		queries := FeeQueries(&test.request, &o)
 		if len(queries) != 2 || queries[0] != test.query || queries[1] != (messages.FeeQuery{Target: 1008}) {
