@@ -176,7 +176,9 @@ func TestNews(t *testing.T) {
 		messages.WalletTxChanged{Wallet: "w"},
 		messages.PoolChange{Sequence: 4},
 		messages.PeerChanged{ID: 2, Addr: "x", Inbound: true},
-		messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Height: 7, Progress: 50, Stage: "matching"}},
+		messages.ScanChanged{
+			ScanStatus: messages.ScanStatus{Running: true, Height: 7, Progress: 50, Stage: "matching"},
+		},
 		messages.WalletChanged{Name: "w"},
 		messages.WalletTxChanged{Wallet: "w", Block: &messages.Tip{Height: 5}},
 	}
