@@ -126,7 +126,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
 			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: mining.HeededBy(ref),
 			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings, Log: n.cfg.Log,
-			LastWarning: h.LastWarning,
+			LastWarning: h.LastWarning, Stale: ref(stalePart),
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,

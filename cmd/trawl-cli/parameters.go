@@ -101,6 +101,7 @@ var jsonParameters = map[string]string{
 	"getblockstats":          "0:hash_or_height? 1:stats",
 	"getblocktemplate":       "0:template_request",
 	"getchaintxstats":        "0:nblocks",
+	"getconfirmationtarget":  "0:value_satoshis 2:merge_mining_pct 3:btc_hashrate",
 	"getdefaultctvhash":      "1:input_index 2:verbose",
 	"getdescriptoractivity":  "0:blockhashes 1:scanobjects 2:include_mempool",
 	"gethdkeys":              "0:active_only,options,private",

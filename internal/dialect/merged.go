@@ -7,9 +7,10 @@ import (
 
 // MergedMining is how blocks are mined together with those of another chain (AuxPoW).
 type MergedMining struct {
-	ChainID      uint16 // among the chains that are mined together
-	From         int32  // height of the first block that may be
-	DisplayOrder int32  // height from which on blocks are named in display order
+	ChainID      uint16  // among the chains that are mined together
+	From         int32   // height of the first block that may be
+	DisplayOrder int32   // height from which on blocks are named in display order
+	Share        float64 // of all blocks, that such blocks have once the targets have settled
 
 	// Version returns the version of such a block, from that of a block which is mined by itself.
 	Version func(version int32) int32
@@ -28,7 +29,7 @@ type MergedMining struct {
 func (n *Network) mergedMining() *MergedMining {
 	p := n.P2MR
 	return &MergedMining{
-		ChainID: p.ChainID, From: p.Cadence, DisplayOrder: p.DisplayOrder,
+		ChainID: p.ChainID, From: p.Cadence, DisplayOrder: p.DisplayOrder, Share: pow.MergedShare(),
 		Version:  func(version int32) int32 { return markedVersion(version, p.ChainID) },
 		Marked:   pow.IsAuxPoWVersion,
 		NextBits: p.NextBits(pow.MergeMined),

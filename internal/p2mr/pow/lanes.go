@@ -25,6 +25,12 @@ const (
 // spacings are the seconds between two blocks of a lane.
 var spacings = [Lanes]int64{75, 300}
 
+// MergedShare returns the share of merge-mined blocks among all, by the seconds between blocks.
+func MergedShare() float64 {
+	own := float64(spacings[Permissionless])
+	return own / (own + float64(spacings[MergeMined]))
+}
+
 // A Place is what the targets need to know of the chain up to a block.
 type Place struct {
 	merged int32 // merge-mined blocks, the block included

@@ -80,8 +80,7 @@ type lane func(*chainview.Block) bool
 
 // laneOf reads the lane, where the network has any.
 func (d *Deps) laneOf(a *command.Args) (lane, error) {
-	merged := d.Network.MergedMining
-	if merged == nil {
+	if d.Network.MergedMining == nil {
 		return nil, nil
 	}
 	name, err := a.StringOr(2, "all")
@@ -92,14 +91,20 @@ func (d *Deps) laneOf(a *command.Args) (lane, error) {
 	case "all":
 		return nil, nil
 	case "permissionless":
-		return func(b *chainview.Block) bool { return !merged.Marked(b.Version()) }, nil
+		return d.permissionless, nil
 	case "auxpow":
-		return func(b *chainview.Block) bool { return merged.Marked(b.Version()) }, nil
+		return d.merged, nil
 	}
 	return nil, command.Error{
 		Code: command.InvalidParameter, Message: "Invalid lane, expected one of: all, permissionless, auxpow",
 	}
 }
+
+// merged is the lane of blocks that are mined together with those of another chain.
+func (d *Deps) merged(b *chainview.Block) bool { return d.Network.MergedMining.Marked(b.Version()) }
+
+// permissionless is the lane of blocks that are mined by themselves.
+func (d *Deps) permissionless(b *chainview.Block) bool { return !d.merged(b) }
 
 // hashRate returns the work of those of the given number of blocks up to last that are of a lane, over the
 // time between the earliest and the latest of all of them and the block before; -1

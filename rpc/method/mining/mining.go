@@ -28,6 +28,7 @@ type Deps struct {
 	Peers   *ask.Ref // owns the connections; nil without
 	Relay   *ask.Ref // passes transactions on; absent: nothing does
 	Wallets *ask.Ref // the registry of wallets; absent: there are none
+	Stale   *ask.Ref // counts stale blocks; absent where the network has them not counted
 
 	// Initial tells whether the node is on its first way to the network's tip.
 	Initial *chainview.InitialDownload
@@ -83,7 +84,7 @@ func Commands(d Deps) []command.Command {
 		submitHeader(&d),
 	}
 	if d.Network.MergedMining != nil {
-		all = append(all, createAuxBlock(&d), submitAuxBlock(&d))
+		all = append(all, createAuxBlock(&d), submitAuxBlock(&d), getConfirmationTarget(&d))
 	}
 	return all
 }
