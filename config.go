@@ -157,8 +157,8 @@ type RegtestConfig struct {
 	BIP94       bool                        // the rules of testnet4 against time warps hold
 
 	// The rest is for the dialect qbit.
-	AnyOutput bool // outputs need not be P2MR
-	ASERT     bool // targets follow the time of blocks, by lane
+	AnyOutput       bool // outputs need not be P2MR
+	ASERT, Periodic bool // targets follow the time of blocks, by lane; or change after a number of blocks, as Bitcoin's
 }
 
 // VersionBitsRules say when and where miners can signal for a rule (BIP9). Times
@@ -201,9 +201,9 @@ func (c *Config) network() (*dialect.Network, error) {
 		return nil, errors.New("trawl: Config.SignetChallenge is for signet")
 	}
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
-		SignetChallenge: c.SignetChallenge,
-		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
-		VersionBits: c.Regtest.VersionBits, BlockVersion: c.BlockCreation.Version, BIP94: c.Regtest.BIP94,
+		SignetChallenge: c.SignetChallenge, AnyOutput: c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT,
+		Periodic: c.Regtest.Periodic, Activation: c.Regtest.Activation, VersionBits: c.Regtest.VersionBits,
+		BIP94: c.Regtest.BIP94, BlockVersion: c.BlockCreation.Version,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)

@@ -25,6 +25,10 @@ func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
 		VersionBits: make(map[string]trawl.VersionBitsRules),
 		BIP94:       slices.Contains(o.Strings("test"), "bip94"),
 		AnyOutput:   !o.Bool("p2mronly", true), ASERT: o.Bool("asert", false),
+		Periodic: o.Bool("legacyretarget", false),
+	}
+	if c.ASERT && c.Periodic && o.Dialect() == dialectQbit {
+		return c, refuse("-asert and -legacyretarget cannot both be enabled.")
 	}
 	for _, text := range o.Strings("testactivationheight") {
 		if err := readActivation(c.Activation, o.Dialect(), text); err != nil {
@@ -112,6 +116,7 @@ func withoutEffect(o *options.Settings) []string {
 		{"auxpowtemplatecachelimit", p2mr},
 		{"auxpowtemplateexpiry", p2mr},
 		{"connectarchive", p2mr},
+		{"legacyretarget", qbit},
 		{"p2mronly", qbit},
 		{"prunewitnesses", p2mr},
 		{"testactivationheight", regtest},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl"
@@ -41,6 +42,33 @@ func TestRulesAreRefused(t *testing.T) {
 		status, stderr, _ := startWith(t, startNode, test.option)
 		if status != 1 || stderr != "Error: "+test.want+"\n" {
 			t.Errorf("%s: status %d, %q", test.option, status, stderr)
+		}
+	}
+}
+
+// Of the ways to find targets one is chosen; other dialects and chains know none of them.
+func TestWaysOfTargets(t *testing.T) {
+	const both = "-asert and -legacyretarget cannot both be enabled."
+	for _, test := range []struct {
+		options string
+		want    string
+	}{
+		{"-dialect=qbit -asert -legacyretarget", both},
+		{"-dialect=qbit -legacyretarget -asert -testactivationheight=x@1", both},
+		{"-dialect=qbit -legacyretarget -asert=0", ""},
+		{"-dialect=qbit -nolegacyretarget -asert", ""},
+		{"-asert -legacyretarget", ""},
+	} {
+		read := func(_ context.Context, s *session) error {
+			_, err := regtestConfig(s.settings)
+			return err
+		}
+		want := test.want
+		if want != "" {
+			want = "Error: " + want + "\n"
+		}
+		if _, stderr, _ := startWith(t, read, strings.Fields(test.options)...); stderr != want {
+			t.Errorf("%s: %q, want %q", test.options, stderr, want)
 		}
 	}
 }

@@ -87,6 +87,11 @@ func minTime(p *chaincfg.Params, parent *chainview.Block) int64 {
 // nextBits returns the compact target of a block on parent with a time, in seconds
 // (Core's GetNextWorkRequired).
 func nextBits(p *chaincfg.Params, parent *chainview.Block, at int64) uint32 {
+	return periodBits(p, parent, at > parent.Time().Unix()+2*int64(p.TargetTimePerBlock/time.Second))
+}
+
+// periodBits is nextBits for a block that comes late, or does not.
+func periodBits(p *chaincfg.Params, parent *chainview.Block, late bool) uint32 {
 	if (parent.Height+1)%period(p) == 0 {
 		return retarget(p, parent)
 	}
@@ -95,7 +100,7 @@ func nextBits(p *chaincfg.Params, parent *chainview.Block, at int64) uint32 {
 	}
 	// Testnets: a block that comes late may have the least difficulty; the next one
 	// that does not has that of the last real one.
-	if at > parent.Time().Unix()+2*int64(p.TargetTimePerBlock/time.Second) {
+	if late {
 		return p.PowLimitBits
 	}
 	last := parent

@@ -325,6 +325,9 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 			return nil, fmt.Errorf("no deployment %s that miners decide", name)
 		}
 	}
+	if c.ASERT && c.Periodic {
+		return nil, errors.New("a regtest finds targets by ASERT or by periods")
+	}
 	return build(c), nil
 }
 

@@ -63,8 +63,12 @@ func markedVersion(version int32, chain uint16) int32 {
 	return int32(versionTop | uint32(chain)<<versionChain | versionMarked | uint32(version)&versionVotes)
 }
 
-// chosenVersion is the version of blocks made here where their maker has chosen one. They have no payload.
-func chosenVersion(version *int32) *int32 {
+// chosenVersion is the version of blocks made here where their maker has chosen one, which has an effect where
+// blocks are made on demand, with a fixed difficulty. They have no payload.
+func (p *P2MR) chosenVersion(version *int32) *int32 {
+	if p.Difficulty != pow.FixedDifficulty {
+		return nil
+	}
 	if version != nil && pow.IsAuxPoWVersion(*version) {
 		return new(ownVersion(*version))
 	}

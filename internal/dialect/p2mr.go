@@ -9,7 +9,7 @@ import (
 
 // P2MR are the consensus rules of chains that pay to P2MR outputs and can be
 // mined together with another chain. A height is that of the first block that a
-// rule holds for.
+// rule holds for; from that of Cadence on there are lanes, and the version has a layout.
 type P2MR struct {
 	pow.Params
 
@@ -20,7 +20,6 @@ type P2MR struct {
 	WeightV2     int32 // a signature takes 3683 of the validation budget, before 3730
 	FutureTimeV2 int32 // blocks may be 600 s ahead of the clock, before 7200 s
 	OuterWitness int32 // outputs of witness versions 3 to 16 may be made
-	Cadence      int32 // lanes, and the layout of the version
 	BIP30        int32 // no transaction may repeat one with unspent outputs
 	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
 }
@@ -58,6 +57,7 @@ type Choices struct {
 	// The rest is for regtests of P2MR chains.
 	AnyOutput bool // outputs need not be P2MR (-p2mronly=0)
 	ASERT     bool // targets as on the other networks (-asert)
+	Periodic  bool // targets change after a number of blocks, as Bitcoin's (-legacyretarget); not with ASERT
 }
 
 // mayPayTo reports whether a restricted chain allows an output of a block at height to

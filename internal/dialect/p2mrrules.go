@@ -21,6 +21,8 @@ func (n *Network) setP2MRRules() {
 	work.Limit, work.LimitBits = n.Params.PowLimit, n.Params.PowLimitBits
 	work.Start = n.Params.GenesisBlock.Header.Timestamp.Unix()
 	n.Engine = EngineP2MR
+	n.Params.PoWNoRetargeting = work.Difficulty == pow.FixedDifficulty
+	work.PeriodBits = func(parent *chainview.Block, late bool) uint32 { return periodBits(n.Params, parent, late) }
 	n.Proves = work.Proves
 	n.NextBits = work.NextBits(pow.Permissionless)
 	n.MinTime = n.p2mrMinTime

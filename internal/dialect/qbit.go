@@ -128,8 +128,11 @@ func qbitRegtest(c Choices) *Network {
 		OuterWitness: Never,
 		SubsidyStep:  150,
 	}
-	if c.ASERT {
+	switch {
+	case c.ASERT:
 		rules.Difficulty, rules.MinDifficulty = pow.ASERT, true
+	case c.Periodic:
+		rules.Difficulty, rules.MinDifficulty = pow.Periodic, true
 	}
 	n := completeQbit(&Network{
 		Name: "regtest", Dir: "regtest", RPCPort: 18452, P2PPort: 18460,
@@ -142,7 +145,7 @@ func qbitRegtest(c Choices) *Network {
 		ChainTx: ChainTx{Rate: 0.001},
 	})
 	n.choose(c)
-	n.BlockVersion = chosenVersion(n.BlockVersion)
+	n.BlockVersion = rules.chosenVersion(n.BlockVersion)
 	n.Scheduled, n.MergedMining = n.P2MR.scheduled(), n.mergedMining()
 	return n
 }

@@ -76,6 +76,10 @@ var chain = []options.Option{
 		Name: "asert", Flags: debug,
 		Help: "Let the targets of blocks follow their times; dialect qbit, regtest only (default: 0)",
 	},
+	{
+		Name: "legacyretarget", Flags: debug, Help: "Let the target of blocks change every 1440 blocks, as Bitcoin's " +
+			"does every 2016; not with -asert; dialect qbit, regtest only (default: 0)",
+	},
 	{Name: "dialect", Arg: "<name>", Flags: noNegation | needsValue, Help: "Use the networks of <name>: bitcoin, or " +
 		"qbit, whose chains pay to P2MR outputs; command line only (default: bitcoin, or the end of the program's " +
 		"name as in trawld-qbit)"},

@@ -25,6 +25,9 @@ const (
 // spacings are the seconds between two blocks of a lane.
 var spacings = [Lanes]int64{75, 300}
 
+// allSpacing is the seconds between two blocks, of any lane.
+const allSpacing = 60
+
 // MergedShare returns the share of merge-mined blocks among all, by the seconds between blocks.
 func MergedShare() float64 {
 	own := float64(spacings[Permissionless])
@@ -66,11 +69,22 @@ func (p *Params) Bits(parent *chainview.Block, place *Place, of Lane, time int64
 func (p *Params) required(
 	parent *chainview.Block, of Lane, time int64, last *chainview.Block, merged int32,
 ) uint32 {
-	if p.Difficulty == FixedDifficulty {
-		return parent.Bits()
+	lanes, spacing := parent.Height+1 >= p.Cadence, spacings[of]
+	if !lanes {
+		spacing = allSpacing
 	}
-	if p.MinDifficulty && time > parent.Time().Unix()+2*spacings[of] {
+	late := p.MinDifficulty && time > parent.Time().Unix()+2*spacing
+	switch {
+	case p.Difficulty == FixedDifficulty:
+		return parent.Bits()
+	case p.Difficulty == Periodic:
+		return p.PeriodBits(parent, late)
+	case late:
 		return p.LimitBits
+	case !lanes:
+		return asert(
+			p.Anchors.Permissionless, parent.Time().Unix()-p.Start, int64(parent.Height), spacing, p.Limit,
+		)
 	}
 	anchor := p.Anchors.Permissionless
 	if of == MergeMined {
@@ -83,7 +97,7 @@ func (p *Params) required(
 	if of == Permissionless {
 		done = last.Height - merged
 	}
-	return asert(anchor, last.Time().Unix()-p.Start, int64(done), spacings[of], p.Limit)
+	return asert(anchor, last.Time().Unix()-p.Start, int64(done), spacing, p.Limit)
 }
 
 // NextBits returns a function that tells readers the compact target of a block of a lane

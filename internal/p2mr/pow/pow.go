@@ -12,16 +12,19 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
 )
 
 // Params are what differs between networks.
 type Params struct {
 	ChainID uint16 // in the version of merge-mined blocks
+	Cadence int32  // height of the first block that is of a lane
 
 	Difficulty    Difficulty
-	MinDifficulty bool    // a block long after its parent may be easy
-	Anchors       Anchors // targets to begin with
+	PeriodBits    PeriodBits // where the difficulty is [Periodic]
+	MinDifficulty bool       // a block long after its parent may be easy
+	Anchors       Anchors    // targets to begin with
 
 	Limit     *big.Int // the highest target
 	LimitBits uint32   // of blocks that may be easy
@@ -35,7 +38,12 @@ type Difficulty uint8
 const (
 	FixedDifficulty Difficulty = iota // that of the parent
 	ASERT                             // exponential, by lane
+	Periodic                          // anew after so many blocks, as on Bitcoin's chains
 )
+
+// PeriodBits returns the compact target of a block on parent; late says that it comes so long after parent that it
+// may be easy.
+type PeriodBits func(parent *chainview.Block, late bool) uint32
 
 // Anchors are the compact targets that each lane begins with.
 type Anchors struct{ Permissionless, AuxPoW uint32 }
