@@ -294,6 +294,14 @@ func (c *Current) Open() Reader {
 	return nil
 }
 
+// Height returns the height of the present tip. The error is [ErrNotReady] before the first Set.
+func (c *Current) Height() (int32, error) {
+	if r := c.Open(); r != nil {
+		return r.Active().Height(), nil
+	}
+	return 0, ErrNotReady
+}
+
 // FirstFilter returns the height from which on the blocks of the chain have filters.
 func (c *Current) FirstFilter() int32 {
 	if r := c.Open(); r != nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
@@ -28,7 +30,7 @@ func TestRecordedP2MR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) { d.Network = network })
+	table := rig(t, "regtest", true, func(d *rawtx.Deps) { on(d, chaintest.NewOn(network), network) })
 	calls := p2mrCalls(t)
 	if len(calls) != 65 {
 		t.Errorf("%d calls", len(calls))
@@ -41,6 +43,50 @@ func TestRecordedP2MR(t *testing.T) {
 				t.Errorf("got  %.600s %s\nwant %.600s %s", result, fault, r.Response.Result, r.Response.Error)
 			}
 		})
+	}
+}
+
+// on has the methods work on a chain of a network.
+func on(d *rawtx.Deps, chain *chaintest.Chain, network *dialect.Network) {
+	d.Network, d.Chain = network, new(chainview.Current)
+	d.Chain.Set(chain)
+}
+
+// Outputs of later witness versions are signed for from the block on that may have them: the tip counts, not
+// the block after it.
+func TestPrevTxsOfLaterVersions(t *testing.T) {
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{Activation: map[string]int32{"outerwitness": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := chaintest.NewOn(network)
+	table := rig(t, "regtest", true, func(d *rawtx.Deps) { on(d, chain, network) })
+	const (
+		txid     = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		tx       = "0200000001" + txid + "00000000" + "00" + "ffffffff" + "01" + "00e1f50500000000" + "0151" + "00000000"
+		refusal  = `{"code":-8,"message":"Only restricted-output-mode prevout scriptPubKeys are supported on this chain"}`
+		program  = "20" + txid
+		reserved = "60" + program
+	)
+	sign := func(script string) string {
+		_, fault := call(t, table, "signrawtransactionwithkey",
+			parse(t, `["`+tx+`", [], [{"txid":"`+txid+`","vout":0,"scriptPubKey":"`+script+`","amount":1}]]`))
+		return fault
+	}
+	for height := range 4 {
+		for script, first := range map[string]int{
+			reserved: 2, "5302aaaa": 2, "51024e73": 0, "51" + program: 9, "6a": 9, "0014" + txid[:40]: 9,
+			"53" + "01aa": 9, // no witness program
+		} {
+			want := refusal
+			if height >= first {
+				want = "null"
+			}
+			if got := sign(script); got != want {
+				t.Errorf("tip %d, %s: %s", height, script, got)
+			}
+		}
+		chain.MineN(1)
 	}
 }
 
@@ -100,7 +146,7 @@ func FuzzP2MRLeaf(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	table := rig(f, "regtest", true, func(d *rawtx.Deps) { d.Network = network })
+	table := rig(f, "regtest", true, func(d *rawtx.Deps) { on(d, chaintest.NewOn(network), network) })
 	tx := spend(f)
 	f.Fuzz(func(t *testing.T, key, script, leaf, control string) {
 		coin := jsontree.NewObject()
@@ -136,7 +182,7 @@ func TestPacketsP2MR(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
-		d.Network = network
+		on(d, chaintest.NewOn(network), network)
 		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) {
 			return wire.NewTxOut(100_000, scripts[0]), nil
 		}

@@ -38,8 +38,12 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 	if _, err := list.AsArray(); err != nil {
 		return err
 	}
+	payable, err := signing.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
+	if err != nil {
+		return err
+	}
 	for _, v := range list.Elements() {
-		at, script, err := signing.PrevOut(v, m.net)
+		at, script, err := signing.PrevOut(v, payable)
 		if err != nil {
 			return err
 		}

@@ -30,8 +30,12 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 			}
 		}
 	}
+	payable, err := signing.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
+	if err != nil {
+		return nil, err
+	}
 	for _, v := range list.Elements() {
-		if err := m.bring(v, &known); err != nil {
+		if err := m.bring(v, payable, &known); err != nil {
 			return nil, err
 		}
 	}
@@ -40,8 +44,8 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 
 // bring adds an output that the client brings. One of the chain that it replaces
 // must have the same script.
-func (m *methods) bring(v *jsontree.Value, known *prevOutSet) error {
-	at, script, err := signing.PrevOut(v, m.net)
+func (m *methods) bring(v *jsontree.Value, payable func(script []byte) bool, known *prevOutSet) error {
+	at, script, err := signing.PrevOut(v, payable)
 	if err != nil {
 		return err
 	}

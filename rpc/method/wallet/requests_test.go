@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -270,5 +274,31 @@ func TestSignRequests(t *testing.T) {
 	got := r.call(nil, "signrawtransactionwithwallet", `["`+spendTx+`", [{"txid": "`+hashA.String()+`", "vout": 0, "scriptPubKey": "52"}]]`)
 	if want := `{"code":-22,"message":"Previous output scriptPubKey mismatch:\n1\nvs:\n2"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A wallet signs for outputs of later witness versions from the block on that may have them.
+func TestSignLaterVersions(t *testing.T) {
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{Activation: map[string]int32{"outerwitness": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	r.chain = chaintest.NewOn(network)
+	r.deps.Network, r.deps.Chain = network, new(chainview.Current)
+	r.deps.Chain.Set(r.chain)
+	r.build()
+	w := r.load("a", plain)
+	answer(w, func(messages.SignWithWallet) (messages.Signed, error) { return messages.Signed{Complete: true}, nil })
+	prev := `{"txid": "` + strings.Repeat("aa", 32) + `", "vout": 0, "scriptPubKey": "5302abcd", "amount": 1}`
+	for height := range 4 {
+		want := `{"code":-8,"message":"Only restricted-output-mode prevout scriptPubKeys are supported on this chain"}`
+		if height >= 2 {
+			want = `{"hex":"","complete":true}`
+		}
+		if got := r.call(nil, "signrawtransactionwithwallet", `["`+spendTx+`", [`+prev+`]]`); got != want {
+			t.Errorf("tip %d: got %s, want %s", height, got, want)
+		}
+		r.chain.MineN(1)
 	}
 }

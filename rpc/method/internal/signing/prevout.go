@@ -26,9 +26,23 @@ func PrevOutParams() []command.Param {
 	}
 }
 
-// PrevOut reads which output a client brings, and its script, to which outputs of
-// the network can pay.
-func PrevOut(v *jsontree.Value, net *descriptor.Network) (at wire.OutPoint, script []byte, err error) {
+// Payable returns a function that tells to which scripts the outputs of a network can pay by the height of its tip,
+// where may tells which a block at a height can have. Both are nil where it can have any. The error is that of height.
+func Payable(
+	net *descriptor.Network, may func(script []byte, height int32) bool, height func() (int32, error),
+) (func(script []byte) bool, error) {
+	if may == nil {
+		return nil, nil //nolint:nilnil // nil stands for every script
+	}
+	tip, err := height()
+	if err != nil {
+		return nil, err
+	}
+	return func(script []byte) bool { return net.Allows(script) && may(script, tip) }, nil
+}
+
+// PrevOut reads which output a client brings, and its script, to which outputs must be able to pay: see [Payable].
+func PrevOut(v *jsontree.Value, payable func(script []byte) bool) (at wire.OutPoint, script []byte, err error) {
 	if v.Kind() != jsontree.Object {
 		return at, nil, command.Error{
 			Code: command.DeserializationError, Message: `expected object with {"txid'","vout","scriptPubKey"}`,
@@ -55,7 +69,7 @@ func PrevOut(v *jsontree.Value, net *descriptor.Network) (at wire.OutPoint, scri
 			command.InvalidParameter, "scriptPubKey must be hexadecimal string (not '%s')", text,
 		)
 	}
-	if net.Restricted && !net.Allows(script) {
+	if payable != nil && !payable(script) {
 		return at, nil, command.Error{
 			Code:    command.InvalidParameter,
 			Message: "Only restricted-output-mode prevout scriptPubKeys are supported on this chain",
