@@ -3,6 +3,7 @@ package sync
 import (
 	"log/slog"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -87,6 +88,19 @@ func (cs *chainState) age(b *chainview.Block) time.Duration {
 // blocks.
 func (cs *chainState) isOnBest(b *chainview.Block) bool {
 	return cs.best.Ancestor(b.Height).Is(b) || cs.reader.Active().Contains(b)
+}
+
+// hasWork reports whether a block, or one of a chain with the block that is not known to be invalid, has the least
+// work.
+func (cs *chainState) hasWork(b *chainview.Block) bool {
+	least := cs.cfg.MinimumWork
+	if b.Work().Cmp(least) >= 0 {
+		return true
+	}
+	return slices.ContainsFunc(cs.reader.Tips(), func(tip *chainview.Block) bool {
+		valid := tip.Valid()
+		return valid.Work().Cmp(least) >= 0 && valid.Ancestor(b.Height).Is(b)
+	})
 }
 
 // leastWork is the work that a chain must have before its headers are kept.

@@ -58,6 +58,8 @@ func (s *Sync) fetchFrom(q nodemsg.FetchBlockFrom) error {
 		return nodemsg.ErrNoPeer
 	case !p.servesWitnesses():
 		return nodemsg.ErrPreSegwitPeer
+	case s.cfg.Network.FetchWork && !s.chain.hasWork(b):
+		return nodemsg.ErrLittleWork
 	}
 	again := s.download.requestOf(p, q.Hash) != nil
 	s.download.dropAll(q.Hash)

@@ -5,12 +5,17 @@ package chainview
 func BestHeader(reader Reader, active *Chain) *Block {
 	best := active.Tip()
 	for _, b := range reader.Tips() {
-		for b.Status().Invalid() {
-			b = b.Parent
-		}
-		if b.CompareWork(best) > 0 {
+		if b = b.Valid(); b.CompareWork(best) > 0 {
 			best = b
 		}
 	}
 	return best
+}
+
+// Valid returns the last block up to b that is not known to be invalid.
+func (b *Block) Valid() *Block {
+	for b.Status().Invalid() {
+		b = b.Parent
+	}
+	return b
 }

@@ -144,6 +144,10 @@ type Network struct {
 	// only where the chain has the least work.
 	DirectFetchWork bool
 
+	// FetchWork says that a peer is asked for a block that a user wants only where a chain with the block has
+	// the least work.
+	FetchWork bool
+
 	// DataCarrier is the default limit, in bytes, of the scripts by which a transaction carries data.
 	DataCarrier int
 

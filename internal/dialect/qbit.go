@@ -169,7 +169,7 @@ func completeQbit(n *Network) *Network {
 		ConfigFile: "qbit.conf", Unit: "QBT", Atom: "bits",
 	}
 	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
-	n.LeavesForNotFound, n.DirectFetchWork = true, true
+	n.LeavesForNotFound, n.DirectFetchWork, n.FetchWork = true, true, true
 	n.StripDepth = int32(n.Params.CoinbaseMaturity)
 	n.CountsStale = true
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}

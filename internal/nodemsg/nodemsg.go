@@ -21,6 +21,7 @@ const (
 	ErrPreSegwitPeer    = refused("peer knows no witnesses")
 	ErrAlreadyRequested = refused("already requested from this peer")
 	ErrImporting        = refused("block files are being read")
+	ErrLittleWork       = refused("no chain with the block has the least work")
 
 	// ErrNotKept reports a block that came again and could not be written to the disk.
 	ErrNotKept = refused("block could not be written")

@@ -83,7 +83,7 @@ type SyncState struct {
 // FetchBlockFrom asks a peer for a block, to be stored when it comes. It is
 // answered when it was asked for. Asked of sync.
 //
-// Errors: [ErrNoPeer], [ErrPreSegwitPeer], [ErrAlreadyRequested], [ErrImporting].
+// Errors: [ErrNoPeer], [ErrPreSegwitPeer], [ErrLittleWork], [ErrAlreadyRequested], [ErrImporting].
 type FetchBlockFrom struct {
 	messages.Asks[messages.Done]
 

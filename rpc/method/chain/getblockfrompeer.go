@@ -67,6 +67,7 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 	}{
 		{nodemsg.ErrNoPeer, "Peer does not exist"},
 		{nodemsg.ErrPreSegwitPeer, "Pre-SegWit peer"},
+		{nodemsg.ErrLittleWork, "Block does not meet minimum chain work"},
 		{nodemsg.ErrAlreadyRequested, "Already requested from this peer"},
 		{nodemsg.ErrImporting, "Loading blocks ..."},
 		{messages.ErrBlockNotFound, "Block header missing"},
