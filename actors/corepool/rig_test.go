@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg"
@@ -41,6 +43,10 @@ type core struct {
 	sent    []any                 // its last arguments
 	slow    chan struct{}         // replies wait until it is closed; nil: they do not
 	best    func() chainhash.Hash // the tip of its chain; nil: it may not be asked
+
+	takes   time.Duration // to list the pool
+	listed  func()        // is called when that begins; nil: nothing is
+	listing bool          // it has begun
 }
 
 func (n *core) add(tx *wire.MsgTx) *wire.MsgTx {
@@ -108,7 +114,7 @@ func (n *core) answer(method string, params []any) (any, error) {
 		}
 		return map[string]any{"errors": []string{"Insufficient data or no feerate found"}, "blocks": 2}, n.failing
 	case "gettxspendingprevout":
-		return []map[string]any{{"txid": "00", "vout": 0}}, n.failing
+		return n.spends(params[0])
 	}
 	return nil, fmt.Errorf("no method %s", method)
 }
@@ -131,8 +137,11 @@ func (n *core) Call(ctx context.Context, to any, method string, params ...any) e
 			return context.Cause(ctx)
 		}
 	}
-	if method == "sendrawtransaction" {
+	switch method {
+	case "sendrawtransaction":
 		return n.send(params)
+	case "getrawmempool":
+		n.list()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -211,6 +220,8 @@ type rig struct {
 	ref   *ask.Ref
 	log   lines
 
+	chainErr atomic.Pointer[error] // of the chain; nil: it follows
+
 	mu    sync.Mutex
 	heard map[chainhash.Hash]bool
 	left  map[chainhash.Hash]messages.PoolReason
@@ -239,7 +250,7 @@ func newRig(t *testing.T, with func(*corepool.Config)) *rig {
 	sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) { r.listen(c, feed) })
 	})
-	chain := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(follow) })
+	chain := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.chainActor) })
 	cfg := corepool.Config{
 		Node: r.core, Chain: chain, View: view, Tip: &r.tip, Feed: feed, Limits: corepool.DefaultLimits,
 		MaySend: true, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
@@ -252,11 +263,15 @@ func newRig(t *testing.T, with func(*corepool.Config)) *rig {
 	return r
 }
 
-// follow is the chain.
-func follow(c actor.Context) {
+// chainActor is the chain.
+func (r *rig) chainActor(c actor.Context) {
+	var err error
+	if failing := r.chainErr.Load(); failing != nil {
+		err = *failing
+	}
 	switch m := c.Message().(type) {
 	case *followCall:
-		m.Answer(messages.Tip{}, nil)
+		m.Answer(messages.Tip{}, err)
 	case *coinsCall:
 		coins := map[wire.OutPoint]messages.Coin{}
 		for _, out := range m.Req.Outs {
@@ -264,7 +279,7 @@ func follow(c actor.Context) {
 				coins[out] = messages.Coin{Output: wire.NewTxOut(5, nil), Height: 1}
 			}
 		}
-		m.Answer(messages.Coins{Coins: coins}, nil)
+		m.Answer(messages.Coins{Coins: coins}, err)
 	}
 }
 
