@@ -24,7 +24,8 @@ type script struct {
 	text   map[string][]string // by method, one after the other; the last one stays
 	errs   map[string]error
 	called []string
-	params []any // of the last call
+	params []any            // of the last call
+	with   map[string][]any // parameters by method
 }
 
 func (n *script) next(method string) (string, error) {
@@ -44,6 +45,10 @@ func (n *script) next(method string) (string, error) {
 
 func (n *script) Call(_ context.Context, to any, method string, params ...any) error {
 	n.params = params
+	if n.with == nil {
+		n.with = make(map[string][]any)
+	}
+	n.with[method] = params
 	text, err := n.next(method)
 	if err != nil || to == nil {
 		return err
@@ -233,6 +238,9 @@ func TestList(t *testing.T) {
 		if got.loaded != c.loaded || got.moved != c.moved || got.tip.String() != c.tip || len(got.ids) != 2 ||
 			got.ids[0].String() != b {
 			t.Errorf("%s: %+v", c.name, got)
+		}
+		if with := n.with["getrawmempool"]; !slices.Equal(with, []any{false, true}) { // ids, with the sequence
+			t.Errorf("%s: asked for the pool with %v", c.name, with)
 		}
 	}
 }

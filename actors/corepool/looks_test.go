@@ -322,5 +322,10 @@ func TestStateBeforeTheFirstLook(t *testing.T) {
 			info.MaxBytes != corepool.DefaultLimits.Bytes {
 			t.Errorf("%+v, %+v, %v", info, s, err)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.resets != 0 {
+			t.Errorf("listeners are told %d times to begin anew", r.resets)
+		}
 	})
 }

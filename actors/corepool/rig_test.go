@@ -227,6 +227,8 @@ type rig struct {
 	left  map[chainhash.Hash]messages.PoolReason
 	at    map[chainhash.Hash]messages.PoolStep // the block that was told with it
 	salt  uint32
+
+	resets int // that were told
 }
 
 type (
@@ -291,6 +293,7 @@ func (r *rig) listen(c actor.Context, feed *ask.Feed[messages.PoolChanged]) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if m.Reset {
+			r.resets++
 			clear(r.heard)
 		}
 		for _, change := range m.Changes {

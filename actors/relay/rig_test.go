@@ -118,6 +118,10 @@ type rig struct {
 	holds    bool // nothing is judged
 	joined   []*remote
 	ahead    atomic.Int64 // of the clock, in nanoseconds
+
+	minFee  int64                                               // of the pool
+	marked  []chainhash.Hash                                    // what a peer has asked for of our own
+	outcome func(q nodemsg.OfferPackage) messages.PackageResult // of packages; nil: all is taken
 }
 
 // connections plays the actors of the connections.
@@ -146,8 +150,14 @@ func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
 // newRig starts the actor over a tip of that age.
 func newRig(t *testing.T, age time.Duration) *rig {
 	t.Helper()
+	return newRigWith(t, age, nil)
+}
+
+// newRigWith is newRig with another configuration.
+func newRigWith(t *testing.T, age time.Duration, with func(*rig, *relay.Config)) *rig {
+	t.Helper()
 	actortest.InBubble(t)
-	r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
+	r := &rig{t: t, verdict: make(map[chainhash.Hash]error), minFee: 100}
 	sys := actortest.New(t)
 	pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
 	r.chain = chaintest.New(&chaincfg.RegressionNetParams)
@@ -155,11 +165,15 @@ func newRig(t *testing.T, age time.Duration) *rig {
 	view := new(chainview.Current)
 	view.Set(r.chain)
 	sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
-	r.ref = sys.Spawn("relay", relay.New(relay.Config{
+	cfg := relay.Config{
 		Network: enginetest.Regtest(t), Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip,
 		Log: sys.Log,
 		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
-	}), relay.Requests...)
+	}
+	if with != nil {
+		with(r, &cfg)
+	}
+	r.ref = sys.Spawn("relay", relay.New(cfg), relay.Requests...)
 	synctest.Wait()
 	return r
 }
@@ -170,7 +184,7 @@ func (r *rig) pool(c actor.Context) {
 	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
 		m.Answer(messages.PoolTxs{}, nil)
 	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
-		m.Answer(messages.PoolInfo{MinFee: 100, MinRelayFee: 100}, nil)
+		m.Answer(messages.PoolInfo{MinFee: r.minFee, MinRelayFee: 100}, nil)
 	case *ask.Call[nodemsg.OfferTx, messages.Done]:
 		id := m.Req.Tx.TxHash()
 		r.offered = append(r.offered, id)
@@ -186,8 +200,13 @@ func (r *rig) pool(c actor.Context) {
 		for _, tx := range m.Req.Txs {
 			r.packages = append(r.packages, tx.TxHash())
 		}
+		if r.outcome != nil {
+			m.Answer(r.outcome(m.Req), nil)
+			return
+		}
 		m.Answer(messages.PackageResult{Results: make([]messages.TxResult, len(m.Req.Txs))}, nil)
 	case nodemsg.MarkBroadcast:
+		r.marked = append(r.marked, m.ID)
 	default:
 		ask.Unhandled(c)
 	}
@@ -203,10 +222,19 @@ func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 
 func (r *rig) join(typ p2p.ConnectionType) *remote {
 	r.t.Helper()
+	return r.joinWith(typ, nil)
+}
+
+// joinWith has a peer join of which something is different.
+func (r *rig) joinWith(typ p2p.ConnectionType, change func(*link.Info)) *remote {
+	r.t.Helper()
 	r.peers++
 	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{
 		WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness},
 	}}}
+	if change != nil {
+		change(&p.info)
+	}
 	r.joined = append(r.joined, p)
 	r.ref.Tell(link.Joined{Peer: p})
 	synctest.Wait()

@@ -1,0 +1,124 @@
+package relay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// What was refused is remembered as far as it cannot become right by another witness, another child or another peer.
+func TestWhatIsRemembered(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		err         error
+		wtxid, txid bool // is asked for again
+		judged      int  // when it is sent twice
+	}{
+		{"refused", &messages.TxReject{Kind: messages.TxPolicy}, false, true, 1},
+		{"invalid", &messages.TxReject{Kind: messages.TxInvalid}, false, true, 1},
+		{"inputs", &messages.TxReject{Kind: messages.TxInputsNotStandard}, false, false, 1},
+		{"without its witness", &messages.TxReject{Kind: messages.TxWitnessStripped}, true, true, 2},
+		{"pays too little by itself", &messages.TxReject{Kind: messages.TxReconsiderable}, false, true, 1},
+		{"not judged", messages.ErrNodeAway, true, true, 2},
+	} {
+		bubble(t, func(r *rig) {
+			p := r.join(p2p.OutboundFullRelay)
+			old := r.joinWith(p2p.OutboundFullRelay, func(i *link.Info) { i.Remote.WtxidRelay = false })
+			tx := transaction(1)
+			r.verdict[tx.TxHash()] = c.err
+			p.says(tx)
+			p.says(tx)
+			if len(r.offered) != c.judged || p.handled != 2 {
+				t.Errorf("%s: judged %d times, handled %d messages", c.name, len(r.offered), p.handled)
+			}
+			p.says(inv(tx))
+			if got := p.got(); (len(got) == 1) != c.wtxid {
+				t.Errorf("%s, by wtxid: sent %v", c.name, got)
+			}
+			old.says(&wire.MsgInv{InvList: byID(wire.InvTypeTx, tx)})
+			time.Sleep(5 * time.Second)
+			if got := old.got(); (len(got) == 1) != c.txid {
+				t.Errorf("%s, by txid: sent %v", c.name, got)
+			}
+		})
+	}
+}
+
+// A child whose parent was refused is not kept; with one parent that pays too little it is, with two it is not.
+func TestOrphanOfRefused(t *testing.T) {
+	poor := &messages.TxReject{Kind: messages.TxReconsiderable}
+	for _, c := range []struct {
+		name    string
+		parents []error
+		kept    bool
+	}{
+		{"one refused by all its ids", []error{&messages.TxReject{Kind: messages.TxInputsNotStandard}}, false},
+		{"a poor one", []error{poor}, true},
+		{"two poor ones", []error{poor, poor}, false},
+	} {
+		bubble(t, func(r *rig) {
+			p := r.join(p2p.OutboundFullRelay)
+			var parents []*wire.MsgTx
+			for i, err := range c.parents {
+				tx := transaction(uint32(i + 1))
+				tx.TxIn[0].Witness = nil // one id
+				r.verdict[tx.TxHash()] = err
+				p.says(tx)
+				parents = append(parents, tx)
+			}
+			child := transaction(9, parents...)
+			r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			p.says(child)
+			if got := len(r.orphans()); (got == 1) != c.kept {
+				t.Errorf("%s: %d orphans", c.name, got)
+			}
+			judged := len(r.offered)
+			if p.says(child); len(r.offered) != judged {
+				t.Errorf("%s: judged again", c.name)
+			}
+		})
+	}
+}
+
+// A parent is offered once with each child, and what of a package is wrong by itself is remembered.
+func TestRefusedPackage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		child *messages.TxReject
+		kept  bool // the child
+	}{
+		{"together they pay too little", nil, true},
+		{"the child is wrong", &messages.TxReject{Kind: messages.TxPolicy}, false},
+		{"the child misses others", &messages.TxReject{Kind: messages.TxMissingInputs}, true},
+	} {
+		bubble(t, func(r *rig) {
+			r.outcome = func(nodemsg.OfferPackage) messages.PackageResult {
+				return messages.PackageResult{
+					Failed:  &messages.TxReject{Kind: messages.TxPolicy, Reason: "transaction failed"},
+					Results: []messages.TxResult{{}, {Rejected: c.child}},
+				}
+			}
+			p := r.join(p2p.OutboundFullRelay)
+			parent := transaction(1)
+			child := transaction(2, parent)
+			r.verdict[parent.TxHash()] = &messages.TxReject{Kind: messages.TxReconsiderable}
+			r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			p.says(child)
+			for range 3 {
+				p.says(parent)
+			}
+			if len(r.packages) != 2 || p.handled != 4 {
+				t.Errorf("%s: offered %d together, handled %d messages", c.name, len(r.packages), p.handled)
+			}
+			if got := len(r.orphans()); (got == 1) != c.kept {
+				t.Errorf("%s: %d orphans", c.name, got)
+			}
+		})
+	}
+}
