@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -319,5 +320,21 @@ func TestBadFilterRequests(t *testing.T) {
 		}
 		left(t, l.remote, test.name)
 		l.remote, _ = connect(t, l.n)
+	}
+}
+
+// A peer that asks for a transaction which its block does not have misbehaves, and is left for that.
+func TestTransactionsOutOfBounds(t *testing.T) {
+	var log textLog
+	l := openLibrary(t, func(c *peers.Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	if err := l.Send(&codec.GetBlockTxn{Block: l.at(tall).Hash, Indexes: []uint16{0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	left(t, l.remote, "index out of range")
+	l.n.peersOf(t, 0)
+	if !strings.Contains(log.String(), "getblocktxn with out-of-bounds tx indices") {
+		t.Error("left for another reason")
 	}
 }
