@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,9 +104,9 @@ func TestSentBytesOfAFailedWrite(t *testing.T) {
 func TestPongTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
-		var back time.Duration
+		var back atomic.Int64 // how far the clock was set back
 		ours, theirs := net.Pipe()
-		now := func() time.Time { return time.Now().Add(-back) }
+		now := func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		n := start(t, ours, p2p.Config{ID: 5, Log: log.add, Now: now})
 		n.Want(100)
 		r := &raw{t, theirs}
@@ -132,7 +133,7 @@ func TestPongTimes(t *testing.T) {
 		}
 		n.Ping()
 		nonce := r.ping()
-		back = time.Second
+		back.Store(int64(time.Second))
 		answer(nonce, 0)
 		st := n.Stats()
 		if st.Ping != time.Millisecond || st.PingWait != 0 || !strings.Contains(log.String(), "Timing mishap") {
