@@ -90,10 +90,8 @@ func (g *signer) fillP2MR(c actor.Context, f *filling, wanted map[slhdsa.PublicK
 		g.fillWith(c, f, nil, then)
 		return
 	}
-	refuse := func(err error) {
-		f.zero()
-		then(messages.FilledPacket{}, err)
-	}
+	f.zero() // no private key waits for the disk: they are derived again
+	refuse := func(err error) { then(messages.FilledPacket{}, err) }
 	g.of.writable(c, func(err error) {
 		if err != nil {
 			refuse(err)
@@ -104,6 +102,7 @@ func (g *signer) fillP2MR(c actor.Context, f *filling, wanted map[slhdsa.PublicK
 				refuse(err)
 				return
 			}
+			f.know(g.of.open().Keys())
 			for _, known := range f.inputs {
 				if known != nil {
 					r.give(known)
