@@ -25,7 +25,7 @@ const guideLimit = 3 * time.Minute
 func TestGuides(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	guides, err := filepath.Glob("../../docs/guides/*.md")
-	if err != nil || len(guides) < 8 {
+	if err != nil || len(guides) < 10 {
 		t.Fatalf("only %d guides: %v", len(guides), err)
 	}
 	for _, path := range guides {
