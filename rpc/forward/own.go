@@ -144,10 +144,7 @@ func (f *Forwarder) withIndexes(
 	if len(reply.Body) > maxIndexes {
 		return own
 	}
-	answer, err := corenode.ParseReply(reply.Body)
-	if err != nil || answer.Err != nil {
-		return own
-	}
+	answer, _ := corenode.ParseReply(reply.Body) // it has no result where it is none, or an error
 	theirs, err := jsontree.Parse(answer.Result)
 	if err != nil {
 		return own

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -332,5 +334,54 @@ func TestCallerLeavesTheQuestion(t *testing.T) {
 	time.AfterFunc(20*time.Millisecond, cancel)
 	if login := g.Known(ctx, header("full", password("full"))); login != nil {
 		t.Errorf("let in with %q", rightsOf(login))
+	}
+}
+
+// A reply that is too large for a use is given up: Core does not go on with it.
+func TestLargeRepliesAreGivenUp(t *testing.T) {
+	type use struct {
+		name  string
+		call  func(*Forwarder)
+		first int // status of the reply to what has a login; 0: the large one
+	}
+	for _, u := range []use{
+		{"a secret result", func(f *Forwarder) {
+			_, _ = f.Forward(context.Background(), command.Caller{}, "getbalance", nil)
+		}, 0},
+		{"a list of indexes", func(f *Forwarder) {
+			_, _ = f.Own(context.Background(), command.Caller{}, "getindexinfo", nil, func() (any, error) {
+				return jsontree.Members{}, nil
+			})
+		}, 0},
+		{"a login", func(f *Forwarder) { _, _ = f.Logins().Ask(context.Background(), header("u", "p")) }, 0},
+		{"no login", func(f *Forwarder) { _, _ = f.Logins().Ask(context.Background(), header("u", "p")) }, 403},
+	} {
+		t.Run(u.name, func(t *testing.T) {
+			ended := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, _, any := r.BasicAuth(); any && u.first != 0 {
+					w.WriteHeader(u.first)
+					return
+				}
+				answer{http.StatusOK, `{"jsonrpc":"2.0","result":[` + strings.Repeat("1,", 100), true}.write(w)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+				close(ended)
+			}))
+			defer server.Close()
+			address, err := corenode.ParseAddress(server.URL, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := New(Config{Core: connect(t, corenode.Config{Address: address, User: "own", Password: "own"})})
+			f.Serve(Table(t, nil))
+			u.call(f)
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				server.CloseClientConnections()
+				t.Error("Core still sends")
+			}
+		})
 	}
 }
