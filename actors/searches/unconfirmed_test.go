@@ -8,12 +8,14 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -310,7 +312,10 @@ func TestMempoolFails(t *testing.T) {
 
 // Who waits for what the pool has of a search that is removed is answered; and where there is no
 // pool, that is said.
-func TestMempoolGone(t *testing.T) {
+func TestMempoolGone(t *testing.T) { synctest.Test(t, mempoolGone) }
+
+func mempoolGone(t *testing.T) {
+	actortest.InBubble(t)
 	r := newRig(t, 8)
 	r.grow(5, 0)
 	r.start()
@@ -337,6 +342,7 @@ func TestMempoolGone(t *testing.T) {
 		_, err := ask.Ask(t.Context(), r.ref, messages.WaitSearch{ID: made.ID, Limit: 1})
 		answer <- err
 	}()
+	synctest.Wait() // until both wait
 	do(t, r.ref, messages.RemoveSearch{ID: made.ID})
 	for range 2 {
 		if err := <-answer; !errors.Is(err, messages.ErrSearchNotFound) {

@@ -255,6 +255,14 @@ func TestRememberedInPlace(t *testing.T) {
 	}
 }
 
+// Before there are methods of the node every method is Core's, which may do anything: own logins are lent none.
+func TestBeforeTheNodeServes(t *testing.T) {
+	f := New(Config{})
+	if _, err := f.Forwards(command.Caller{}, "getblock", false); err == nil || f.Public("getblock") {
+		t.Errorf("passed on for an own login: %v; public: %v", err == nil, f.Public("getblock"))
+	}
+}
+
 // The node passes transactions on for itself where own logins may send them.
 func TestSends(t *testing.T) {
 	send := Facts("sendrawtransaction")
