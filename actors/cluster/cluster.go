@@ -224,7 +224,10 @@ func (k *Cluster) tick(c actor.Context) {
 }
 
 // wake sets the timer, which has been set for later.
-func (k *Cluster) wake(c actor.Context, now time.Time) {
+func (k *Cluster) wake(c actor.Context, now time.Time) { k.timer.Set(c, k.next(now), tick{}) }
+
+// next returns after how long something is due.
+func (k *Cluster) next(now time.Time) time.Duration {
 	after := idleTick
 	for _, j := range k.front.jobs {
 		after = min(after, busyTick)
@@ -232,7 +235,7 @@ func (k *Cluster) wake(c actor.Context, now time.Time) {
 			after = min(after, max(k.cfg.After-now.Sub(j.began), 0))
 		}
 	}
-	k.timer.Set(c, after, tick{})
+	return after
 }
 
 // close ends all that goes on. Callers are answered by the guard of the actor.
