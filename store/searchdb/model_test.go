@@ -108,6 +108,15 @@ func write(s *Store, r *rand.Rand, c *Change, modes map[ID]ModeChange) error {
 	return errors.Join(s.SetModes(modes), s.Commit(c))
 }
 
+// outline says what a search is without its many scripts: to print them takes longer than to write them.
+func outline(n *Search) string {
+	if n == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%+v, %+v, used %v, %d objects, %d scripts", n.Definition, n.Status, n.Used, len(n.Objects),
+		len(n.Scripts))
+}
+
 // differs tells where the store is not as the model.
 func (m *model) differs(s *Store) error {
 	list, err := s.Load()
@@ -119,7 +128,7 @@ func (m *model) differs(s *Store) error {
 	}
 	for _, n := range list {
 		if !reflect.DeepEqual(n, m.searches[n.ID]) {
-			return fmt.Errorf("search %v:\n got %.500v\nwant %.500v", n.ID, n, m.searches[n.ID])
+			return fmt.Errorf("search %v:\n got %s\nwant %s", n.ID, outline(n), outline(m.searches[n.ID]))
 		}
 		want := slices.Clone(m.entries[n.ID])
 		slices.SortFunc(want, func(a, b Entry) int { return slices.Compare(a.Append(nil), b.Append(nil)) })

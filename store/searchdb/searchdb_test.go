@@ -45,13 +45,14 @@ func newSearch(r *rand.Rand, id ID) *Search {
 	for range 1 + r.IntN(3) {
 		n.Objects = append(n.Objects, Object(fmt.Sprint("object ", r.IntN(1000))))
 	}
-	count := 1 + r.IntN(5)
+	count, rest := 1+r.IntN(5), 0
 	if r.IntN(5) == 0 {
-		count = 6000 // more than one record
+		count, rest = 15, partBytes/10 // more than one record
 	}
 	for range count {
+		script := binary.BigEndian.AppendUint64([]byte{0, 20}, r.Uint64())
 		n.Scripts = append(n.Scripts, Script{
-			Script: binary.BigEndian.AppendUint64([]byte{0, 20}, r.Uint64()), Object: uint32(r.IntN(len(n.Objects))),
+			Script: append(script, make([]byte, rest)...), Object: uint32(r.IntN(len(n.Objects))),
 			Index: r.Int32N(20) - 1,
 		})
 	}
