@@ -57,9 +57,7 @@ func (s mempool) found(j *job, txs []*poolview.Tx, found []poolEntries) {
 			u.holders[tx.WID] = append(u.holders[tx.WID], j)
 		}
 		j.pool.set(tx.WID, found[i].order, found[i].entries)
-		if u.entries += more; slices.Equal(known, found[i].entries) {
-			continue // it was looked at before
-		}
+		u.entries += more
 		for k := range found[i].entries {
 			if e := &found[i].entries[k]; !slices.Contains(known, *e) {
 				s.tellPool(j, e, false)

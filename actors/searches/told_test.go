@@ -2,6 +2,7 @@ package searches_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"sync/atomic"
 	"syscall"
@@ -10,10 +11,12 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/searches"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -227,4 +230,34 @@ func TestListsOfTheStore(t *testing.T) {
 	a := r.reader(do(t, r.ref, messages.CreateSearch{Objects: objects(scripts), Stop: -1}).ID)
 	p := a.wait(messages.SearchDone)
 	a.holds(scripts, 0, p.Height)
+}
+
+// A search that stops at a block that nobody knows any more, or has looked at such blocks, fails and says which.
+func TestBlocksNotKnown(t *testing.T) {
+	r := newRig(t, 3)
+	r.grow(10, 0)
+	r.start()
+	gone := chainhash.Hash{7}
+	var c searchdb.Change
+	for id := range searchdb.ID(2) {
+		n := &searchdb.Search{ID: id + 1, Objects: []searchdb.Object{"o"}}
+		n.Scripts = []searchdb.Script{{Script: script(1)}}
+		n.Name, n.Number, n.Stop, n.StopBlock = id.String(), uint64(id)+1, 5, gone
+		n.Status.State = search.NewState(search.Block{Height: -1})
+		if id == 1 {
+			n.Stop = -1
+			n.Status.Advance(search.Block{Height: 3, Hash: gone}, nil)
+		}
+		c.Create = append(c.Create, n)
+	}
+	if err := r.kept.Commit(&c); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	for _, n := range c.Create {
+		p := r.reader(n.ID.String()).wait(messages.SearchFailed)
+		if want := fmt.Sprintf("Block %v is not known any more", gone); p.Error != want {
+			t.Errorf("%q, want %q", p.Error, want)
+		}
+	}
 }
