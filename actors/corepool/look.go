@@ -45,12 +45,8 @@ type look struct {
 	again   bool           // the chain has moved since: what is missing is listed once more
 }
 
-// begin begins a look.
+// begin begins a look, where none is under way: the timer is set between looks alone.
 func (p *CorePool) begin(c actor.Context) {
-	if p.look != nil {
-		return
-	}
-	p.timer.Stop()
 	l := &look{callers: p.waiting, began: time.Now(), batch: maxBatch}
 	p.look, p.waiting = l, nil
 	p.pool.Begin()
