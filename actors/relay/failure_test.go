@@ -3,11 +3,15 @@ package relay_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // works checks that a peer hears of transactions, and is heard.
@@ -94,6 +98,44 @@ func TestStop(t *testing.T) {
 		}
 		if p.handled != 1 {
 			t.Errorf("handled %d times", p.handled)
+		}
+	})
+}
+
+// A relay that has stopped hears no news any more.
+func TestStoppedHearsNothing(t *testing.T) {
+	bubble(t, func(r *rig) {
+		lost := 0
+		events := r.root.ActorSystem().EventStream
+		sub := events.Subscribe(func(e any) {
+			if _, ok := e.(*actor.DeadLetterEvent); ok {
+				lost++
+			}
+		})
+		defer events.Unsubscribe(sub)
+		if err := r.ref.Stop(r.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := lost
+		r.takeIn(transaction(1), false)
+		r.tip.Publish(messages.TipChanged{Height: 1})
+		synctest.Wait()
+		if lost != before {
+			t.Errorf("%d news went to a relay that has stopped", lost-before)
+		}
+	})
+}
+
+// A message of a peer that has left is done with at once, so that nothing waits for it.
+func TestMessageOfPeerThatLeft(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		r.ref.Tell(link.Left{ID: p.info.ID})
+		p.says(inv(transaction(1)))
+		p.says(transaction(2))
+		p.quiet("it has left")
+		if p.handled != 2 || len(r.offered) != 0 {
+			t.Errorf("handled %d messages, judged %v", p.handled, r.offered)
 		}
 	})
 }

@@ -103,6 +103,7 @@ func (p *remote) quiet(step string) {
 
 // rig is the actor with a pool that the test answers for.
 type rig struct {
+	root  *actor.RootContext
 	chain *chaintest.Chain
 	tip   ask.Topic[messages.TipChanged]
 	t     *testing.T
@@ -159,6 +160,7 @@ func newRigWith(t *testing.T, age time.Duration, with func(*rig, *relay.Config))
 	actortest.InBubble(t)
 	r := &rig{t: t, verdict: make(map[chainhash.Hash]error), minFee: 100}
 	sys := actortest.New(t)
+	r.root = sys.Root
 	pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
 	r.chain = chaintest.New(&chaincfg.RegressionNetParams)
 	r.chain.Mine(chaintest.Template{Time: time.Now().Add(-age)})

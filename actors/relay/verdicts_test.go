@@ -2,10 +2,13 @@ package relay_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -121,4 +124,30 @@ func TestRefusedPackage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a block held that has left the chain is asked for again; what the chain holds is not.
+func TestBlocksThatLeave(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		fork := r.chain.Active().Tip()
+		mined := wire.NewMsgTx(2)
+		mined.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: blockOf(r, 1).Transactions[0].TxHash()}})
+		mined.AddTxOut(wire.NewTxOut(1, []byte{0x51}))
+		mine := func(on *chainview.Block, template chaintest.Template) *chainview.Block {
+			template.Time = time.Now()
+			b := r.chain.MineOn(on, template)
+			r.tip.Publish(messages.TipChanged{Hash: b.Hash, Height: b.Height})
+			synctest.Wait()
+			return b
+		}
+		mine(fork, chaintest.Template{Txs: []*wire.MsgTx{mined}})
+		p.says(inv(mined))
+		p.quiet("it is in the chain")
+		tip := mine(mine(fork, chaintest.Template{Version: 0x20000002}), chaintest.Template{})
+		p.says(inv(blockOf(r, tip.Height).Transactions[0]))
+		p.quiet("it is in the new chain")
+		p.says(inv(mined))
+		expect[*wire.MsgGetData](p)
+	})
 }
