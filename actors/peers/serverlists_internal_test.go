@@ -1,7 +1,9 @@
 package peers
 
 import (
+	"errors"
 	"math/big"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -220,5 +222,76 @@ func TestNetworksOfProxies(t *testing.T) {
 		if before != nil && before[netaddr.Onion] != test.reachable[netaddr.Onion] {
 			t.Errorf("%s: the map of another was changed", name)
 		}
+	}
+}
+
+// A peer is left, with Core's words, for filters that are not offered, of no block, in no order, or too many.
+func TestRefusedFilterRanges(t *testing.T) {
+	type test struct {
+		services wire.ServiceFlag
+		typ      wire.FilterType
+		start    uint32
+		stop     int32 // -1: an unknown block
+		limit    uint32
+		why      string // empty: it is not left
+	}
+	const offered = wire.SFNodeNetwork | wire.SFNodeCF
+	inBubbles(t, map[string]test{
+		"as many as may be": {offered, 0, 3, 12, 10, ""},
+		"one too many":      {offered, 0, 2, 12, 10, "peer requested too many cfilters/cfheaders: 11 / 10"},
+		"one":               {offered, 0, 12, 12, 1, ""},
+		"in no order": {
+			offered, 0, 13, 12, 10,
+			"peer sent invalid getcfilters/getcfheaders with start height 13 and stop height 12",
+		},
+		"another type": {offered, 7, 3, 12, 10, "peer requested unsupported block filter type: 7"},
+		"not offered":  {wire.SFNodeNetwork, 0, 3, 12, 10, "peer requested unsupported block filter type: 0"},
+		"no block": {
+			offered, 0, 3, -1, 10, "peer requested invalid block hash: " + strings.Repeat("0", 63) + "9",
+		},
+	}, func(t *testing.T, c test) {
+		r := newServerRig(t, 20, func(cfg *Config) { cfg.Services = c.services })
+		stop := chainhash.Hash{9}
+		if c.stop >= 0 {
+			stop = r.at(c.stop).Hash
+		}
+		if b := r.filterRange(c.typ, c.start, &stop, c.limit); b != nil {
+			t.Error("a range of filters that nobody has")
+		}
+		if r.isClosed() != (c.why != "") || !r.log.has(c.why) {
+			t.Errorf("left %v, and the log says\n%s", r.isClosed(), r.log.text.String())
+		}
+	})
+}
+
+// A connection that has come to the table is not closed with those that are on their way, when the node stops. A
+// connection that came with an error is closed.
+func TestArrivedConnectionsStay(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		r := newDialRig(t)
+		here, there := net.Pipe()
+		r.pending.add(here)
+		m := dialed{attempt: &attempt{node: "1.2.3.4:1"}, conn: here, addr: address(t, "1.2.3.4:1")}
+		if refused {
+			m.err = errors.New("refused")
+		}
+		if err := r.finish(m); (err != nil) != refused {
+			t.Fatal(err)
+		}
+		r.pending.close()
+		closed := make(chan error, 1)
+		go func() {
+			_, err := there.Write([]byte{1})
+			closed <- err
+		}()
+		if !refused {
+			if _, err := here.Read(make([]byte, 1)); err != nil {
+				t.Errorf("closed: %v", err)
+			}
+		}
+		if err := <-closed; (err != nil) != refused {
+			t.Errorf("refused %v: the other end sees %v", refused, err)
+		}
+		_ = there.Close()
 	}
 }
