@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"log/slog"
 	"math/big"
 	"os"
@@ -292,5 +293,34 @@ func TestTakesTransactions(t *testing.T) {
 		if n.info.Permissions.Relay = true; n.takesTxs() != permitted {
 			t.Errorf("%v: taken by permission: %v", typ, !permitted)
 		}
+	}
+}
+
+// Bans are of whole seconds, from the second in which they begin on.
+func TestBanTimes(t *testing.T) {
+	now := time.Unix(1_700_000_000, 987_654_321)
+	for name, test := range map[string]struct {
+		q     messages.SetBan
+		until int64
+	}{
+		"as configured":     {messages.SetBan{Subnet: "1.2.3.4"}, 1_700_000_000 + 3600},
+		"for a while":       {messages.SetBan{Subnet: "1.2.3.4", Time: 5}, 1_700_000_005},
+		"until then":        {messages.SetBan{Subnet: "1.2.3.4", Time: 1_700_000_009, Absolute: true}, 1_700_000_009},
+		"until this second": {messages.SetBan{Subnet: "1.2.3.4", Time: 1_700_000_000, Absolute: true}, 1_700_000_000},
+	} {
+		k := loadBans(testBase(t.TempDir(), faultfs.New()))
+		if _, err := k.add(&test.q, now); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		list := k.list.List()
+		created, until := time.Unix(1_700_000_000, 0), time.Unix(test.until, 0)
+		if len(list) != 1 || !list[0].Created.Equal(created) || !list[0].Until.Equal(until) {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	past := messages.SetBan{Subnet: "1.2.3.4", Time: 1_699_999_999, Absolute: true}
+	if _, err := loadBans(testBase(t.TempDir(), faultfs.New())).add(&past, now); !errors.Is(err, messages.ErrPast) {
+		t.Errorf("of the past: %v", err)
 	}
 }

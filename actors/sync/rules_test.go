@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -275,5 +276,30 @@ func TestMustWait(t *testing.T) {
 		if got := blockBytes(make([]byte, 5), size); len(got) != min(5, size) {
 			t.Errorf("a block of %s bytes in 5: %d", strconv.Itoa(size), len(got))
 		}
+	}
+}
+
+// A block that proves to be wrong later costs its giver the connection, and is not the best header any more.
+func TestRefusedLate(t *testing.T) {
+	b := newBench(t, 5)
+	s := b.whole()
+	top := b.extend(2)
+	s.chain.findBest()
+	if s.chain.best != top {
+		t.Fatal("another best header")
+	}
+	p, w := b.join(p2p.OutboundFullRelay)
+	s.rememberGiver(&pendingBlock{block: top.Parent, peer: p.info.ID})
+	b.node.SetStatus(top.Parent, top.Parent.Status()|chainview.Failed)
+	b.node.SetStatus(top, top.Status()|chainview.FailedAncestor)
+	reason := &messages.RejectError{Reason: "bad-cb-amount"}
+	late := []nodemsg.LateRefusal{{Hash: top.Parent.Hash, Reason: reason}, {Hash: top.Hash, Reason: reason}}
+	s.refusedLate(late)
+	if s.chain.best != b.node.Active().Tip() || w.left != "!"+reason.Error() || len(s.givers) != 0 {
+		t.Errorf("best %d, left for %q, %d givers", s.chain.best.Height, w.left, len(s.givers))
+	}
+	w.left = ""
+	if s.refusedLate(late); w.left != "" {
+		t.Errorf("left twice, for %q", w.left)
 	}
 }
