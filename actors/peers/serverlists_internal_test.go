@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -293,5 +294,32 @@ func TestArrivedConnectionsStay(t *testing.T) {
 			t.Errorf("refused %v: the other end sees %v", refused, err)
 		}
 		_ = there.Close()
+	}
+}
+
+// Nodes that were reached are noted with what they offer, also nodes that only blocks are exchanged with. Peers that
+// came by themselves are not, nor nodes whose address is not known.
+func TestReachedNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		typ   p2p.ConnectionType
+		addr  netaddr.Addr
+		noted bool
+	}{
+		"outbound": {p2p.OutboundFullRelay, node(1), true}, "blocks only": {p2p.BlockRelayOnly, node(1), true},
+		"feeler": {p2p.Feeler, node(1), true}, "by hand": {p2p.Manual, node(1), true},
+		"blocks only, by a name": {p2p.BlockRelayOnly, netaddr.Addr{}, false},
+		"inbound":                {p2p.Inbound, node(1), false},
+	} {
+		r := newAddrRig(t)
+		r.book.store(r.message(1, 1).List, node(500), 0)
+		r.book.changed = false
+		e := &entry{typ: test.typ, addr: test.addr}
+		e.remote.Version.Services = wire.SFNodeBloom
+		(&Table{shared: &shared{base: r.base, book: r.book}}).reached(e)
+		known := r.book.addrs.All()[0]
+		if r.book.changed != test.noted || (known.Services == wire.SFNodeBloom) != test.noted ||
+			known.Tried != test.noted {
+			t.Errorf("%s: changed %v, offers %v, tried %v", name, r.book.changed, known.Services, known.Tried)
+		}
 	}
 }
