@@ -345,3 +345,26 @@ func TestChildrenOfPeer(t *testing.T) {
 		t.Errorf("%d orphans are spent", n)
 	}
 }
+
+// Peers that take more than their share lose alike when there is less room, and others nothing.
+func TestPeersLoseAlike(t *testing.T) {
+	for range 10 {
+		o := newOrphanage(4)
+		for n := range uint32(42) {
+			for peer := int64(1); peer <= 4; peer++ {
+				tx := wire.NewMsgTx(2)
+				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{byte(peer)}, Index: n}})
+				if tx.AddTxOut(wire.NewTxOut(1, nil)); peer <= 2 {
+					tx.TxIn[0].Witness = wire.TxWitness{make([]byte, 18_000)}
+				}
+				o.add(tx, peer)
+			}
+		}
+		o.dropPeer(3)
+		first, second := o.peers[1].weight, o.peers[2].weight
+		apart := max(first, second) - min(first, second)
+		if min(first, second) < 500_000 || apart > 20_000 || len(o.peers[4].list) != 42 {
+			t.Fatalf("weights %d and %d are left, and %d of a small peer", first, second, len(o.peers[4].list))
+		}
+	}
+}

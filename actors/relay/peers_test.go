@@ -365,6 +365,19 @@ func TestToldFeeRates(t *testing.T) {
 	}
 }
 
+// Peers hear of another rate of the pool when it is their time, not of the one at the start.
+func TestToldNewFeeRate(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		time.Sleep(time.Minute)
+		r.minFee = 5000
+		time.Sleep(2 * time.Hour)
+		if last := p.filters[len(p.filters)-1]; p.filters[0] != 100 || last != 4850 && last != 5335 {
+			t.Errorf("told %v", p.filters)
+		}
+	})
+}
+
 // Only so many of the last blocks are read when the chain has moved far.
 func TestLastBlocksAreRead(t *testing.T) {
 	bubble(t, func(r *rig) {
