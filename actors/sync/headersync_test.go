@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -229,6 +230,31 @@ func TestSayHeaders(t *testing.T) {
 		b.headers.sayHeaders(p)
 		if len(w.sent) != digit(test.says) {
 			t.Errorf("%s: said %d times", name, len(w.sent))
+		}
+	}
+}
+
+// Headers with less than the least work are kept where the best chain has them already, or of a peer that may not be
+// banned.
+func TestLowWorkHeaders(t *testing.T) {
+	remote := newBench(t, 12)
+	var list []header
+	for h := int32(11); h <= 12; h++ {
+		at := remote.node.Active().At(h).Header()
+		list = append(list, newHeader(&at, nil))
+	}
+	for name, test := range map[string]struct{ noBan, known, taken bool }{
+		"of anybody": {false, false, false}, "not to be banned": {true, false, true}, "known": {false, true, true},
+	} {
+		b := newBench(t, 10)
+		if test.known {
+			b = newBench(t, 12)
+		}
+		b.chain.cfg.MinimumWork = new(big.Int).Lsh(b.chain.tip.Work(), 1)
+		p, _ := b.join(p2p.OutboundFullRelay)
+		p.info.Permissions.NoBan = test.noBan
+		if _, ok := b.headers.received(p, list); ok != test.taken {
+			t.Errorf("%s: taken %v", name, ok)
 		}
 	}
 }
