@@ -21,14 +21,12 @@ import (
 // A PeerConfig says how a node takes part in the network of its peers. The zero
 // value connects to nobody and accepts nobody, but nodes can be added.
 type PeerConfig struct {
-	// Bind are the addresses to accept peers at, "host", "host:port" or
-	// "host:port=onion"; with Listen and no Bind, all of this host.
+	// Bind are addresses to accept peers at, "host", "host:port" or "host:port=onion"; with Listen and none, all.
 	Listen bool
 	Bind   []string
 
-	// Whitebind are further addresses, "[permissions@]address:port", and
-	// Whitelist addresses of peers, "[permissions@]address[/bits]", whose peers
-	// have permissions, by default those that Core gives them.
+	// Whitebind are further addresses, "[permissions@]address:port", and Whitelist addresses of peers,
+	// "[permissions@]address[/bits]", whose peers have permissions, by default those that Core gives them.
 	Whitebind, Whitelist []string
 	WhitelistRelay       bool          // relay transactions of peers with the default permissions
 	WhitelistForceRelay  bool          // also those that are in the pool already
@@ -52,7 +50,7 @@ type PeerConfig struct {
 	// connect to, by default all that can be reached.
 	Proxy                   []string
 	Onion                   string
-	NoOnion                 bool   // do not reach Tor through Proxy either
+	NoOnion, NoOnionBind    bool   // do not reach Tor through Proxy either; do not listen for it by default
 	I2P                     string // the SAM bridge of an I2P router, "host[:port]"; empty: none
 	I2PIncoming             bool   // be reached there, at an address that stays
 	CJDNS                   bool   // the host reaches the CJDNS network
@@ -95,14 +93,16 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	port := cmp.Or(p.Port, n.net.P2PPort)
 	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: n.knobs.FixedKey}
 	network, err := netsetup.Open(ctx, netsetup.Config{
 		Ways: netsetup.Ways{
 			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,
 			Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet, Lookup: p.Lookup,
 		},
-		Binds:  netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port, Program: n.net.Software.Own},
+		Binds: netsetup.Binds{
+			Bind: p.Bind, Whitebind: p.Whitebind, Port: cmp.Or(p.Port, n.net.P2PPort), NoOnionBind: p.NoOnionBind,
+			Program: n.net.Software.Own,
+		},
 		Listen: p.Listen, Whitelist: p.Whitelist, External: p.ExternalIP, Discover: p.Discover && p.Listen,
 		Tor: netsetup.TorConfig{
 			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: n.net.P2PPort,

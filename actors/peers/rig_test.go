@@ -128,6 +128,9 @@ func empty(command string) wire.Message {
 	return codec.New(command)
 }
 
+// remoteAgent is the user agent of sessions that are connected to a node.
+const remoteAgent = "/Remote:1.2.3/"
+
 // dial connects a session to a node.
 func dial(tb testing.TB, n *node) *remote {
 	tb.Helper()
@@ -141,7 +144,7 @@ func dial(tb testing.TB, n *node) *remote {
 	}
 	r.Session = p2p.New(conn, p2p.Config{
 		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda},
-		Services: wire.SFNodeNetwork | wire.SFNodeWitness, Make: empty,
+		Services: wire.SFNodeNetwork | wire.SFNodeWitness, Make: empty, UserAgent: remoteAgent,
 	}, r)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -75,6 +75,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 	if err := d.openServer(files); err != nil {
 		return errors.Join(err, d.closeMetrics(context.WithoutCancel(ctx)))
 	}
+	d.yieldTorPort(cfg.Peers)
 	served := d.serve()
 	failed := d.run(ctx, cfg)
 	s.stopping(ctx)

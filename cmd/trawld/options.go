@@ -14,7 +14,6 @@ import (
 )
 
 // name is what messages call this program.
-const name = "trawld"
 
 // initError is a reason not to start, with the text to show.
 type initError string
@@ -100,7 +99,8 @@ func configure(s *options.Settings, files options.Files) error {
 		return err
 	}
 	if words := s.Words(); len(words) > 0 {
-		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0], name)
+		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0],
+			options.NamesOf(s.Dialect()).Server)
 	}
 	return checkSections(s)
 }

@@ -158,6 +158,7 @@ type Network struct {
 	Software         Software
 	HelpWords        []string                    // of Bitcoin in help texts of methods, each before that in its place
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
+	TellsNewer       bool                        // the log says which peers run a later release
 	CountsStale      bool                        // stale blocks are counted, for getorphanmetrics
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature

@@ -171,7 +171,7 @@ func completeQbit(n *Network) *Network {
 	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
 	n.LeavesForNotFound, n.DirectFetchWork, n.FetchWork = true, true, true
 	n.StripDepth = int32(n.Params.CoinbaseMaturity)
-	n.CountsStale = true
+	n.CountsStale, n.TellsNewer = true, true
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}
 	n.Rules = consensus.Rules{
 		MaxMoney: int64(qbitMaxMoney), MaxWeight: qbitMaxBlock, MaxSigOps: 80_000, WitnessScale: 1,

@@ -18,6 +18,7 @@ type dialect struct {
 	money    Money
 	pool     Pool
 	rpcPorts map[Chain]uint16
+	p2pPorts map[Chain]uint16
 	sizes    map[Chain]uint64 // GB; 0: few
 }
 
@@ -74,6 +75,9 @@ var dialects = map[string]*dialect{
 		map[Chain]uint16{
 			Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 		},
+		map[Chain]uint16{
+			Main: 8333, Testnet: 18333, Testnet4: 48333, Signet: 38333, Regtest: 18444,
+		},
 		map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20},
 	},
 	"qbit": {
@@ -82,6 +86,9 @@ var dialects = map[string]*dialect{
 		Pool{404, 200_000, 17},
 		map[Chain]uint16{
 			Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
+		},
+		map[Chain]uint16{
+			Main: 8355, Testnet: 18355, Testnet4: 48355, Signet: 38355, Regtest: 18460,
 		},
 		map[Chain]uint64{Testnet: 1, Testnet4: 1},
 	},
@@ -134,6 +141,9 @@ func (s *Settings) checkDialect() error {
 // RPCPort returns the TCP port that the RPC server of the selected network has
 // by default.
 func (s *Settings) RPCPort() uint16 { return s.dialect().rpcPorts[s.chain] }
+
+// P2PPort returns the TCP port for peers of the selected network by default.
+func (s *Settings) P2PPort() uint16 { return s.dialect().p2pPorts[s.chain] }
 
 // configNames are the names that a configuration file has without -conf, the
 // first that exists.

@@ -85,6 +85,12 @@ func (e Error) As(target any) bool {
 	return ok
 }
 
+// Usage is an error that is told as the help of the method that returns it, with this code.
+type Usage Code
+
+// Error implements error.
+func (Usage) Error() string { return "the method was not used as its help says" }
+
 // A KnownError says how an error of another package is told to clients.
 type KnownError struct {
 	Err error // compared with errors.Is

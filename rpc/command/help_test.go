@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -126,5 +127,23 @@ func TestReword(t *testing.T) {
 	}
 	if text := table.Help("scanblocks"); !strings.Contains(text, "> other-cli scanblocks") {
 		t.Error(text)
+	}
+}
+
+// A method that was not used as it should be is told by its help, in the words of the table.
+func TestMisuseIsToldByHelp(t *testing.T) {
+	table := newTable(t, command.Command{
+		Name: "pay", Category: command.Wallet, Summary: "Pays.",
+		Run: func(context.Context, *command.Args) (any, error) { return nil, command.Usage(command.InvalidParameter) },
+	}).Reword("Pays", "Spends")
+	call, err := table.Prepare(command.Caller{}, "pay", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = call.Run(t.Context())
+	told, known := call.Reveal(err)
+	if !known || told.Code != command.InvalidParameter || told.Message != table.Help("pay") ||
+		!strings.Contains(told.Message, "Spends.") {
+		t.Errorf("told %v, %v", told, known)
 	}
 }

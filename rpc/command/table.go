@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,6 +159,9 @@ func (c *Call) Run(ctx context.Context) (any, error) {
 
 func (c *Call) run(ctx context.Context) (any, error) {
 	result, err := c.command.Run(ctx, c.args)
+	if usage, ok := errors.AsType[Usage](err); ok {
+		err = Error{Code(usage), c.command.Help()}
+	}
 	if err == nil && c.args.Table.checksResults && !c.forwarded {
 		err = c.command.checkResult(result)
 	}

@@ -25,10 +25,11 @@ type Listener struct {
 
 // Binds are the addresses to accept peers at.
 type Binds struct {
-	Bind      []string // "host", "host:port" or "host:port=onion"
-	Whitebind []string // "[permissions@]address:port"
-	Port      uint16   // where an address names none
-	Program   string   // name of this program, in texts
+	Bind        []string // "host", "host:port" or "host:port=onion"
+	Whitebind   []string // "[permissions@]address:port"
+	Port        uint16   // where an address names none
+	Program     string   // name of this program, in texts
+	NoOnionBind bool     // without an address of Bind, the port for Tor stays closed
 }
 
 // announced returns the addresses that peers may be told of, and the port where one names
@@ -73,16 +74,20 @@ func Whitelist(texts []string) ([]access.Whitelisted, error) {
 	return list, nil
 }
 
-// Listen opens the ports for peers: where no address is named, on all of this host, and
-// the next port for Tor.
+// Listen opens the ports for peers: where no address is named, on all of this host. Without
+// an address of Bind, the next port is for Tor, unless NoOnionBind says otherwise.
 //
 // Errors: [messages.StartError], access.Error.
 func Listen(ctx context.Context, b Binds) ([]Listener, error) {
 	if len(b.Bind) == 0 && len(b.Whitebind) == 0 {
 		return b.openAny(ctx)
 	}
+	bare := b.Bind
+	if len(b.Bind) == 0 && !b.NoOnionBind {
+		bare = []string{torBind}
+	}
 	var opened []Listener
-	for _, bind := range b.Bind {
+	for _, bind := range bare {
 		l, err := b.openBind(ctx, bind)
 		if err != nil {
 			CloseAll(opened)
@@ -116,11 +121,14 @@ func CloseAll(listeners []Listener) {
 // openAny opens a port on all addresses of this host, and the next one for Tor. IPv6
 // may be missing.
 func (b Binds) openAny(ctx context.Context) ([]Listener, error) {
-	tor, err := b.openBind(ctx, "127.0.0.1"+forOnion)
-	if err != nil {
-		return nil, err
+	var opened []Listener
+	if !b.NoOnionBind {
+		tor, err := b.openBind(ctx, torBind)
+		if err != nil {
+			return nil, err
+		}
+		opened = append(opened, tor)
 	}
-	opened := []Listener{tor}
 	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
 		l, err := b.open(ctx, netip.AddrPortFrom(every, b.Port))
 		switch {
@@ -137,6 +145,9 @@ func (b Binds) openAny(ctx context.Context) ([]Listener, error) {
 // forOnion ends an address of -bind at which Tor hands over what comes to the node's
 // onion service.
 const forOnion = "=onion"
+
+// torBind is where Tor hands over what comes, unless an address of -bind says otherwise.
+const torBind = "127.0.0.1" + forOnion
 
 // openBind opens the port of an option -bind. One for Tor that names none has the port
 // after the given one.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -14,18 +16,24 @@ import (
 func TestListen(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		bind []string
+		bind netsetup.Binds
 		want func(port uint16) []string
 	}{
-		{"nothing named", nil, func(port uint16) []string {
+		{"nothing named", netsetup.Binds{}, func(port uint16) []string {
 			return []string{
 				fmt.Sprintf("127.0.0.1:%d onion", port+1), fmt.Sprintf("[::]:%d", port), fmt.Sprintf("0.0.0.0:%d", port),
 			}
 		}},
-		{"for Tor", []string{"127.0.0.1=onion"}, func(port uint16) []string {
+		{"nothing named, none for Tor", netsetup.Binds{NoOnionBind: true}, func(port uint16) []string {
+			return []string{fmt.Sprintf("[::]:%d", port), fmt.Sprintf("0.0.0.0:%d", port)}
+		}},
+		{"with permissions", netsetup.Binds{Whitebind: []string{"127.0.0.1:"}}, func(port uint16) []string {
+			return []string{fmt.Sprintf("127.0.0.1:%d onion", port+1), fmt.Sprintf("127.0.0.1:%d granted", port)}
+		}},
+		{"for Tor", netsetup.Binds{Bind: []string{"127.0.0.1=onion"}, NoOnionBind: true}, func(port uint16) []string {
 			return []string{fmt.Sprintf("127.0.0.1:%d onion", port+1)}
 		}},
-		{"for Tor and others", []string{"127.0.0.1", "127.0.0.2=onion"}, func(port uint16) []string {
+		{"for Tor and others", netsetup.Binds{Bind: []string{"127.0.0.1", "127.0.0.2=onion"}}, func(port uint16) []string {
 			return []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("127.0.0.2:%d onion", port+1)}
 		}},
 	} {
@@ -36,6 +44,9 @@ func TestListen(t *testing.T) {
 				at := l.Addr().String()
 				if l.Onion {
 					at += " onion"
+				}
+				if l.Grant != nil {
+					at += " granted"
 				}
 				got = append(got, at)
 			}
@@ -51,7 +62,7 @@ func TestListen(t *testing.T) {
 }
 
 // listenSomewhere tries ports until one is free, with the one after it.
-func listenSomewhere(t *testing.T, bind []string) (uint16, []netsetup.Listener) {
+func listenSomewhere(t *testing.T, b netsetup.Binds) (uint16, []netsetup.Listener) {
 	t.Helper()
 	var err error
 	for range 50 {
@@ -62,7 +73,11 @@ func listenSomewhere(t *testing.T, bind []string) (uint16, []netsetup.Listener) 
 		port := uint16(probe.Addr().(*net.TCPAddr).Port)
 		_ = probe.Close()
 		var opened []netsetup.Listener
-		if opened, err = netsetup.Listen(t.Context(), netsetup.Binds{Bind: bind, Port: port}); err == nil {
+		b.Port = port
+		for i, at := range b.Whitebind {
+			b.Whitebind[i] = at[:strings.LastIndexByte(at, ':')+1] + strconv.Itoa(int(port))
+		}
+		if opened, err = netsetup.Listen(t.Context(), b); err == nil {
 			t.Cleanup(func() { netsetup.CloseAll(opened) })
 			return port, opened
 		}

@@ -10,13 +10,12 @@ import (
 const goneWords = "has been replaced by the -generate cli option. Refer to -help for more information."
 
 func generate() command.Command {
-	gone := command.Command{
+	return command.Command{
 		Name: "generate", Category: command.Hidden,
 		About: command.State, Effect: command.MovesTip,
 		Summary: goneWords,
+		Run: func(context.Context, *command.Args) (any, error) {
+			return nil, command.Usage(command.MethodNotFound)
+		},
 	}
-	gone.Run = func(context.Context, *command.Args) (any, error) {
-		return nil, command.Error{Code: command.MethodNotFound, Message: gone.Help()}
-	}
-	return gone
 }

@@ -33,7 +33,6 @@ func addConnection(d *Deps) command.Command {
 		}}},
 		Examples: []string{`["192.168.0.6:8333", "outbound-full-relay", true]`},
 	}
-	usage := cmd.Help()
 	cmd.Run = func(ctx context.Context, a *command.Args) (any, error) {
 		if !d.AddConnection {
 			return nil, command.Error{
@@ -50,7 +49,7 @@ func addConnection(d *Deps) command.Command {
 		}
 		typ = strings.TrimSpace(typ)
 		if !slices.Contains(connectionTypes, typ) {
-			return nil, command.Error{Code: command.InvalidParameter, Message: usage}
+			return nil, command.Usage(command.InvalidParameter)
 		}
 		v2, err := d.wantsV2(ctx, a, 2, errConnectionV2)
 		if err != nil {

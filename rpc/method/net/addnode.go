@@ -27,14 +27,13 @@ func addNode(d *Deps) command.Command {
 		Results:  []command.Result{{Type: command.Null}},
 		Examples: []string{`["192.168.0.6:8333", "onetry", true]`},
 	}
-	usage := cmd.Help()
 	cmd.Run = func(ctx context.Context, a *command.Args) (any, error) {
 		what, err := a.String(1)
 		if err != nil {
 			return nil, err
 		}
 		if what != "onetry" && what != "add" && what != "remove" {
-			return nil, command.Error{Code: command.MiscError, Message: usage}
+			return nil, command.Usage(command.MiscError)
 		}
 		node, err := a.String(0)
 		if err != nil {

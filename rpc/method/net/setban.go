@@ -25,14 +25,13 @@ func setBan(d *Deps) command.Command {
 		Results:  []command.Result{{Type: command.Null}},
 		Examples: []string{`["192.168.0.6", "add", 86400]`, `["192.168.0.0/24", "add"]`},
 	}
-	usage := cmd.Help()
 	cmd.Run = func(ctx context.Context, a *command.Args) (any, error) {
 		what, err := a.String(1)
 		if err != nil {
 			return nil, err
 		}
 		if what != "add" && what != "remove" {
-			return nil, command.Error{Code: command.MiscError, Message: usage}
+			return nil, command.Usage(command.MiscError)
 		}
 		q := messages.SetBan{Remove: what == "remove"}
 		if q.Subnet, err = a.String(0); err != nil {

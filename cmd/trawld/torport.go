@@ -1,0 +1,45 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/corelog"
+)
+
+// yieldTorPort leaves the port for Tor closed where the RPC server has it and no option names it, as qbit does:
+// its ports for RPC and Tor lie side by side. Bitcoin Core's start fails then.
+func (d *daemon) yieldTorPort(peers *trawl.PeerConfig) {
+	if d.settings.Dialect() != dialectQbit || d.server == nil || !peers.Listen || len(peers.Bind) > 0 {
+		return
+	}
+	port := cmp.Or(peers.Port, d.settings.P2PPort()) + 1
+	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
+	if !takes(d.server.Addrs(), at) {
+		return
+	}
+	peers.NoOnionBind, peers.TorControl = true, ""
+	text := fmt.Sprintf(
+		"Skipping implicit onion bind on %v because it conflicts with an RPC bind on the same endpoint.", at)
+	showWarning(d.stderr, text)
+	corelog.Printf(d.log, slog.LevelWarn, "%s", text)
+}
+
+// takes reports whether a program that listens at some addresses takes what comes to an address of IPv4.
+func takes(listening []net.Addr, at netip.AddrPort) bool {
+	for _, addr := range listening {
+		a, err := netip.ParseAddrPort(addr.String())
+		if err != nil || a.Port() != at.Port() {
+			continue
+		}
+		// An RPC server on all addresses of IPv6 takes those of IPv4, too.
+		if ip := a.Addr().Unmap(); ip == at.Addr() || ip.IsUnspecified() {
+			return true
+		}
+	}
+	return false
+}
