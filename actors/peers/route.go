@@ -116,7 +116,7 @@ func (n *connActor) mempool(m p2p.Message) {
 	case n.info.Permissions.Mempool:
 		n.pass(n.cfg.Relay, m)
 	case n.info.Filter != nil:
-		if n.totals.Uploads.State(n.cfg.Now(), 0).Reached && !n.info.Permissions.NoBan {
+		if n.totals.Uploads.State(n.cfg.Now()).Reached && !n.info.Permissions.NoBan {
 			n.Disconnect("mempool request with bandwidth limit reached")
 			return
 		}

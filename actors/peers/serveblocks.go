@@ -83,16 +83,11 @@ const historicalAge = 7 * 24 * time.Hour
 // isBeyondUploads reports whether the upload limit forbids to send an old block, or any to
 // a peer that asks for a part of it.
 func (s *server) isBeyondUploads(v *wire.InvVect, b *chainview.Block) bool {
-	if s.info.Permissions.Download || !s.oldReached() {
+	if s.info.Permissions.Download || !s.totals.Uploads.State(s.cfg.Now()).OldReached {
 		return false
 	}
 	best := chainview.BestHeader(s.chain, s.chain.Active())
 	return v.Type == wire.InvTypeFilteredBlock || best.Time().Sub(b.Time()) > historicalAge
-}
-
-// oldReached reports whether the rest of the upload limit is kept for new blocks, with what is queued for the peer.
-func (s *server) oldReached() bool {
-	return s.totals.Uploads.Limit != 0 && s.totals.Uploads.State(s.cfg.Now(), s.session.Stats().Queued).OldReached
 }
 
 // filtered sends the transactions of a block that the peer's filter lets through, after a

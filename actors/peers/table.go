@@ -158,7 +158,7 @@ func (t *Table) network() messages.NetworkState {
 		Relay:      !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly,
 		TimeOffset: t.peers.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
 		Networks: t.networks.list(), V2: t.cfg.V2,
-		Uploads:  messages.UploadState(t.totals.Uploads.State(t.cfg.Now(), 0)),
+		Uploads:  messages.UploadState(t.totals.Uploads.State(t.cfg.Now())),
 		Archives: t.peers.archives(t.dialer.addedNodes()),
 	}
 	for _, l := range t.local.list {

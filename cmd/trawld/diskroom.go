@@ -59,8 +59,7 @@ func (d *daemon) warnOfRoom(ctx context.Context, cfg trawl.Config) error {
 	}
 	text := fmt.Sprintf("Disk space for %s may not accommodate the block files. Approximately %d GB of data will be "+
 		"stored in this directory.", quotedPath(d.blocksDir), size)
-	showWarning(d.stderr, text)
-	corelog.Printf(d.log, slog.LevelWarn, "%s", text)
+	d.warn(text)
 	return nil
 }
 

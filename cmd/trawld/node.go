@@ -47,8 +47,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 	}
 	for _, warning := range []string{files.warning, warnOfCache(s.settings, systemMemory(os.DirFS("/")))} {
 		if warning != "" {
-			showWarning(s.stderr, warning)
-			corelog.Printf(s.log, slog.LevelWarn, "%s", warning)
+			s.warn(warning)
 		}
 	}
 	if err := s.openPublisher(); err != nil { //nolint:contextcheck // looks up a name, for seconds at most
@@ -75,7 +74,6 @@ func startNode(ctx context.Context, s *session) (err error) {
 	if err := d.openServer(files); err != nil {
 		return errors.Join(err, d.closeMetrics(context.WithoutCancel(ctx)))
 	}
-	d.yieldTorPort(cfg.Peers)
 	served := d.serve()
 	failed := d.run(ctx, cfg)
 	s.stopping(ctx)
@@ -136,6 +134,7 @@ func (d *daemon) serve() <-chan error {
 
 // run opens the node and holds it until it is to stop.
 func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
+	d.yieldTorPort(cfg.Peers)
 	started := time.Now()
 	if err := d.checkRoom(); err != nil {
 		return err

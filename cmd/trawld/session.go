@@ -105,6 +105,12 @@ const reindexAdvice = "\nPlease restart with -reindex or -reindex-chainstate to 
 
 func showWarning(stderr io.Writer, text string) { fmt.Fprintln(stderr, "Warning:", text) }
 
+// warn tells the operator, and the log.
+func (s *session) warn(text string) {
+	showWarning(s.stderr, text)
+	corelog.Printf(s.log, slog.LevelWarn, "%s", text)
+}
+
 // open reads the configuration and takes possession of the data directory.
 func open(settings *options.Settings, std streams) (*session, error) {
 	if err := configure(settings, options.OS{}); err != nil {

@@ -3,12 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 
 	"github.com/seed61375155/trawl"
-	"github.com/seed61375155/trawl/internal/corelog"
 )
 
 // yieldTorPort leaves the port for Tor closed where the RPC server has it and no option names it, as qbit does:
@@ -23,10 +21,8 @@ func (d *daemon) yieldTorPort(peers *trawl.PeerConfig) {
 		return
 	}
 	peers.NoOnionBind, peers.TorControl = true, ""
-	text := fmt.Sprintf(
-		"Skipping implicit onion bind on %v because it conflicts with an RPC bind on the same endpoint.", at)
-	showWarning(d.stderr, text)
-	corelog.Printf(d.log, slog.LevelWarn, "%s", text)
+	d.warn(fmt.Sprintf(
+		"Skipping implicit onion bind on %v because it conflicts with an RPC bind on the same endpoint.", at))
 }
 
 // takes reports whether a program that listens at some addresses takes what comes to an address of IPv4.

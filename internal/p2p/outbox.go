@@ -89,13 +89,6 @@ func (o *outbox) isFull() bool {
 	return o.bytes > o.limit
 }
 
-// size returns how many bytes are queued, with the piece that is being written.
-func (o *outbox) size() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.bytes
-}
-
 // A piece is what is to be written next: part of a handshake or a message.
 type piece struct {
 	handshake []byte

@@ -97,7 +97,6 @@ func (s *Session) guard(part func() error) {
 // when it could have taken our key for a v1 header, or closed the connection by itself:
 // that may be seen before our key is written.
 func (s *Session) leftUponV2() bool {
-	const v1Header = 24 // bytes
 	sent, received := s.tally.bytes()
 	return s.cfg.mode() == transport.InitiateV2 && received == 0 && (sent >= v1Header || isHangup(s.reason))
 }
@@ -190,6 +189,7 @@ func (s *Session) put(command string, payload []byte) error {
 		}
 		return err
 	}
+	s.tally.totals.Uploads.add(s.cfg.Now(), len(payload)+v1Header)
 	s.logf("sending %s (%d bytes) peer=%d", command, len(payload), s.cfg.ID)
 	return nil
 }

@@ -20,7 +20,9 @@ const header = 24 // bytes of a message of v1
 // The numbers of a session are those of its messages; names that nobody knows are counted together.
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const limit = 1 << 20
 		var totals p2p.Totals
+		totals.Uploads.Limit = limit
 		ours, theirs := net.Pipe()
 		began := time.Now()
 		n := start(t, ours, p2p.Config{Totals: &totals})
@@ -40,9 +42,7 @@ func TestStats(t *testing.T) {
 		time.Sleep(time.Second)
 		_ = n.SendRaw("odd", make([]byte, 5))
 		synctest.Wait()
-		if size := n.Stats().Queued; size != 5+64 {
-			t.Errorf("%d bytes are queued", size)
-		}
+		before := limit - totals.Uploads.State(time.Now()).Left
 		r.read()
 		synctest.Wait()
 		st := n.Stats()
@@ -59,12 +59,15 @@ func TestStats(t *testing.T) {
 		}
 		if st.ReceivedPerMessage["*other*"] != 2*header+30 || st.ReceivedPerMessage["inv"] != header+1 ||
 			st.SentPerMessage["*other*"] != header+5 || st.SentPerMessage["ping"] != header+8 ||
-			st.ReceivedPerMessage["xyzzy"] != 0 || st.Queued != 0 {
+			st.ReceivedPerMessage["xyzzy"] != 0 {
 			t.Errorf("got %+v", st)
 		}
 		if st.Received != in || st.Sent != out || totals.Received.Load() != in || totals.Sent.Load() != out {
 			t.Errorf("%d and %d bytes, %d and %d in all, of messages with %d and %d",
 				st.Received, st.Sent, totals.Received.Load(), totals.Sent.Load(), in, out)
+		}
+		if left := limit - totals.Uploads.State(time.Now()).Left; left != before || before < header+5 {
+			t.Errorf("%d bytes count against the limit, %d while some were queued", left, before)
 		}
 		theirs.Close()
 	})

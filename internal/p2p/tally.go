@@ -45,7 +45,6 @@ func (t *tally) sent(now time.Time, command string, n int) {
 		return
 	}
 	t.totals.Sent.Add(uint64(n))
-	t.totals.Uploads.add(now, n)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lastSent = now
@@ -119,7 +118,6 @@ type Stats struct {
 	LastSent           time.Time // zero: never
 	LastReceived       time.Time
 	Sent, Received     uint64            // bytes
-	Queued             int               // bytes that are to be sent, about
 	SentPerMessage     map[string]uint64 // bytes by name; "*other*" for unknown ones
 	ReceivedPerMessage map[string]uint64
 
@@ -131,7 +129,7 @@ type Stats struct {
 
 // Stats returns how the session is doing.
 func (s *Session) Stats() Stats {
-	st := Stats{Connected: s.tally.connected, Queued: s.outbox.size()}
+	st := Stats{Connected: s.tally.connected}
 	s.ping.stats(s.cfg.Now(), &st)
 	s.mu.Lock()
 	st.Remote, st.Transport, st.SessionID = s.remote, s.kind, s.id

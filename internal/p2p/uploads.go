@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// v1Header is the size of a message's header without encryption, in bytes.
+const v1Header = 24
+
 // UploadCycle is how long an upload limit holds before it begins anew.
 const UploadCycle = 24 * time.Hour
 
@@ -12,14 +15,16 @@ const UploadCycle = 24 * time.Hour
 const blockEvery = 10 * time.Minute
 
 // Uploads counts what all sessions send in a day against a limit, as Core's
-// -maxuploadtarget does. It is safe for concurrent use; the zero value has no limit.
+// -maxuploadtarget does. Bytes count from the moment they are queued: a peer that asks for
+// several blocks at once has no more than the limit. It is safe for concurrent use; the zero
+// value has no limit.
 type Uploads struct {
 	Limit uint64 // bytes a day; 0: none
 	Block uint64 // bytes of the largest block
 
 	mu    sync.Mutex
 	began time.Time // of the present cycle; zero: nothing was sent yet
-	sent  uint64    // in it
+	sent  uint64    // in it, with what is queued
 }
 
 // UploadState is how far a limit is used up.
@@ -30,7 +35,7 @@ type UploadState struct {
 	Remains     time.Duration // until the limit begins anew
 }
 
-// add counts bytes that were sent.
+// add counts bytes that are queued for a peer.
 func (u *Uploads) add(now time.Time, n int) {
 	if u.Limit == 0 {
 		return
@@ -44,9 +49,8 @@ func (u *Uploads) add(now time.Time, n int) {
 }
 
 // State returns how far the limit is used up. Old blocks are served no more when the rest
-// is what new ones may need until the limit begins anew, one every ten minutes. queued are
-// bytes that are sent next.
-func (u *Uploads) State(now time.Time, queued int) UploadState {
+// is what new ones may need until the limit begins anew, one every ten minutes.
+func (u *Uploads) State(now time.Time) UploadState {
 	if u.Limit == 0 {
 		return UploadState{}
 	}
@@ -58,6 +62,6 @@ func (u *Uploads) State(now time.Time, queued int) UploadState {
 	}
 	kept := uint64(s.Remains/blockEvery) * u.Block
 	s.Reached = u.sent >= u.Limit
-	s.OldReached = kept >= u.Limit || u.sent+uint64(queued) >= u.Limit-kept
+	s.OldReached = kept >= u.Limit || u.sent >= u.Limit-kept
 	return s
 }

@@ -32,30 +32,30 @@ func TestUploads(t *testing.T) {
 			u.add(began.Add(test.at), test.sent)
 		}
 		test.want.Limit = u.Limit
-		if got := u.State(began.Add(test.at), 0); got != test.want {
+		if got := u.State(began.Add(test.at)); got != test.want {
 			t.Errorf("%d: %+v, want %+v", i, got, test.want)
 		}
 	}
 	small := Uploads{Limit: 1 << 20, Block: 4_000_000}
-	if s := small.State(began, 0); s.Reached || !s.OldReached || s.Remains != UploadCycle {
+	if s := small.State(began); s.Reached || !s.OldReached || s.Remains != UploadCycle {
 		t.Errorf("%+v", s)
 	}
 	var none Uploads
 	none.add(began, 1<<40)
-	if s := none.State(began, 0); s != (UploadState{}) {
+	if s := none.State(began); s != (UploadState{}) {
 		t.Errorf("%+v", s)
 	}
 }
 
-// Less is kept where blocks are smaller, and bytes that are queued count.
-func TestUploadsCountTheQueue(t *testing.T) {
+// Less is kept where blocks are smaller.
+func TestUploadsKeepRoomForBlocks(t *testing.T) {
 	const kept = 144 * 2_000_000
 	began := time.Unix(1_700_000_000, 0)
 	u := Uploads{Limit: kept + 1000, Block: 2_000_000}
-	u.add(began, 600)
-	for queued, reached := range map[int]bool{0: false, 399: false, 400: true, 1 << 20: true} {
-		if s := u.State(began, queued); s.OldReached != reached || s.Reached || s.Left != kept+400 {
-			t.Errorf("%d queued: %+v", queued, s)
+	for _, sent := range []int{600, 399, 1} {
+		u.add(began, sent)
+		if s := u.State(began); s.OldReached != (sent == 1) || s.Reached {
+			t.Errorf("after %d more bytes: %+v", sent, s)
 		}
 	}
 }
