@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 // yieldTorPort leaves the port for Tor closed where the RPC server has it and no option names it, as qbit does:
@@ -15,7 +16,7 @@ func (d *daemon) yieldTorPort(peers *trawl.PeerConfig) {
 	if d.settings.Dialect() != dialectQbit || d.server == nil || !peers.Listen || len(peers.Bind) > 0 {
 		return
 	}
-	port := cmp.Or(peers.Port, d.settings.P2PPort()) + 1
+	port := cmp.Or(peers.Port, options.P2PPort(d.settings)) + 1
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
 	if !takes(d.server.Addrs(), at) {
 		return

@@ -142,8 +142,8 @@ func (s *Settings) checkDialect() error {
 // by default.
 func (s *Settings) RPCPort() uint16 { return s.dialect().rpcPorts[s.chain] }
 
-// P2PPort returns the TCP port for peers of the selected network by default.
-func (s *Settings) P2PPort() uint16 { return s.dialect().p2pPorts[s.chain] }
+// P2PPort returns the TCP port for peers of the network that the settings select, by default.
+func P2PPort(s *Settings) uint16 { return s.dialect().p2pPorts[s.chain] }
 
 // configNames are the names that a configuration file has without -conf, the
 // first that exists.
