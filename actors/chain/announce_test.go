@@ -19,13 +19,21 @@ import (
 func TestTipIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
-		f := spawn(t, blockFile(t, 0, enginetest.Blocks(t, enginetest.Chain)[:10]...))
+		listening := make(chan struct{}) // the chain opens when somebody hears of it
+		hook := func(method string) error {
+			if method == "Open" {
+				<-listening
+			}
+			return nil
+		}
+		f := spawnIn(t, t.TempDir(), hook, blockFile(t, 0, enginetest.Blocks(t, enginetest.Chain)[:10]...))
 		heard := make(chan messages.Tip, 100)
 		f.sys.Spawn("listener", func() actor.Actor {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
 				case *actor.Started:
 					f.tip.Subscribe(c)
+					close(listening)
 				case messages.TipChanged:
 					heard <- messages.Tip(m)
 				}
