@@ -32,7 +32,7 @@ type PeerConfig struct {
 	WhitelistForceRelay  bool          // also those that are in the pool already
 	BanTime              time.Duration // of bans that do not say, default a day
 
-	Port uint16 // default that of the network
+	Port uint16 // where the node listens, default that of the network
 
 	// Automatic has the node find peers and connect to them: by DNSSeeds, where the
 	// network has some, and by SeedNodes.
@@ -124,7 +124,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Archives: p.Archives,
-		Port: p.Port, Lookup: p.Lookup, Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(),
+		Lookup: p.Lookup, Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(),
 		MaxPeers: p.MaxPeers, MaxIncoming: incoming, UploadLimit: p.UploadLimit,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,

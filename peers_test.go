@@ -1,8 +1,10 @@
 package trawl_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -53,5 +55,39 @@ func TestPeerConfigErrors(t *testing.T) {
 		if got, _, _ := strings.Cut(err.Error(), "\n"); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
+	}
+}
+
+// A node without a port is asked at that of the network, wherever this node listens.
+func TestPortOfAddedNodes(t *testing.T) {
+	proxy, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	open(t, trawl.Config{Chain: "regtest", Dir: t.TempDir(), Peers: &trawl.PeerConfig{
+		Port: 12345, MaxPeers: 10, Proxy: []string{proxy.Addr().String()}, AddNodes: []string{"1.2.3.4"},
+	}})
+	if l, ok := proxy.(*net.TCPListener); ok {
+		_ = l.SetDeadline(time.Now().Add(time.Minute))
+	}
+	conn, err := proxy.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	var asked [3 + 14]byte // SOCKS5: the ways to log in, then the target as a text
+	if _, err := io.ReadFull(conn, asked[:3]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte{5, 0}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, asked[3:]); err != nil {
+		t.Fatal(err)
+	}
+	if port := binary.BigEndian.Uint16(asked[15:]); port != 18444 {
+		t.Errorf("port %d is asked for, by % x", port, asked[3:])
 	}
 }

@@ -73,8 +73,8 @@ func (k *addrBook) offers(addr netaddr.Addr, services wire.ServiceFlag) {
 	k.changed = true
 }
 
-// list serves messages.GetNodeAddresses.
-func (k *addrBook) list(q *messages.GetNodeAddresses) ([]messages.NodeAddress, error) {
+// list serves messages.GetNodeAddresses. Nobody is told of addresses that are not welcome here.
+func (k *addrBook) list(q *messages.GetNodeAddresses, bans *bans) ([]messages.NodeAddress, error) {
 	var network *netaddr.Network
 	if q.Network != "" {
 		n, ok := netaddr.ParseNetwork(q.Network)
@@ -83,8 +83,11 @@ func (k *addrBook) list(q *messages.GetNodeAddresses) ([]messages.NodeAddress, e
 		}
 		network = &n
 	}
-	list := []messages.NodeAddress{}
-	for _, a := range k.addrs.Sample(q.Count, 0, network, k.cfg.Now()) {
+	list, now := []messages.NodeAddress{}, k.cfg.Now()
+	for _, a := range k.addrs.Sample(q.Count, 0, network, now) {
+		if bans.isUnwelcome(a.Addr, now) {
+			continue
+		}
 		list = append(list, messages.NodeAddress{
 			Host: a.Addr.Host(), Port: a.Addr.Port(), Network: a.Addr.Network().String(),
 			Services: uint64(a.Services), Seen: a.Seen, Tried: a.Tried,

@@ -55,16 +55,13 @@ func loadBans(b *base) *bans {
 //
 // Errors: messages.ErrSubnet, messages.ErrBanned, messages.ErrPast.
 func (k *bans) add(q *messages.SetBan, now time.Time) (netaddr.Subnet, error) {
-	subnet, err := netaddr.ParseSubnet(q.Subnet)
+	subnet, addr, err := banRange(q.Subnet)
 	if err != nil {
-		return subnet, messages.ErrSubnet
+		return subnet, err
 	}
 	banned := k.list.Has(subnet, now)
-	if addr, err := netaddr.ParseHost(q.Subnet); err == nil && !strings.Contains(q.Subnet, "/") {
-		if !addr.IsValid() {
-			return subnet, messages.ErrSubnet
-		}
-		banned = k.isBanned(addr, now)
+	if addr != nil {
+		banned = k.isBanned(*addr, now)
 	}
 	switch {
 	case banned:
@@ -83,13 +80,30 @@ func (k *bans) add(q *messages.SetBan, now time.Time) (netaddr.Subnet, error) {
 	return subnet, nil
 }
 
+// banRange reads what is to be banned; addr is set where that is one address.
+//
+// Errors: messages.ErrSubnet, also for an address that no node can have.
+func banRange(text string) (subnet netaddr.Subnet, addr *netaddr.Addr, err error) {
+	subnet, err = netaddr.ParseSubnet(text)
+	if err != nil {
+		return subnet, nil, messages.ErrSubnet
+	}
+	if a, err := netaddr.ParseHost(text); err == nil && !strings.Contains(text, "/") {
+		if !a.IsValid() {
+			return subnet, nil, messages.ErrSubnet
+		}
+		addr = &a
+	}
+	return subnet, addr, nil
+}
+
 // remove takes back the ban of exactly that range.
 //
 // Errors: messages.ErrSubnet, messages.ErrNotBanned.
 func (k *bans) remove(text string) error {
-	subnet, err := netaddr.ParseSubnet(text)
+	subnet, _, err := banRange(text)
 	if err != nil {
-		return messages.ErrSubnet
+		return err
 	}
 	if !k.list.Remove(subnet) {
 		return messages.ErrNotBanned

@@ -232,3 +232,20 @@ func TestFileWriter(t *testing.T) {
 		}
 	}
 }
+
+// Nobody is told of addresses that are banned or discouraged.
+func TestAddressesThatAreNotWelcome(t *testing.T) {
+	r := newAddrRig(t, func(*Config) {})
+	for _, host := range []string{"1.2.3.4", "5.6.7.8", "9.9.9.9"} {
+		r.book.add(&messages.AddPeerAddress{Host: host, Port: 8333})
+	}
+	bans := loadBans(testBase("", nil))
+	if _, err := bans.add(&messages.SetBan{Subnet: "1.2.0.0/16"}, r.book.cfg.Now()); err != nil {
+		t.Fatal(err)
+	}
+	bans.discourage(address(t, "5.6.7.8"))
+	list, err := r.book.list(&messages.GetNodeAddresses{}, bans)
+	if err != nil || len(list) != 1 || list[0].Host != "9.9.9.9" {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}

@@ -44,6 +44,8 @@ func TestBan(t *testing.T) {
 		{messages.SetBan{Subnet: "127.0.0.1/42"}, messages.ErrSubnet}, // no range
 		{messages.SetBan{Subnet: "1.2.3.4", Time: 100, Absolute: true}, messages.ErrPast},
 		{messages.SetBan{Subnet: "127.0.0.1", Remove: true}, messages.ErrNotBanned},
+		{messages.SetBan{Subnet: "0.0.0.0"}, messages.ErrSubnet}, // no node has that address
+		{messages.SetBan{Subnet: "0.0.0.0", Remove: true}, messages.ErrSubnet},
 		{messages.SetBan{Subnet: "127.0.0.0/24", Remove: true}, nil},
 	} {
 		if _, err := ask.Ask(t.Context(), n.Ref, test.q); !errors.Is(err, test.want) {

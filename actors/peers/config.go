@@ -106,7 +106,6 @@ type Config struct {
 	Connect     []string // stay connected to these nodes
 	Added       []string // likewise, and by addnode
 	Archives    []string // likewise, while they give all blocks with their witnesses (-connectarchive)
-	Port        uint16   // of nodes without one; default that of the network
 	Lookup      bool     // names of nodes are looked up (-dns)
 	Inactive    bool     // begin without network (-networkactive=0)
 	V2          bool     // speak the encrypted transport (-v2transport)
@@ -153,9 +152,6 @@ func (c *Config) setDefaults() {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
-	}
-	if c.Port == 0 {
-		c.Port = c.Network.P2PPort
 	}
 	if c.MinimumWork == nil {
 		c.MinimumWork, _ = new(big.Int).SetString("0"+c.Network.MinimumChainWork, 16)

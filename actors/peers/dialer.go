@@ -269,9 +269,10 @@ func connectionType(name string) (p2p.ConnectionType, bool) {
 // for.
 func (d *dialer) wantsV2(asked *bool) bool { return d.cfg.V2 && (asked == nil || *asked) }
 
-// hostPort returns a node's name with its port.
+// hostPort returns a node's name with its port, by default that of the network: where this node
+// listens says nothing of others.
 func (d *dialer) hostPort(node string) (host string, port uint16) {
-	host, port, _ = netaddr.SplitHostPort(node, d.cfg.Port)
+	host, port, _ = netaddr.SplitHostPort(node, d.cfg.Network.P2PPort)
 	if a, err := netaddr.Parse(node, 0); err == nil && a.Network() == netaddr.I2P {
 		port = a.Port() // which has none by default
 	}

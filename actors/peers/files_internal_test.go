@@ -127,12 +127,12 @@ func TestAddressTables(t *testing.T) {
 		t.Errorf("tried: %v", got)
 	}
 	for network, want := range map[string]int{"": 3, "ipv4": 2, "ipv6": 1, "onion": 0} {
-		list, err := r.book.list(&messages.GetNodeAddresses{Network: network})
+		list, err := r.book.list(&messages.GetNodeAddresses{Network: network}, loadBans(testBase("", nil)))
 		if err != nil || len(list) != want {
 			t.Errorf("%q: %d, %v", network, len(list), err)
 		}
 	}
-	if _, err := r.book.list(&messages.GetNodeAddresses{Network: "nowhere"}); err == nil {
+	if _, err := r.book.list(&messages.GetNodeAddresses{Network: "nowhere"}, nil); err == nil {
 		t.Error("a network that does not exist has addresses")
 	}
 	counts := map[string][2]int{}
@@ -218,7 +218,7 @@ func TestDefaults(t *testing.T) {
 		c := Config{Network: network, Archives: []string{"1.2.3.4"}}
 		c.setDefaults()
 		if c.FS == nil || c.Now == nil || c.BanTime != 24*time.Hour || c.Timeout != 5*time.Second ||
-			c.Port != network.P2PPort || len(c.FixedSeeds) == 0 && family == dialect.NameBitcoin || c.Source == nil {
+			len(c.FixedSeeds) == 0 && family == dialect.NameBitcoin || c.Source == nil {
 			t.Errorf("%s: %+v", family, c)
 		}
 		if want, _ := new(big.Int).SetString("0"+network.MinimumChainWork, 16); c.MinimumWork.Cmp(want) != 0 {
@@ -228,10 +228,10 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: archives %v", family, c.Archives)
 		}
 		given := Config{
-			Network: network, BanTime: 1, Timeout: 2, Port: 3, FixedSeeds: []netaddr.Addr{}, MinimumWork: c.MinimumWork,
+			Network: network, BanTime: 1, Timeout: 2, FixedSeeds: []netaddr.Addr{}, MinimumWork: c.MinimumWork,
 		}
 		given.setDefaults()
-		if given.BanTime != 1 || given.Timeout != 2 || given.Port != 3 || len(given.FixedSeeds) != 0 {
+		if given.BanTime != 1 || given.Timeout != 2 || len(given.FixedSeeds) != 0 {
 			t.Errorf("%s: what was given has changed: %+v", family, given)
 		}
 	}

@@ -214,7 +214,7 @@ func (t *Table) serve(c actor.Context) {
 		t.setActive(m.Req.Active)
 		m.Answer(messages.Done{}, nil)
 	case *getNodeAddresses:
-		m.Answer(t.book.list(&m.Req))
+		m.Answer(t.book.list(&m.Req, t.bans))
 	case *addPeerAddress:
 		m.Answer(t.book.add(&m.Req), nil)
 	case *countAddresses:
