@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,7 +94,7 @@ func TestSizesOfUnits(t *testing.T) {
 		var of *peer
 		for i, m := range append([]member{test.of}, test.others...) {
 			p := &peer{up: true, workers: int(m.workers), scans: map[*job]*opened{j: {ready: true, rate: m.rate}}}
-			f.peers[fmt.Sprint(i)] = p
+			f.peers[strconv.Itoa(i)] = p
 			if i == 0 {
 				of = p
 			}

@@ -169,8 +169,13 @@ func TestChunksOfASet(t *testing.T) {
 		first int
 		left  int
 	}{
-		{1, full, true, 0, 2}, {1, full, true, 0, 2}, {3, full, false, 0, 2}, {0, nil, false, 0, 2},
-		{0, full, true, 2, 1}, {2, full[:99], true, 0, 0}, {2, full, true, 0, 0},
+		{1, full, true, 0, 2},
+		{1, full, true, 0, 2},
+		{3, full, false, 0, 2},
+		{0, nil, false, 0, 2},
+		{0, full, true, 2, 1},
+		{2, full[:99], true, 0, 0},
+		{2, full, true, 0, 0},
 	} {
 		if ok := s.add(step.index, step.chunk); ok != step.ok || s.first() != step.first || s.missing != step.left {
 			t.Errorf("chunk %d: %v, first %d, %d are missing", step.index, ok, s.first(), s.missing)

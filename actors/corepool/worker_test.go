@@ -61,7 +61,7 @@ func TestMinedSince(t *testing.T) {
 	end()
 	for _, c := range []struct {
 		name string
-		ctx  context.Context //nolint:containedctx // of a case
+		ctx  context.Context
 		seen chainhash.Hash
 		want int32
 	}{

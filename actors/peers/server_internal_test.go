@@ -182,6 +182,7 @@ func TestLimitedNode(t *testing.T) {
 		served   bool
 	},
 	) {
+		t.Helper()
 		r := newServerRig(t, 300, func(cfg *Config) { cfg.Services = c.services })
 		r.info.Permissions.NoBan = c.noBan
 		got := names(r.data(wire.InvTypeWitnessBlock, r.at(300-c.depth)))
@@ -267,6 +268,7 @@ func TestHistoricalBlocks(t *testing.T) {
 		"far from the limit": {1 << 50, 2 * week, wire.InvTypeBlock, false, true},
 		"part of a block":    {1, 0, wire.InvTypeFilteredBlock, false, false},
 	}, func(t *testing.T, c test) {
+		t.Helper()
 		r := newServerRig(t, 3, func(cfg *Config) { cfg.UploadLimit = c.limit })
 		r.info.Permissions.Download = c.download
 		old := r.at(3)

@@ -41,6 +41,7 @@ func TestStaleBlocks(t *testing.T) {
 		"known to be invalid":      {time.Hour, 2, chainview.Valid | chainview.Failed, false},
 		"on top of an invalid one": {time.Hour, 2, chainview.Valid | chainview.FailedAncestor, false},
 	}, func(t *testing.T, c test) {
+		t.Helper()
 		r := newServerRig(t, 2)
 		fork := r.at(1)
 		stale := r.node.MineOn(fork, chaintest.Template{Script: []byte{0x52}})
@@ -251,6 +252,7 @@ func TestRefusedFilterRanges(t *testing.T) {
 			offered, 0, 3, -1, 10, "peer requested invalid block hash: " + strings.Repeat("0", 63) + "9",
 		},
 	}, func(t *testing.T, c test) {
+		t.Helper()
 		r := newServerRig(t, 20, func(cfg *Config) { cfg.Services = c.services })
 		stop := chainhash.Hash{9}
 		if c.stop >= 0 {

@@ -156,8 +156,14 @@ func TestFeeSteps(t *testing.T) {
 	}
 	s := newFeeSteps(1000)
 	for _, c := range []struct{ rate, low, high int64 }{
-		{0, 0, 0}, {1, 0, 500}, {500, 0, 500}, {501, 500, 550}, {550, 500, 550}, {s.top(), s[len(s)-2], s.top()},
-		{s.top() + 1, s.top(), s.top()}, {1 << 40, s.top(), s.top()},
+		{0, 0, 0},
+		{1, 0, 500},
+		{500, 0, 500},
+		{501, 500, 550},
+		{550, 500, 550},
+		{s.top(), s[len(s)-2], s.top()},
+		{s.top() + 1, s.top(), s.top()},
+		{1 << 40, s.top(), s.top()},
 	} {
 		counts := make(map[int64]int)
 		for range 3000 {

@@ -96,48 +96,6 @@ func TestWhoHearsOfTransactions(t *testing.T) {
 	}
 }
 
-// Announcements are few at a time, in the order in which transactions came; a peer that is trusted need not wait, and
-// is told as many at a time.
-func TestSizeOfAnnouncements(t *testing.T) {
-	for _, c := range []struct {
-		count int
-		sizes []int
-	}{
-		{1, []int{1}}, {70, []int{70}}, {71, []int{70, 1}}, {999, []int{70}}, {1000, []int{75, 70}},
-		{2005, []int{80, 75, 75}},
-	} {
-		bubble(t, func(r *rig) {
-			trusted := r.joinWith(p2p.Inbound, func(i *link.Info) { i.Permissions.NoBan = true })
-			p := r.join(p2p.Inbound)
-			m, want := messages.PoolChanged{}, []chainhash.Hash{}
-			for n := range c.count {
-				tx := transaction(uint32(n))
-				id, wid := tx.TxHash(), tx.WitnessHash()
-				m.Changes = append(m.Changes, messages.PoolChange{
-					Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: uint64(n + 1),
-				})
-				m.Announce = append(m.Announce, messages.RelayTx{ID: id, WID: wid})
-				want = append(want, wid)
-			}
-			r.feed.Publish(m)
-			time.Sleep(100 * time.Millisecond)
-			if lists := trusted.announced(); len(lists) != 1 || len(lists[0]) != c.sizes[0] {
-				t.Errorf("of %d the trusted peer is told %d times", c.count, len(lists))
-			}
-			time.Sleep(10 * time.Minute)
-			lists := p.announced()
-			for i, size := range c.sizes {
-				if len(lists) <= i || len(lists[i]) != size {
-					t.Errorf("of %d: announcement %d of %d is not of %d", c.count, i, len(lists), size)
-				}
-			}
-			if got := slices.Concat(lists...); !slices.Equal(got, want) {
-				t.Errorf("of %d: %d are told, or in another order", c.count, len(got))
-			}
-		})
-	}
-}
-
 // A peer is sent what it was told of or could have been, with the witness unless it asks without; all else is not
 // found.
 func TestWhatPeersAreSent(t *testing.T) {

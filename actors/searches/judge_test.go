@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func alone(t *testing.T, blocks int) (*Searches, *chaintest.Chain) {
 // jobAt returns a search from a block on to another, -1: it follows, which is done up to a height, on the disk too.
 func jobAt(n int, start, stop, done int32) *job {
 	j := &job{Search: &searchdb.Search{ID: searchdb.ID(n)}}
-	j.Name, j.Number, j.Start, j.Stop = fmt.Sprint(n), uint64(n), start, stop
+	j.Name, j.Number, j.Start, j.Stop = strconv.Itoa(n), uint64(n), start, stop
 	j.Status.State = search.NewState(search.Block{Height: start - 1})
 	j.Status.Done = search.Block{Height: done}
 	shown := j.Status

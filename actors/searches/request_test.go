@@ -58,8 +58,10 @@ func TestSumOfAll(t *testing.T) {
 func TestKeptScripts(t *testing.T) {
 	there := []searchdb.Script{{Script: []byte("old")}}
 	o := messages.SearchObjects{Texts: []string{"first", "", "third"}, Scripts: []messages.SearchScript{
-		{Script: []byte("a"), Object: 0, Index: 4}, {Script: []byte("old"), Object: 0, Index: 5},
-		{Script: []byte("bcd"), Object: 2, Index: -1}, {Script: []byte("a"), Object: 2, Index: 6},
+		{Script: []byte("a"), Object: 0, Index: 4},
+		{Script: []byte("old"), Object: 0, Index: 5},
+		{Script: []byte("bcd"), Object: 2, Index: -1},
+		{Script: []byte("a"), Object: 2, Index: 6},
 	}}
 	p := kept(&o, there, 10)
 	want := prepared{
@@ -144,8 +146,11 @@ func TestSizeOfEntries(t *testing.T) {
 		script []byte
 		want   int
 	}{
-		{nil, 0}, {[]byte{0xaf}, longest}, {[]byte{0xaf, 0x51}, 2 * longest},
-		{append([]byte{30}, make([]byte, 30)...), 60}, {append([]byte{30}, make([]byte, 29)...), 0},
+		{nil, 0},
+		{[]byte{0xaf}, longest},
+		{[]byte{0xaf, 0x51}, 2 * longest},
+		{append([]byte{30}, make([]byte, 30)...), 60},
+		{append([]byte{30}, make([]byte, 29)...), 0},
 	} {
 		if got := words(test.script); got != test.want {
 			t.Errorf("%x: %d bytes in words, want %d", test.script, got, test.want)

@@ -92,8 +92,11 @@ func TestWhatIsNotThere(t *testing.T) {
 	r.start()
 	o := objects([][]byte{script(1)})
 	for _, q := range []messages.CreateSearch{
-		{Objects: o, Start: 21, Stop: -1}, {Objects: o, Start: 21, Follow: true}, {Objects: o, Start: 3, Stop: 2},
-		{Objects: o, Start: 0, Stop: 21}, {Objects: o, Start: -1, Stop: 2},
+		{Objects: o, Start: 21, Stop: -1},
+		{Objects: o, Start: 21, Follow: true},
+		{Objects: o, Start: 3, Stop: 2},
+		{Objects: o, Start: 0, Stop: 21},
+		{Objects: o, Start: -1, Stop: 2},
 	} {
 		refuses(t, r.ref, q, messages.ErrBlockNotFound)
 	}

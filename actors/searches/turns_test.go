@@ -294,8 +294,10 @@ func TestUnionsOfSearches(t *testing.T) {
 		needed, others uint32
 		want           bool
 	}{
-		{1, fewScripts, true}, {1, fewScripts + 1, false},
-		{20 * fewScripts, 5 * fewScripts, true}, {20 * fewScripts, 5*fewScripts + 1, false},
+		{1, fewScripts, true},
+		{1, fewScripts + 1, false},
+		{20 * fewScripts, 5 * fewScripts, true},
+		{20 * fewScripts, 5*fewScripts + 1, false},
 	} {
 		x, y := of(1, 0, test.needed), of(2, 0, test.others)
 		if got := newUnion([]*member{x, y}).has([]*member{x}); got != test.want {

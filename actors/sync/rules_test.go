@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestPunish(t *testing.T) {
 				t.Errorf("%s: left for %q", reason, w.left)
 			}
 		}
-		if text := join(got); text != want {
+		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%s: left are %q, want %q", reason, text, want)
 		}
 	}
@@ -64,16 +65,6 @@ func TestPunish(t *testing.T) {
 			t.Errorf("%s: mutated: %v", reason, isMutated(reason))
 		}
 	}
-}
-
-func join(parts []string) (text string) {
-	for i, part := range parts {
-		if i > 0 {
-			text += " "
-		}
-		text += part
-	}
-	return text
 }
 
 // What the services and the type of a peer make of it.
@@ -99,7 +90,7 @@ func TestPeerKinds(t *testing.T) {
 	} {
 		p := &peer{info: link.Info{Type: test.typ}}
 		p.info.Remote.Version.Services, p.info.Permissions.NoBan = test.services, test.noBan
-		got := ""
+		var letters strings.Builder
 		for _, has := range []struct {
 			is     bool
 			letter string
@@ -112,10 +103,10 @@ func TestPeerKinds(t *testing.T) {
 			{p.isInbound(), "i"},
 		} {
 			if has.is {
-				got += has.letter
+				letters.WriteString(has.letter)
 			}
 		}
-		if got != test.want {
+		if got := letters.String(); got != test.want {
 			t.Errorf("%v with %v, not banned %v: %s, want %s", test.typ, test.services, test.noBan, got, test.want)
 		}
 	}

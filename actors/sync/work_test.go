@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"math/big"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestFetchWork(t *testing.T) {
 	}
 	check := func(when string, want error) {
 		t.Helper()
-		if err := ask(); err != want {
+		if err := ask(); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", when, err, want)
 		}
 		if sent := b.asked(w); (len(sent) == 1) != (want == nil) {

@@ -71,11 +71,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer os.RemoveAll(dir)
 	temp := "TMPDIR=" + dir // all files of a run, so that none stay after an interruption
-	s := &soak{out: out, without: known, isolated: isolates(ctx), brief: append(os.Environ(), temp),
+	s := &soak{
+		out: out, without: known, isolated: isolates(ctx), brief: append(os.Environ(), temp),
 		env: append(os.Environ(),
 			temp, "TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
 			"TRAWL_FLIPS="+strconv.Itoa(*flips), "TRAWL_SIGNATURES="+strconv.Itoa(*signatures),
-			"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
+			"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases)),
+	}
 	return s.all(ctx, chosen)
 }
 

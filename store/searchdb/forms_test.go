@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -208,7 +208,7 @@ func TestPartsOfSearches(t *testing.T) {
 		for i := range count {
 			script := bytes.Repeat([]byte{byte(i)}, size)
 			n.Scripts = append(n.Scripts, Script{Script: script, Object: uint32(i), Index: -1})
-			n.Objects = append(n.Objects, Object(fmt.Sprint(i)))
+			n.Objects = append(n.Objects, Object(strconv.Itoa(i)))
 		}
 		s := open(t, nil, filepath.Join(t.TempDir(), "searches"))
 		b := new(ledger.Batch)
@@ -307,8 +307,11 @@ func TestVisitedEntries(t *testing.T) {
 		most      int
 		want      []uint32
 	}{
-		{Place{}, LastOf(0, 99), 9, []uint32{0, 1, 2, 3, 4, 5}}, {at(1), at(4), 9, []uint32{2, 3, 4}},
-		{at(1), at(4), 2, []uint32{2, 3}}, {at(4), at(4), 9, nil}, {Place{}, LastOf(0, 2), 9, []uint32{0, 1, 2}},
+		{Place{}, LastOf(0, 99), 9, []uint32{0, 1, 2, 3, 4, 5}},
+		{at(1), at(4), 9, []uint32{2, 3, 4}},
+		{at(1), at(4), 2, []uint32{2, 3}},
+		{at(4), at(4), 9, nil},
+		{Place{}, LastOf(0, 2), 9, []uint32{0, 1, 2}},
 		{Place{}, LastOf(0, -1), 9, nil},
 	} {
 		var got []uint32
@@ -325,8 +328,13 @@ func TestVisitedEntries(t *testing.T) {
 // A change is empty when nothing of it is to be done.
 func TestEmptyChanges(t *testing.T) {
 	for i, c := range []Change{
-		{}, {Create: []*Search{{}}}, {Extend: []Extension{{}}}, {Status: map[ID]Status{1: {}}},
-		{Used: map[ID]Used{1: {}}}, {Entries: []Entry{{}}}, {Remove: []ID{1}},
+		{},
+		{Create: []*Search{{}}},
+		{Extend: []Extension{{}}},
+		{Status: map[ID]Status{1: {}}},
+		{Used: map[ID]Used{1: {}}},
+		{Entries: []Entry{{}}},
+		{Remove: []ID{1}},
 	} {
 		if c.Empty() != (i == 0) {
 			t.Errorf("change %d is empty: %v", i, c.Empty())

@@ -37,7 +37,7 @@ func TestCheckVersion(t *testing.T) {
 		p := paymentOf([]messages.Payment{fixed(9, 30_000)})
 		p.Request.Version = c.version
 		one := coinOf(1, 100_000)
-		one.Depth, one.Spendable.Version = c.depth, c.coin
+		one.Depth, one.Version = c.depth, c.coin
 		give(p, make([]messages.SpendInput, 1), one)
 		if _, err := Build(p); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("depth %d, version %d for %d, built: %v", c.depth, c.coin, c.version, err)
@@ -48,7 +48,7 @@ func TestCheckVersion(t *testing.T) {
 // unconfirmedOf is an own coin that is in no block, of a transaction of some version.
 func unconfirmedOf(n byte, index uint32, amount int64, version int32) Coin {
 	c := coinOf(n, amount)
-	c.At.Index, c.Depth, c.Spendable.Version, c.Own = index, 0, version, true
+	c.At.Index, c.Depth, c.Version, c.Own = index, 0, version, true
 	return c
 }
 

@@ -47,7 +47,7 @@ func chainOfHeaders(t *testing.T, network *dialect.Network, headers []recordedHe
 	tree := chainview.NewTree(&header, target.Work(header.Bits))
 	for _, h := range headers {
 		header.PrevBlock = header.BlockHash()
-		header.Timestamp = began.Add(time.Duration(h[0].(float64)) * time.Second)
+		header.Timestamp = time.Unix(began.Unix()+int64(h[0].(float64)), 0)
 		header.Version = int32(h[1].(float64))
 		bits, err := strconv.ParseUint(h[2].(string), 16, 32)
 		if err != nil {
