@@ -158,8 +158,11 @@ func (d *Deps) checkEmpty(ctx context.Context, script []byte) error {
 		return err
 	}
 	for {
-		order := messages.MakeTemplate{Script: script, On: d.Chain.Open().Active().Tip().Hash}
-		_, err := ask.Ask(ctx, d.Actor, order)
+		active, err := d.active()
+		if err != nil {
+			return err
+		}
+		_, err = ask.Ask(ctx, d.Actor, messages.MakeTemplate{Script: script, On: active.Tip().Hash})
 		if errors.Is(err, messages.ErrTipMoved) {
 			continue
 		}
