@@ -61,6 +61,13 @@ func newCore(tb testing.TB) *core {
 	return c
 }
 
+// answer has calls of a method answered by a function from now on.
+func (c *core) answer(method string, by func(http.ResponseWriter)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.large = map[string]func(http.ResponseWriter){method: by}
+}
+
 func (c *core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
 	body, _ := io.ReadAll(r.Body)

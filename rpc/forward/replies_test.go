@@ -48,19 +48,19 @@ func TestStatuses(t *testing.T) {
 		{status(404, `{"error":{"code":-5,"message":"no"},"id":0}`), command.Error{Code: -5, Message: "no"}},
 		{status(500, `{"error":{"code":-5,"message":"no"},"id":0}`), command.Error{Code: -5, Message: "no"}},
 	} {
-		p.core.large = map[string]func(http.ResponseWriter){"sendmany": test.reply}
+		p.core.answer("sendmany", test.reply)
 		_, err := p.forwarder.Forward(t.Context(), command.Caller{}, "sendmany", nil)
 		if !errors.Is(err, test.want) {
 			t.Errorf("%v, want %v", err, test.want)
 		}
 	}
 	for code, want := range map[int]int{401: 401, 403: 403, 503: 503, 301: 500} {
-		p.core.large["sendmany"] = status(code, "")
+		p.core.answer("sendmany", status(code, ""))
 		if got, reply := p.post(t, asAlice, "/", `{"method":"sendmany","id":1}`); got != want {
 			t.Errorf("Core's user gets %d %s for %d", got, reply, code)
 		}
 	}
-	p.core.large["sendmany"] = status(301, "")
+	p.core.answer("sendmany", status(301, ""))
 	_, err := p.forwarder.Forward(t.Context(), command.Caller{}, "sendmany", nil)
 	if told, _ := errors.AsType[command.Error](err); told.Code != command.MiscError {
 		t.Errorf("%v for what is none of Core's answers", err)
@@ -152,7 +152,7 @@ func TestOwnIndexesAlone(t *testing.T) {
 	}
 	for _, test := range tests {
 		p := newPair(t, nil)
-		p.core.large = map[string]func(http.ResponseWriter){"getindexinfo": test.reply}
+		p.core.answer("getindexinfo", test.reply)
 		got, err := p.forwarder.Own(t.Context(), command.Caller{}, "getindexinfo", test.params,
 			func() (any, error) { return test.own, nil })
 		if err != nil {
@@ -189,7 +189,7 @@ func TestActivityIsWhole(t *testing.T) {
 	} {
 		p := newPair(t, nil)
 		p.forwarder.Serve(forward.Table(t, nil))
-		p.core.large = map[string]func(http.ResponseWriter){method: test.reply}
+		p.core.answer(method, test.reply)
 		got, err := p.forwarder.Own(t.Context(), command.Caller{}, method, test.params,
 			func() (any, error) { return jsontree.Parse([]byte(test.own)) })
 		told, _ := errors.AsType[command.Error](err)
@@ -316,7 +316,7 @@ func TestOwnErrorStays(t *testing.T) {
 			_, _ = w.Write([]byte(strings.Repeat("x", 100)))
 		},
 	} {
-		p.core.large = map[string]func(http.ResponseWriter){"getblock": reply}
+		p.core.answer("getblock", reply)
 		_, err := p.forwarder.Own(t.Context(), command.Caller{}, "getblock", nil, run)
 		if !errors.Is(err, missing) {
 			t.Errorf("%s: %v", name, err)
