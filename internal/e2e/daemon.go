@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -304,14 +306,28 @@ func (d *Daemon) LogTail() string {
 	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
 }
 
-// FreeAddr returns an address of this machine, host:port, that nobody listens
-// on for now.
+// handedOut are the ports that FreeAddr has returned.
+var handedOut sync.Map
+
+// FreeAddr returns an address of this machine, host:port, that nobody listens on for now. Its port
+// is none that the system gives to connections, which other tests make meanwhile, and was not
+// returned before.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	const first, count, tries = 10_000, 22_000, 100
+	var err error
+	for range tries {
+		port := first + rand.IntN(count) //nolint:gosec // any will do
+		if _, known := handedOut.LoadOrStore(port, true); known {
+			continue
+		}
+		addr := "127.0.0.1:" + strconv.Itoa(port)
+		var l net.Listener
+		if l, err = new(net.ListenConfig).Listen(tb.Context(), "tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
 	}
-	defer l.Close()
-	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	tb.Fatalf("no port is free: %v", err)
+	return ""
 }
