@@ -13,7 +13,7 @@ import (
 // yieldTorPort leaves the port for Tor closed where the RPC server has it and no option names it, as qbit does:
 // its ports for RPC and Tor lie side by side. Bitcoin Core's start fails then.
 func (d *daemon) yieldTorPort(peers *trawl.PeerConfig) {
-	if d.settings.Dialect() != dialectQbit || d.server == nil || !peers.Listen || len(peers.Bind) > 0 {
+	if d.settings.Dialect() != dialectQbit || d.server == nil || peers == nil || !peers.Listen || len(peers.Bind) > 0 {
 		return
 	}
 	port := cmp.Or(peers.Port, options.P2PPort(d.settings)) + 1
