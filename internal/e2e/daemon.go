@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -306,22 +305,14 @@ func (d *Daemon) LogTail() string {
 	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
 }
 
-// handedOut are the ports that FreeAddr has returned.
-var handedOut sync.Map
-
 // FreeAddr returns an address of this machine, host:port, that nobody listens on for now. Its port
-// is none that the system gives to connections, which other tests make meanwhile, and was not
-// returned before.
+// is any, but none that the system gives to connections, which other tests make meanwhile.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
 	const first, count, tries = 10_000, 22_000, 100
 	var err error
 	for range tries {
-		port := first + rand.IntN(count) //nolint:gosec // any will do
-		if _, known := handedOut.LoadOrStore(port, true); known {
-			continue
-		}
-		addr := "127.0.0.1:" + strconv.Itoa(port)
+		addr := "127.0.0.1:" + strconv.Itoa(first+rand.IntN(count)) //nolint:gosec // any will do
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(tb.Context(), "tcp", addr); err == nil {
 			_ = l.Close()
