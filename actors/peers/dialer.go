@@ -269,8 +269,8 @@ func connectionType(name string) (p2p.ConnectionType, bool) {
 // for.
 func (d *dialer) wantsV2(asked *bool) bool { return d.cfg.V2 && (asked == nil || *asked) }
 
-// hostPort returns a node's name with its port, by default that of the network: where this node
-// listens says nothing of others.
+// hostPort returns a node's name with its port. The default is the network's port, whichever
+// port this node listens at.
 func (d *dialer) hostPort(node string) (host string, port uint16) {
 	host, port, _ = netaddr.SplitHostPort(node, d.cfg.Network.P2PPort)
 	if a, err := netaddr.Parse(node, 0); err == nil && a.Network() == netaddr.I2P {

@@ -31,7 +31,7 @@ type release struct {
 // noCandidate comes after all candidates.
 const noCandidate = 1<<31 - 1
 
-// isNewer reports whether a user agent is that of a later release of a program than another is. Releases of
+// isNewer reports whether the user agent theirs names a later release of a program than ours does. Releases of
 // different phases are in no order.
 func isNewer(name, theirs, ours string) bool {
 	a, ok := readRelease(name, theirs)

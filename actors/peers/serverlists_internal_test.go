@@ -46,7 +46,7 @@ func TestStaleBlocks(t *testing.T) {
 		fork := r.at(1)
 		stale := r.node.MineOn(fork, chaintest.Template{Script: []byte{0x52}})
 		r.node.SetStatus(stale, stale.Status()&^chainview.Valid|c.status)
-		// Its work is that of height 2; the chain is longer than it by so many blocks.
+		// The block has the work of height 2; the chain is longer by this many blocks.
 		at := r.at(2)
 		for i := range c.longer {
 			template := chaintest.Template{Time: at.Time().Add(time.Second)}

@@ -324,7 +324,7 @@ func TestOldestOrphanGoes(t *testing.T) {
 	}
 }
 
-// The children of a transaction are those of one peer, the latest first.
+// Only the children that the same peer sent are returned, the latest first.
 func TestChildrenOfPeer(t *testing.T) {
 	o := newOrphanage(4)
 	parent := chainhash.Hash{1}

@@ -211,8 +211,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// A cursor is read as it was written; the cursor of another search, of what is not there yet, or of another form is
-// refused.
+// A cursor is read as it was written. A cursor of another search, of an entry that does not exist yet, or in another
+// form is refused.
 func TestCursorsAreWhole(t *testing.T) {
 	j := jobAt(0x1_0000_0007, 0, -1, 9)
 	j.shown.Epoch = 2

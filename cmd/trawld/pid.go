@@ -11,9 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 )
 
-// writePID writes the number of this process to the file of -pid, by default that of the dialect's reference
-// node, since tools that watch a node know it, and returns the
-// file's path, which is empty with -nopid.
+// writePID writes the number of this process to the file of -pid and returns the file's path, which is empty
+// with -nopid. The default name is the reference node's: tools that watch a node know that name.
 func writePID(s *options.Settings) (string, error) {
 	if s.IsNegated("pid") {
 		return "", nil

@@ -33,7 +33,7 @@ func takes(listening []net.Addr, at netip.AddrPort) bool {
 		if err != nil || a.Port() != at.Port() {
 			continue
 		}
-		// An RPC server on all addresses of IPv6 takes those of IPv4, too.
+		// An RPC server that listens at all IPv6 addresses takes IPv4 connections, too.
 		if ip := a.Addr().Unmap(); ip == at.Addr() || ip.IsUnspecified() {
 			return true
 		}
