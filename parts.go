@@ -349,9 +349,9 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
-		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee), Now: n.clock.Now, Warn: w.Warn,
+		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,
 		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
-		Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
+		Warn: w.Warn, Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err

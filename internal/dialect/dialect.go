@@ -122,8 +122,9 @@ type Network struct {
 	// not worth their spending; for 1000 virtual bytes.
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
 
-	// WalletFee is the least rate that wallets pay by default, for 1000 virtual bytes.
-	WalletFee int64
+	// WalletFee is the least rate that wallets pay by default, FallbackFee what they pay by default where there is no
+	// estimate, 0: they refuse to pay then; for 1000 virtual bytes.
+	WalletFee, FallbackFee int64
 
 	// FreshTip is how old a tip may be for lock times of new transactions that are set by it.
 	FreshTip time.Duration

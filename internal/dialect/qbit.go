@@ -200,7 +200,7 @@ func completeQbit(n *Network) *Network {
 		n.ChainTx = ChainTx{Time: n.Params.GenesisBlock.Header.Timestamp.Unix(), Count: 1, Rate: 1 / spacing}
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
-	n.WalletFee, n.FreshTip = 250, time.Hour
+	n.WalletFee, n.FallbackFee, n.FreshTip = 250, 250, time.Hour
 	n.ChainVSize, n.DataCarrier = 404_000, 200_000
 	n.RecentTip = 15 * time.Minute
 	n.Traffic, n.Signals = qbitTraffic, n.qbitSignals()

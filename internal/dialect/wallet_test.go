@@ -62,6 +62,21 @@ func TestWallet(t *testing.T) {
 	}
 }
 
+// Wallets of Bitcoin's chains pay nothing where there is no estimate; those of qbit's the least rate.
+func TestWalletFees(t *testing.T) {
+	for of, want := range map[string][2]int64{"": {1000, 0}, "qbit": {250, 250}} {
+		for _, chain := range dialect.Chains() {
+			n, err := dialect.Named(of, chain, dialect.Choices{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]int64{n.WalletFee, n.FallbackFee}; got != want {
+				t.Errorf("%q, %s: %v, want %v", of, chain, got, want)
+			}
+		}
+	}
+}
+
 // checkForm checks that a standard form is a descriptor with addresses of its type.
 func checkForm(t *testing.T, net *descriptor.Network, at dialect.AddressType) {
 	t.Helper()

@@ -16,7 +16,11 @@ var wallet = []options.Option{
 		Name: "discardfee", Arg: "<amt>",
 		Help: "Fee rate, in BTC per kvB, at which change is not worth keeping",
 	},
-	{Name: "fallbackfee", Arg: "<amt>", Help: "Fee rate, in BTC per kvB, when there is no estimate"},
+	{
+		Name: "fallbackfee", Arg: "<amt>",
+		Help: "Fee rate, in BTC per kvB, when there is no estimate; 0: wallets do not pay then (default: 0, " +
+			"in dialect qbit 0.0000025)",
+	},
 	{Name: "keypool", Arg: "<n>", Help: "Keys to derive ahead for each descriptor"},
 	{Name: "maxapsfee", Arg: "<n>", Help: "Extra fee, in BTC, that avoiding partial spends may cost"},
 	{Name: "mintxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, to pay"},

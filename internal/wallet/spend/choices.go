@@ -5,7 +5,7 @@ import "cmp"
 // Choices are what an operator has chosen. Fee rates are for 1000 virtual bytes; nil stands for
 // Bitcoin Core's default.
 type Choices struct {
-	FallbackFee        *int64 // where a fee cannot be estimated; default 0: that is an error
+	FallbackFee        *int64 // where a fee cannot be estimated, default 0 or the network's; 0: that is an error
 	PayFee             *int64 // instead of an estimate; default 0: none
 	MinFee             *int64 // the least that is paid, default 1000, or the network's
 	DiscardFee         *int64 // at which change is not worth keeping, default 10000
@@ -21,11 +21,11 @@ type Choices struct {
 	SignThreads        int    // inputs that are signed at once at most; 0: as many as there are cores
 }
 
-// Options returns the options of wallets of a network, where least is the least fee rate that they pay unless an
-// operator says otherwise.
-func (s *Choices) Options(least int64) *Options {
+// Options returns the options of wallets of a network, where least is the least fee rate that they pay, and fallback
+// what they pay without an estimate, unless an operator says otherwise.
+func (s *Choices) Options(least, fallback int64) *Options {
 	o := DefaultOptions()
-	o.Min = FeeRate(least)
+	o.Min, o.Fallback = FeeRate(least), FeeRate(fallback)
 	for _, choice := range []struct {
 		given *int64
 		to    *FeeRate

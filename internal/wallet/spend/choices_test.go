@@ -2,11 +2,11 @@ package spend
 
 import "testing"
 
-// What an operator does not choose is as in Core, the least rate as the network has it; each choice
+// What an operator does not choose is as in Core, the least and the fallback rate as the network has them; each choice
 // changes its own option alone.
 func TestOptions(t *testing.T) {
 	defaults := Options{
-		Min: 700, Discard: 10_000, LongTerm: 10_000, MaxFee: 10_000_000, ConfTarget: 6,
+		Min: 700, Fallback: 300, Discard: 10_000, LongTerm: 10_000, MaxFee: 10_000_000, ConfTarget: 6,
 	}
 	value := new(int64(-1))
 	for name, c := range map[string]struct {
@@ -15,6 +15,7 @@ func TestOptions(t *testing.T) {
 	}{
 		"nothing":            {Choices{}, func(*Options) {}},
 		"fallbackfee":        {Choices{FallbackFee: value}, func(o *Options) { o.Fallback = -1 }},
+		"fallbackfee=0":      {Choices{FallbackFee: new(int64)}, func(o *Options) { o.Fallback = 0 }},
 		"paytxfee":           {Choices{PayFee: value}, func(o *Options) { o.Pay = -1 }},
 		"mintxfee":           {Choices{MinFee: value}, func(o *Options) { o.Min = -1 }},
 		"discardfee":         {Choices{DiscardFee: value}, func(o *Options) { o.Discard = -1 }},
@@ -31,7 +32,7 @@ func TestOptions(t *testing.T) {
 	} {
 		want := defaults
 		c.change(&want)
-		if got := c.choices.Options(700); *got != want {
+		if got := c.choices.Options(700, 300); *got != want {
 			t.Errorf("%s: got %+v, want %+v", name, *got, want)
 		}
 	}
