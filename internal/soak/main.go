@@ -6,7 +6,8 @@
 //
 // The steps that hold trawld beside Bitcoin Core need BITCOIND, the path of a
 // bitcoind of Core 30, that beside qbit QBITD, the path of a qbitd of qbit 1.0,
-// those that cut the power of a disk root on Linux; without,
+// the functional tests of both CORE_BUILD and QBIT_BUILD, folders that cmake has
+// configured, those that cut the power of a disk root on Linux; without,
 // they are left out. Tests are skipped that lack a tool, such as strace. The end
 // lists all that was not run, with its reason, and the run fails over it unless
 // -without names what is known to be missing. A run can be interrupted: it ends what it
@@ -101,7 +102,7 @@ func choose(names string) ([]step, error) {
 const tools = "tools"
 
 // mayBeMissing are things without which something is not run.
-var mayBeMissing = []string{"core", "qbit", "root", tools}
+var mayBeMissing = []string{"core", "qbit", "core-suite", "qbit-suite", "root", tools}
 
 // expected returns the names of what may be missing.
 func expected(names string) ([]string, error) {
@@ -146,10 +147,10 @@ func (s *soak) all(ctx context.Context, chosen []step) error {
 			continue
 		}
 		fmt.Fprintf(s.out, "\n[%d/%d] %s: %s\n", i+1, len(chosen), st.name, st.what)
-		if lacks, why := st.missing(os.Getenv("BITCOIND"), os.Getenv("QBITD"), s.isolated); lacks != "" {
+		if why := lacks(st.needs, s.isolated); why != "" {
 			fmt.Fprintln(s.out, "    left out:", why)
 			table = append(table, st.name+"\tleft out: "+why)
-			s.notRun = append(s.notRun, omission{lacks, st.name, why})
+			s.notRun = append(s.notRun, omission{st.needs, st.name, why})
 			continue
 		}
 		began := time.Now()

@@ -70,8 +70,8 @@ func TestLeftOut(t *testing.T) {
 	var out bytes.Buffer
 	s := module(t, threeTests, &out)
 	err := s.all(t.Context(), []step{
-		{name: "first", packages: []string{"."}, core: true},
-		{name: "second", packages: []string{"."}, root: true},
+		{name: "first", packages: []string{"."}, needs: "core"},
+		{name: "second", packages: []string{"."}, needs: "root"},
 	})
 	if !errors.Is(err, errNotRun) || !strings.Contains(out.String(), "left out: BITCOIND") ||
 		!strings.Contains(out.String(), "left out: only root") {
@@ -89,14 +89,14 @@ func TestWhole(t *testing.T) { t.Skip("there is no strace") }
 
 func TestPart(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Skip("not as root") }) }
 `, &out)
-	err := s.all(t.Context(), []step{{name: "first", packages: []string{"."}}, {name: "second", core: true}})
+	err := s.all(t.Context(), []step{{name: "first", packages: []string{"."}}, {name: "second", needs: "core"}})
 	if !errors.Is(err, errNotRun) {
 		t.Errorf("got %v", err)
 	}
 	_, list, _ := strings.Cut(out.String(), "\nNOT RUN:\n")
 	for _, line := range []string{
 		"first: TestWhole       there is no strace", "first: TestPart/inner  not as root", "second                 BITCOIND names no",
-		"WITHOUT=core,qbit,root,tools",
+		"WITHOUT=core,qbit,core-suite,qbit-suite,root,tools",
 	} {
 		if !strings.Contains(list, line) {
 			t.Errorf("no %q in\n%s", line, list)

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"os"
+	"strings"
+)
+
 // A step is some of the long tests.
 type step struct {
 	name string
@@ -8,10 +13,8 @@ type step struct {
 	skip string // which not
 
 	packages []string
-	core     bool // needs a bitcoind
-	qbit     bool // needs a qbitd
-	root     bool // needs the right to mount a disk
-	race     bool // as long as `make test` has them, but under the race detector
+	needs    string // of mayBeMissing; empty: nothing
+	race     bool   // as long as `make test` has them, but under the race detector
 }
 
 // steps are all, those that take least first.
@@ -33,7 +36,7 @@ var steps = []step{
 	},
 	{
 		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",
-		run: disks, packages: []string{"./internal/e2e"}, root: true,
+		run: disks, packages: []string{"./internal/e2e"}, needs: "root",
 	},
 	{
 		name: "actors", what: "panics of every actor over any message that it handles, a thousand each",
@@ -63,7 +66,7 @@ var steps = []step{
 	{
 		name: "clusters",
 		what: "scans over members that are killed and paused, beside Bitcoin Core's; memory and hostile messages",
-		run:  clusters, packages: []string{"./internal/e2e"}, core: true,
+		run:  clusters, packages: []string{"./internal/e2e"}, needs: "core",
 	},
 	{
 		name: "abuse",
@@ -78,63 +81,71 @@ var steps = []step{
 	{
 		name: "directories",
 		what: "data directories and files of peers that Bitcoin Core has written, and that it reads",
-		run:  live, packages: []string{"./internal/e2e"}, core: true,
+		run:  live, packages: []string{"./internal/e2e"}, needs: "core",
 	},
 	{
 		name: "attached", what: "calls of a Bitcoin Core, and calls that are passed on to it, across its restarts",
-		run: "^TestLive", core: true,
+		run: "^TestLive", needs: "core",
 		packages: []string{"./internal/corenode", "./internal/e2e", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
 		name: "rest", what: "every REST endpoint in every format, beside Bitcoin Core",
-		run: "^TestLive", packages: []string{"./rpc/rest"}, core: true,
+		run: "^TestLive", packages: []string{"./rpc/rest"}, needs: "core",
 	},
 	{
 		name: "published", what: "what ZeroMQ and the log tell, beside Bitcoin Core; subscribers that stall and lie",
-		run: "^Test(Published|Crowd|LogLines)$", core: true,
+		run: "^Test(Published|Crowd|LogLines)$", needs: "core",
 		packages: []string{"./internal/differ", "./actors/notify/zmqsink"},
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
-		packages: []string{"./internal/differ/arguments"}, core: true,
+		packages: []string{"./internal/differ/arguments"}, needs: "core",
 	},
 	{
 		name: "texts", what: "descriptors, transactions, PSBTs in all roles, snapshots and help, beside Bitcoin Core",
-		run: "Descriptors|Transactions|PSBT|Help|Snapshots", packages: []string{"./internal/differ"}, core: true,
+		run: "Descriptors|Transactions|PSBT|Help|Snapshots", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "templates", what: "templates of blocks over pools by chance, beside Bitcoin Core",
-		run: "Template", packages: []string{"./internal/differ"}, core: true,
+		run: "Template", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "blocks", what: "trees of blocks, right and wrong, beside Bitcoin Core",
-		packages: []string{"./internal/differ/blocks"}, core: true,
+		packages: []string{"./internal/differ/blocks"}, needs: "core",
 	},
 	{
 		name: "mempool", what: "transactions and packages in the memory pool, beside Bitcoin Core",
-		packages: []string{"./internal/differ/mempool"}, core: true,
+		packages: []string{"./internal/differ/mempool"}, needs: "core",
 	},
 	{
 		name: "spends", what: "verdicts on spends of all kinds, beside Bitcoin Core",
-		packages: []string{"./internal/differ/spends"}, core: true,
+		packages: []string{"./internal/differ/spends"}, needs: "core",
 	},
 	{
 		name: "wallets", what: "wallets that receive, spend, see reorganisations and are migrated, beside Bitcoin Core",
-		run: "Wallets|Migrate", packages: []string{"./internal/differ"}, core: true,
+		run: "Wallets|Migrate", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "spending",
 		what: "payments between a wallet here and one of Bitcoin Core's, under kills; coins chosen as by Core's",
 		run:  "WalletPeers|WalletFunding|WalletRefusals|PaymentRefusals|WalletPackets|Fees", packages: []string{"./internal/differ"},
-		core: true,
+		needs: "core",
 	},
 	{
 		name: "p2mr", what: "packets and payments of wallets with P2MR outputs, beside qbit",
-		run: "P2MR", packages: []string{"./internal/differ"}, qbit: true,
+		run: "P2MR", packages: []string{"./internal/differ"}, needs: "qbit",
 	},
 	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",
-		run: "Searches", packages: []string{"./internal/differ"}, core: true,
+		run: "Searches", packages: []string{"./internal/differ"}, needs: "core",
+	},
+	{
+		name: "core-suite", what: "Bitcoin Core's own functional tests, without those that its list gives a reason for",
+		run: "^TestCoreSuite$", packages: []string{"./internal/suites"}, needs: "core-suite",
+	},
+	{
+		name: "qbit-suite", what: "qbit's own functional tests, without those that its list gives a reason for",
+		run: "^TestQbitSuite$", packages: []string{"./internal/suites"}, needs: "qbit-suite",
 	},
 }
 
@@ -150,15 +161,18 @@ const (
 // signatures are tests of internal/consensus/script that have a step of their own.
 const signatures = "BesideDecred"
 
-// missing says what a step lacks here, by a name of mayBeMissing and in words; empty: nothing.
-func (s *step) missing(bitcoind, qbitd string, mayMount bool) (lacks, why string) {
-	switch {
-	case s.qbit && qbitd == "":
-		return "qbit", "QBITD names no qbitd of qbit 1.0"
-	case s.core && bitcoind == "":
-		return "core", "BITCOIND names no bitcoind of Bitcoin Core 30"
-	case s.root && !mayMount:
-		return "root", "only root may mount a disk, on Linux"
+// lacks says why a thing of mayBeMissing is not here; empty: it is here, or nothing is needed.
+func lacks(thing string, mayMount bool) string {
+	variable := map[string]string{
+		"core": "BITCOIND names no bitcoind of Bitcoin Core 30", "core-suite": "CORE_BUILD names no build folder of Bitcoin Core 30.2",
+		"qbit": "QBITD names no qbitd of qbit 1.0", "qbit-suite": "QBIT_BUILD names no build folder of qbit 1.0.0",
 	}
-	return "", ""
+	if thing == "root" && !mayMount {
+		return "only root may mount a disk, on Linux"
+	}
+	name, _, _ := strings.Cut(variable[thing], " ")
+	if name == "" || os.Getenv(name) != "" {
+		return ""
+	}
+	return variable[thing]
 }
