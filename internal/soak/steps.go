@@ -141,11 +141,11 @@ var steps = []step{
 	},
 	{
 		name: "core-suite", what: "Bitcoin Core's own functional tests, without those that its list gives a reason for",
-		run: "^TestCoreSuite$", packages: []string{"./internal/suites"}, needs: "core-suite",
+		run: "^TestCoreSuite$", packages: []string{"./internal/soak/suites"}, needs: "core-suite",
 	},
 	{
 		name: "qbit-suite", what: "qbit's own functional tests, without those that its list gives a reason for",
-		run: "^TestQbitSuite$", packages: []string{"./internal/suites"}, needs: "qbit-suite",
+		run: "^TestQbitSuite$", packages: []string{"./internal/soak/suites"}, needs: "qbit-suite",
 	},
 }
 
@@ -164,8 +164,10 @@ const signatures = "BesideDecred"
 // lacks says why a thing of mayBeMissing is not here; empty: it is here, or nothing is needed.
 func lacks(thing string, mayMount bool) string {
 	variable := map[string]string{
-		"core": "BITCOIND names no bitcoind of Bitcoin Core 30", "core-suite": "CORE_BUILD names no build folder of Bitcoin Core 30.2",
-		"qbit": "QBITD names no qbitd of qbit 1.0", "qbit-suite": "QBIT_BUILD names no build folder of qbit 1.0.0",
+		"core":       "BITCOIND names no bitcoind of Bitcoin Core 30",
+		"core-suite": "CORE_BUILD names no build folder of Bitcoin Core 30.2",
+		"qbit":       "QBITD names no qbitd of qbit 1.0",
+		"qbit-suite": "QBIT_BUILD names no build folder of qbit 1.0.0",
 	}
 	if thing == "root" && !mayMount {
 		return "only root may mount a disk, on Linux"

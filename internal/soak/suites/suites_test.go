@@ -118,11 +118,11 @@ func lastLine(log []byte) string {
 func (s *suite) environ(t *testing.T, build string) []string {
 	t.Helper()
 	dir := e2e.SharedDir(t)
-	daemon := fmt.Sprintf("%s -dialect=%s -conf=%s -deprecatedrpc=emptyoutputs", e2e.Program(t, "trawld"), s.dialect, s.conf)
+	options := fmt.Sprintf(" -dialect=%s -conf=%s", s.dialect, s.conf)
+	daemon := e2e.Program(t, "trawld") + options + " -deprecatedrpc=emptyoutputs"
 	cli := filepath.Join(build, s.cli)
 	if _, err := os.Stat(cli); err != nil {
-		cli = wrapper(t, filepath.Join(dir, "cli"),
-			fmt.Sprintf("%s -dialect=%s -conf=%s", e2e.Program(t, "trawl-cli"), s.dialect, s.conf))
+		cli = wrapper(t, filepath.Join(dir, "cli"), e2e.Program(t, "trawl-cli")+options)
 	}
 	return append(os.Environ(), s.env+"D="+wrapper(t, filepath.Join(dir, "daemon"), daemon), s.env+"CLI="+cli)
 }

@@ -3,5 +3,5 @@
 // build folders, configured by cmake, whose sources have the tests; the files in
 // testdata name the tests that are not run, each with its reason.
 //
-//	QBIT_BUILD=/path/to/build go test -v -timeout=0 -run 'TestQbitSuite/feature_auxpow' ./internal/suites
+//	QBIT_BUILD=/path/to/build go test -v -timeout=0 -run 'TestQbitSuite/feature_auxpow' ./internal/soak/suites
 package suites
