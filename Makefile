@@ -29,7 +29,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web check race large large-nodes large-wallets large-stores large-recorded lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-code test-nodes test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-recorded strace haproxy chromium lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,7 +40,14 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy fmt vet lint race large ## everything that CI runs
+test: tidy ## everything that CI runs
+	@$(MAKE) -k -j2 test-code test-nodes
+
+# Two rows of targets that run side by side: most tests of nodes wait, the rest computes.
+test-code:
+	@failed=0; for target in fmt vet lint large-recorded large-stores large-wallets race-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
+test-nodes:
+	@failed=0; for target in strace race-packages large-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
@@ -48,8 +55,9 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-race large large-nodes large-wallets large-stores large-recorded: export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
-race large large-nodes large-wallets large-stores large-recorded: export TMPDIR := $(or $(TMP),$(TMPDIR))
+RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-recorded
+$(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
+$(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again.
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
 
@@ -61,20 +69,23 @@ SERIAL := internal/arch/testdata/serial.txt
 RACE_NODES := TestAbortLatency|TestAttachHostile|TestClusterAbort|TestClusterMethods|TestDaemonLifecycle|TestKill9WalletWrites
 RACE_NODES := $(RACE_NODES)|TestManySearches|TestPublished|TestRPCClient|TestSearchEvents|TestShop|TestThreeNodesAgree
 
-race: ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
+race: race-packages race-nodes ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
+
+race-packages:
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
 	@(failed=0; \
 	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=15m $$($(GO) list ./... | grep -vE '/e2e(/browser)?$$' | grep -vxFf $(SERIAL)) || failed=1; \
-	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=10m -run='^($(RACE_NODES))$$' ./internal/e2e || failed=1; \
 	$(GO) test $(QUICK) -shuffle=on -timeout=5m $$(cat $(SERIAL)) || failed=1; exit $$failed) | $(GO) run ./internal/slowest
+
+race-nodes:
+	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=10m -run='^($(RACE_NODES))$$' ./internal/e2e
 
 # Tests that skip themselves under the race detector. Those of internal/e2e are run with all of that package.
 LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords
 LARGE_WALLETS := $(LARGE_WALLETS)|TestRecorded|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
-large: ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
-	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
+large: strace ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
 	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-recorded
 large-nodes:
 	$(GO) test $(QUICK) -shuffle=on -parallel=3 -timeout=15m ./internal/e2e
@@ -86,13 +97,16 @@ large-stores:
 large-recorded:
 	$(GO) test $(QUICK) -timeout=5m ./internal/differ/...
 
-test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
-	@command -v haproxy >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends haproxy) >/dev/null || echo 'haproxy could not be installed'
+test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
 
-test-browser: ## the page in Chromium, which is installed from Debian's packages if it is missing
-	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core) >/dev/null || echo 'Chromium could not be installed'
+test-browser: chromium ## the page in Chromium, which is installed from Debian's packages if it is missing
 	$(GO) test -count=1 -parallel=4 -timeout=10m ./internal/e2e/browser
+
+# Programs of Debian that tests need. They are installed one at a time: its package manager does not wait for itself.
+chromium: DEBIAN := chromium fonts-dejavu-core
+strace haproxy chromium:
+	@command -v $@ >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends $(or $(DEBIAN),$@)) >/dev/null 2>&1 || echo '$@ could not be installed: tests that need it are left out, or fail'
 
 vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
 	./rpc/web/vendor.sh

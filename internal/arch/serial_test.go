@@ -20,7 +20,7 @@ var modules = map[string]bool{".": true, "deploy/image": true, "deploy/validate"
 
 // concurrent are imports of packages that run goroutines, or share memory between them.
 var concurrent = []string{
-	"context", "net", "net/http", "net/http/httptest", "os/exec", "sync", "sync/atomic", "testing/synctest",
+	"net", "net/http", "net/http/httptest", "sync", "sync/atomic", "testing/synctest",
 	"github.com/asynkron/protoactor-go/actor",
 	module + "/internal/actortest", module + "/internal/ask", module + "/internal/cores", module + "/internal/e2e",
 }
