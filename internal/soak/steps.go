@@ -111,7 +111,7 @@ var steps = []step{
 	},
 	{
 		name: "blocks", what: "trees of blocks, right and wrong, beside Bitcoin Core",
-		packages: []string{"./internal/differ/blocks"}, needs: "core",
+		skip: "Qbit", packages: []string{"./internal/differ/blocks"}, needs: "core",
 	},
 	{
 		name: "mempool", what: "transactions and packages in the memory pool, beside Bitcoin Core",
@@ -132,8 +132,9 @@ var steps = []step{
 		needs: "core",
 	},
 	{
-		name: "p2mr", what: "packets and payments of wallets with P2MR outputs, beside qbit",
-		run: "P2MR", packages: []string{"./internal/differ"}, needs: "qbit",
+		name: "p2mr", what: "blocks, merged mining, spends, packets and payments with P2MR outputs, beside qbit",
+		run: "P2MR|MergedMining|QbitBlocks", needs: "qbit",
+		packages: []string{"./internal/differ", "./internal/differ/blocks"},
 	},
 	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",

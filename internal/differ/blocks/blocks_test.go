@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,23 +30,31 @@ const treeSize = 4000
 func TestBlocks(t *testing.T) {
 	random, words := differ.Random(t), map[string]int{}
 	for left := differ.Cases(t, 600); left > 0 && !t.Failed(); left -= treeSize {
-		t.Run("tree", func(t *testing.T) { compareTree(t, random, min(left, treeSize), words) })
+		t.Run("tree", func(t *testing.T) {
+			compareTree(t, differ.Config{}, &maker{Rand: random, chain: bitcoin()}, min(left, treeSize), words)
+		})
 	}
+	logWords(t, words)
+}
+
+func logWords(t *testing.T, words map[string]int) {
+	t.Helper()
 	for _, w := range slices.Sorted(maps.Keys(words)) {
 		t.Logf("%6d %s", words[w], w)
 	}
 }
 
-func compareTree(t *testing.T, random *rand.Rand, blocks int, words map[string]int) {
+func compareTree(t *testing.T, c differ.Config, m *maker, blocks int, words map[string]int) {
 	t.Helper()
-	p := differ.Start(t, differ.Config{}, differ.Exception{
+	p := differ.Start(t, c, differ.Exception{
 		Reason: "of several scripts that fail Core names the one that a thread came upon first",
 		Is: func(_ differ.Call, got differ.Replies) bool {
 			const script = `"block-script-verify-flag-failed (`
 			return strings.HasPrefix(got.Core.String(), script) && strings.HasPrefix(got.Trawl.String(), script)
 		},
 	})
-	r := &rig{t: t, p: p, maker: maker{Rand: random, spent: map[wire.OutPoint]bool{}}, words: words}
+	m.spent = map[wire.OutPoint]bool{}
+	r := &rig{t: t, p: p, maker: m, words: words}
 	r.begin()
 	for n, left := 0, blocks; left > 0 && p.Report.Differences() == 0; n, left = n+1, left-round {
 		r.round()
@@ -65,7 +72,7 @@ var numbers = regexp.MustCompile(`[0-9a-f]{8,}`)
 
 // rig is a pair of nodes and the blocks that were made for it.
 type rig struct {
-	maker
+	*maker
 	t    *testing.T
 	p    *differ.Pair
 	all  []*block
@@ -75,7 +82,7 @@ type rig struct {
 }
 
 func (r *rig) begin() {
-	at := genesis()
+	at := r.chain.root()
 	r.all = []*block{at}
 	var calls []differ.Call
 	for range base {
@@ -172,11 +179,12 @@ func (r *rig) next() []differ.Call {
 		if len(a.raw) == 0 || len(b.raw) == 0 {
 			return nil
 		}
-		return []differ.Call{{Method: "submitblock", Params: []string{hex.EncodeToString(append(slices.Clone(a.raw[:80]), b.raw[80:]...))}}}
+		mixed := slices.Concat(a.raw[:a.head], b.raw[b.head:])
+		return []differ.Call{{Method: "submitblock", Params: []string{hex.EncodeToString(mixed)}}}
 	case n <= 9: // headers first, of which some get their blocks later
 		b := r.on(r.parent())
 		r.all = append(r.all, b)
-		return []differ.Call{{Method: "submitheader", Params: []string{hex.EncodeToString(b.raw[:80])}}}
+		return []differ.Call{{Method: "submitheader", Params: []string{hex.EncodeToString(b.raw[:b.head])}}}
 	case n <= 12:
 		b := r.pick()
 		if b.sent {

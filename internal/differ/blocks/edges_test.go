@@ -259,13 +259,14 @@ var edges = map[string]edge{
 func TestEdges(t *testing.T) {
 	random := differ.Random(t)
 	p := differ.Start(t, differ.Config{})
-	r := &rig{t: t, p: p, maker: maker{Rand: random, spent: map[wire.OutPoint]bool{}}, words: map[string]int{}}
+	m := &maker{Rand: random, chain: bitcoin(), spent: map[wire.OutPoint]bool{}}
+	r := &rig{t: t, p: p, maker: m, words: map[string]int{}}
 	names := make([]string, 0, len(edges))
 	for name := range edges {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	tip := genesis()
+	tip := r.chain.root()
 	var calls []differ.Call
 	for range 160 { // so that there are coins to spend
 		tip = r.edge(edge{make: func(m *maker, p *block, _ int) *wire.MsgBlock { return m.plain(p) }}, tip, 0)
@@ -312,13 +313,13 @@ func (r *rig) edge(e edge, parent *block, over int) *block {
 	for point := range r.spent {
 		spent[point] = true
 	}
-	msg := e.make(&r.maker, parent, over)
+	msg := e.make(r.maker, parent, over)
 	if over > 0 {
 		r.spent = spent // it is refused
 	}
 	msg.Header.MerkleRoot = rootOf(msg)
 	b := &block{parent: parent, height: parent.height + 1, time: uint32(msg.Header.Timestamp.Unix()), sent: true}
 	b.outs = outsOf(msg.Transactions[0], []int{anyone})
-	b.finish(msg, false)
+	r.finish(b, msg, false)
 	return b
 }

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
@@ -25,6 +25,7 @@ type block struct {
 	height int32
 	time   uint32
 	raw    []byte
+	head   int   // of which header, with the payload of merged mining
 	outs   []out // that its transactions make
 	sent   bool  // the whole block, not its header alone
 }
@@ -41,12 +42,13 @@ type out struct {
 // maker makes blocks by chance.
 type maker struct {
 	*rand.Rand
+	chain *chain
 	made  uint32
 	spent map[wire.OutPoint]bool // what was tried, mostly
 }
 
-func genesis() *block {
-	b := chaincfg.RegressionNetParams.GenesisBlock
+func (c *chain) root() *block {
+	b := c.genesis
 	return &block{hash: b.BlockHash(), time: uint32(b.Header.Timestamp.Unix()), sent: true}
 }
 
@@ -160,7 +162,7 @@ func (m *maker) tx(parent *block, earlier []out) (*wire.MsgTx, []out) {
 		}
 		in := &wire.TxIn{PreviousOutPoint: o.point, Sequence: math.MaxUint32}
 		if m.IntN(60) > 0 {
-			unlock(in, o.kind)
+			m.unlock(in, o.kind)
 		}
 		if o.kind == waits && m.IntN(4) > 0 {
 			tx.Version, in.Sequence = 2, 2
@@ -191,7 +193,7 @@ func (m *maker) tx(parent *block, earlier []out) (*wire.MsgTx, []out) {
 		case 1:
 			value = 21e14 + int64(m.IntN(2))
 		}
-		tx.AddTxOut(wire.NewTxOut(value, payTo(form)))
+		tx.AddTxOut(wire.NewTxOut(value, m.pay(form)))
 	}
 	return tx, outsOf(tx, forms)
 }
@@ -255,7 +257,7 @@ func (m *maker) on(parent *block) *block {
 		unsolved = m.spoil(msg, parent)
 		b.time = uint32(msg.Header.Timestamp.Unix())
 	}
-	b.finish(msg, unsolved)
+	m.finish(b, msg, unsolved)
 	return b
 }
 
@@ -270,7 +272,7 @@ func (m *maker) coinbase(height int32) *wire.MsgTx {
 	tx.AddTxIn(&wire.TxIn{
 		PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32}, SignatureScript: sig, Sequence: math.MaxUint32,
 	})
-	tx.AddTxOut(wire.NewTxOut(50e8>>(height/150), truth))
+	tx.AddTxOut(wire.NewTxOut(int64(m.chain.subsidy(height)), m.pay(anyone)))
 	return tx
 }
 
@@ -307,12 +309,23 @@ func commit(b *wire.MsgBlock) {
 }
 
 // finish solves a block, or sees to it that it is not.
-func (b *block) finish(msg *wire.MsgBlock, unsolved bool) {
+func (m *maker) finish(b *block, msg *wire.MsgBlock, unsolved bool) {
+	merged := m.chain.qbit && msg.Header.Version == 0x20000000 && m.IntN(3) == 0
+	if merged {
+		msg.Header.Version = mergedVersion
+	}
 	var raw bytes.Buffer
 	if err := msg.Serialize(&raw); err != nil {
 		panic(err)
 	}
-	b.raw = raw.Bytes()
+	b.raw, b.head = raw.Bytes(), wire.MaxBlockHeaderPayload
+	if merged {
+		b.hash = msg.BlockHash()
+		payload := m.mergeMine(b.hash, unsolved)
+		b.raw = slices.Concat(b.raw[:b.head], payload, b.raw[b.head:])
+		b.head += len(payload)
+		return
+	}
 	for n := uint32(0); ; n++ {
 		binary.LittleEndian.PutUint32(b.raw[76:], n)
 		b.hash = chainhash.DoubleHashH(b.raw[:80])
