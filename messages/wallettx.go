@@ -110,6 +110,7 @@ type TxEntry struct {
 	HasLabel    bool
 	Amount      btcutil.Amount
 	Vout        uint32
+	NoOutput    bool           // it stands for the fee of a transaction that pays change alone: Vout means nothing
 	Fee         btcutil.Amount // negative; sends only
 	HasFee      bool
 	Abandoned   bool

@@ -27,6 +27,9 @@ type Wallet struct {
 	// that they are not shown without their private keys.
 	OnlySlowKeys bool
 
+	// FeeEntries is set where the history tells of a transaction that pays change alone what its fee was.
+	FeeEntries bool
+
 	// MerkleRoots is the first height at which a network gives out addresses that pay to P2MR outputs, where it has
 	// no others: before, whoever mines can spend such outputs. 0: at any.
 	MerkleRoots int32
@@ -61,6 +64,7 @@ func BitcoinWallet() Wallet {
 // Wallet returns what the wallets of the network have.
 func (n *Network) Wallet() Wallet {
 	w := BitcoinWallet()
+	w.FeeEntries = n.P2MR != nil
 	switch {
 	case n.P2MR == nil:
 	case !n.P2MR.AnyOutput:

@@ -104,7 +104,7 @@ func newWallet(p Params, flags walletfile.Flags) *Wallet {
 	mine := new(owner)
 	w.txs = txs.NewLedger(txs.Config{
 		Network: p.Network, Maturity: p.Maturity, Log: w.log, Flags: w.flags, Owner: mine, Book: w.book,
-		OnlyConfirmed: p.OnlyConfirmed,
+		OnlyConfirmed: p.OnlyConfirmed, FeeEntries: p.Kinds.FeeEntries,
 	})
 	w.keys = keys.NewSet(keys.Params{
 		Network: p.Network, Kinds: p.Kinds, CoinType: p.CoinType, KeyPool: p.KeyPool, Types: p.Types,

@@ -24,6 +24,7 @@ type listing struct {
 	label  *string // only received entries with it; nil: all
 	change bool    // outputs of change too
 	all    bool    // whatever the depth; else received entries are at least at 0
+	fees   bool    // the fee of what pays change alone, unless change is told of
 	trust  *trust
 }
 
@@ -32,7 +33,7 @@ type listing struct {
 func (rs *Reports) ListTransactions(r messages.ListTransactions) []messages.TxEntry {
 	wanted := int64(r.Count) + int64(r.Skip)
 	var found []messages.TxEntry // newest first
-	which := listing{label: r.Label, trust: newTrust(rs.ledger)}
+	which := listing{label: r.Label, trust: newTrust(rs.ledger), fees: rs.ledger.cfg.FeeEntries}
 	for _, t := range slices.Backward(rs.ledger.history.ordered) {
 		found = append(found, rs.entries(t, which)...)
 		if int64(len(found)) >= wanted {
@@ -60,7 +61,17 @@ func (rs *Reports) entries(t *tx, which listing) []messages.TxEntry {
 			received = append(received, rs.receivedEntry(out, shown))
 		}
 	}
+	if len(sent) == 0 && which.fees && !which.change && which.label == nil && debit > t.value() {
+		sent = append(sent, feeEntry(shown, t.value()-debit))
+	}
 	return append(sent, received...)
+}
+
+// feeEntry tells of a transaction that pays change alone.
+func feeEntry(shown messages.WalletTx, fee btcutil.Amount) messages.TxEntry {
+	return messages.TxEntry{
+		Tx: shown, Category: categorySend, NoOutput: true, Fee: fee, HasFee: true, Abandoned: shown.Abandoned,
+	}
 }
 
 func (rs *Reports) labelled(out *output, wanted *string) bool {

@@ -60,6 +60,7 @@ type Config struct {
 	Book     Book
 
 	OnlyConfirmed bool // trust no transaction that is not confirmed
+	FeeEntries    bool // the history has an entry for the fee of a transaction that pays change alone
 }
 
 // Ledger holds the transactions of a wallet.

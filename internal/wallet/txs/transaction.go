@@ -36,7 +36,7 @@ func (rs *Reports) Transaction(id *chainhash.Hash) (messages.TxDetails, error) {
 		details.Amount = t.credit()
 	}
 	details.Amount -= debit + details.Fee
-	details.Details = rs.entries(t, listing{trust: trust})
+	details.Details = rs.entries(t, listing{trust: trust, fees: rs.ledger.cfg.FeeEntries})
 	return details, nil
 }
 

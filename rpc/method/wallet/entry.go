@@ -49,7 +49,9 @@ func entryOf(p *messages.TxEntry, withTx bool) jsontree.Members {
 	if p.HasLabel {
 		e.add("label", p.Label)
 	}
-	e.add("vout", p.Vout)
+	if !p.NoOutput {
+		e.add("vout", p.Vout)
+	}
 	if p.HasFee {
 		e.add("fee", jsontree.Amount(p.Fee))
 	}
@@ -109,7 +111,10 @@ var entryResults = []command.Result{
 	{Type: command.String, Key: "category", Help: categoryHelp},
 	{Type: command.Amount, Key: "amount", Help: "the amount, negative for \"send\""},
 	{Type: command.String, Key: "label", Optional: true, Help: "label of the address, if it has one"},
-	{Type: command.Number, Key: "vout", Help: "number of the output"},
+	{
+		Type: command.Number, Key: "vout", Optional: true,
+		Help: "number of the output, unless the entry is about a fee alone",
+	},
 	{Type: command.Amount, Key: "fee", Optional: true, Help: "(only for \"send\") the transaction's fee, negative"},
 	{Type: command.Bool, Key: "abandoned", Help: "whether the transaction was given up"},
 }

@@ -325,6 +325,19 @@ func TestTextsOfTransaction(t *testing.T) {
 	}
 }
 
+// An entry about a fee alone has neither address nor label nor output.
+func TestFeeEntry(t *testing.T) {
+	r := newRig(t)
+	w := r.load("a", plain)
+	gives[messages.ListTransactions](w, []messages.TxEntry{{
+		Category: "send", NoOutput: true, Fee: -250, HasFee: true, Tx: messages.WalletTx{Replaceable: "no"},
+	}}, nil)
+	got := r.call(nil, "listtransactions", `[]`)
+	if !strings.HasPrefix(got, `[{"category":"send","amount":0.00000000,"fee":-0.00000250,"confirmations":0,`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestBrokenTransaction(t *testing.T) {
 	r := newRig(t)
 	r.table.Know(command.KnownError{Err: chainview.ErrNotReady, As: command.Error{
