@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
@@ -58,32 +59,102 @@ func (p *purchase) lookAtReplaced(c actor.Context) {
 		p.fail(c, err)
 		return
 	}
-	q := messages.GetPoolCoins{View: messages.PoolOutputs}
+	var outs []wire.OutPoint
 	for _, in := range tx.TxIn {
-		q.Outs = append(q.Outs, in.PreviousOutPoint)
+		outs = append(outs, in.PreviousOutPoint)
 	}
-	ask.Then(p.ctx, c, p.cfg.Pool, q, func(coins []*messages.Coin, err error) any {
-		return spendStep{func(c actor.Context) { p.haveCoins(c, q.Outs, coins, err) }}
+	p.askCoins(c, outs, p.haveCoins)
+}
+
+// errOtherTx says that a signer has changed more of a replacement than what signs it.
+var errOtherTx = codes.Errorf(codes.Wallet, "Signed replacement transaction differs in more than its signatures")
+
+// sameButSigned reports whether a signed transaction is the one that was to be signed.
+func sameButSigned(asked, got *wire.MsgTx) bool {
+	plain := got.Copy()
+	for i, in := range plain.TxIn {
+		if i < len(asked.TxIn) {
+			in.SignatureScript = asked.TxIn[i].SignatureScript
+		}
+	}
+	return plain.TxHash() == asked.TxHash()
+}
+
+// lookAgain asks once more what a signed replacement spends, and what the memory pool has to do with it, and goes on
+// with it unless something speaks against it.
+func (p *purchase) lookAgain(c actor.Context, tx *wire.MsgTx, then func(c actor.Context)) {
+	outs := make([]wire.OutPoint, len(tx.TxIn))
+	ids := []chainhash.Hash{p.bump.old.ID}
+	for i, in := range tx.TxIn {
+		outs[i] = in.PreviousOutPoint
+		ids = append(ids, in.PreviousOutPoint.Hash)
+	}
+	a := &spend.Again{Old: p.bump.old, Tx: tx, Options: p.options, Scale: int(p.cfg.Network.Rules.WitnessScale)}
+	p.askCoins(c, outs, func(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error) {
+		if err != nil {
+			p.fail(c, err)
+			return
+		}
+		a.Coins = coins
+		ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolSpenders{Outs: outs}, func(by []*chainhash.Hash, err error) any {
+			return spendStep{func(c actor.Context) {
+				if err != nil && !errors.Is(err, ask.ErrAbsent) {
+					p.fail(c, err)
+					return
+				}
+				p.askPool(c, ids, nil, func(c actor.Context, pool messages.PoolClusters, err error) {
+					tip := p.cfg.Chain.Open().Active().Tip()
+					a.Pool, a.Final = pool, txpool.Final(tx, tip)
+					if err == nil {
+						err = p.of.open().MayTakePlace(a, by)
+					}
+					if err != nil {
+						p.fail(c, err)
+						return
+					}
+					then(c)
+				})
+			}}
+		})
+	})
+}
+
+// askCoins asks for outputs, whether or not the memory pool spends them, as far as the chain, the pool or the wallet
+// has them.
+func (p *purchase) askCoins(
+	c actor.Context, outs []wire.OutPoint,
+	then func(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error),
+) {
+	q := messages.GetPoolCoins{View: messages.PoolOutputs, Outs: outs}
+	ask.Then(p.ctx, c, p.cfg.Pool, q, func(list []*messages.Coin, err error) any {
+		return spendStep{func(c actor.Context) {
+			coins := make(map[wire.OutPoint]*wire.TxOut)
+			for i, at := range outs {
+				switch {
+				case errors.Is(err, ask.ErrAbsent): // what the wallet knows is all there is
+					if out := p.of.open().Spending().AnyOutput(at); out != nil {
+						coins[at] = out
+					}
+				case err != nil:
+					then(c, nil, err)
+					return
+				case list[i] != nil:
+					coins[at] = list[i].Output
+				}
+			}
+			then(c, coins, nil)
+		}}
 	})
 }
 
 // haveCoins takes what the transaction spends, and asks what of the memory pool depends on
 // it.
-func (p *purchase) haveCoins(c actor.Context, outs []wire.OutPoint, coins []*messages.Coin, err error) {
-	p.bump.coins = make(map[wire.OutPoint]*wire.TxOut)
-	for i, at := range outs {
-		switch {
-		case errors.Is(err, ask.ErrAbsent): // what the wallet knows is all there is
-			if out := p.of.open().Spending().AnyOutput(at); out != nil {
-				p.bump.coins[at] = out
-			}
-		case err != nil:
-			p.fail(c, err)
-			return
-		case coins[i] != nil:
-			p.bump.coins[at] = coins[i].Output
-		}
+func (p *purchase) haveCoins(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error) {
+	if err != nil {
+		p.fail(c, err)
+		return
 	}
+	p.bump.coins = coins
 	ids := []chainhash.Hash{p.bump.req.TxID}
 	p.askPool(c, ids, nil, func(c actor.Context, pool messages.PoolClusters, err error) {
 		if err != nil {

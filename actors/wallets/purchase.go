@@ -305,6 +305,12 @@ func (p *purchase) signed(c actor.Context, tx *wire.MsgTx, complete bool, err er
 		p.fail(c, errUnsigned)
 	case !complete || !p.req.Send:
 		p.of.save(c, func(err error) { p.done(c, tx, complete, false, err) })
+	case p.bump != nil && p.cfg.Network.Wallet().LookAgain:
+		if !sameButSigned(p.built.Tx, tx) {
+			p.fail(c, errOtherTx)
+			return
+		}
+		p.lookAgain(c, tx, func(c actor.Context) { p.commit(c, tx) })
 	default:
 		p.commit(c, tx)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -19,6 +20,9 @@ import (
 func small(tb testing.TB, s setup) *rig {
 	tb.Helper()
 	chain := newChain()
+	if s.network != nil {
+		chain = chaintest.New(s.network.Params)
+	}
 	chain.MineN(5)
 	s.noFilters, s.now = true, genesis
 	if s.keyPool == 0 {

@@ -14,7 +14,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/messages"
@@ -42,7 +44,15 @@ func rich(t *testing.T, s setup, types ...string) (*rig, *ask.Ref) {
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	for i, kind := range types {
-		script := scriptOf(t, do(t, ref, messages.NewAddress{Type: kind, HasType: true}))
+		network := s.network
+		if network == nil {
+			network = enginetest.Regtest(t)
+		}
+		address := do(t, ref, messages.NewAddress{Type: kind, HasType: true})
+		script, err := descriptor.ScriptOfAddress(address, network.Descriptors())
+		if err != nil {
+			t.Fatal(err)
+		}
 		tx := payment(script, byte(i+1))
 		r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: tx, Added: true}}})
 	}

@@ -40,6 +40,8 @@ func (s *System) TakingPool(content func() []messages.PoolTx, take func(messages
 				}, nil)
 			case *ask.Call[messages.GetPoolCoins, []*messages.Coin]:
 				m.Answer(coinsOf(content(), m.Req.Outs), nil)
+			case *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]:
+				m.Answer(make([]*chainhash.Hash, len(m.Req.Outs)), nil)
 			case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
 				m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 			case *ask.Call[messages.GetPoolIDs, messages.PoolIDs]:

@@ -30,6 +30,9 @@ type Wallet struct {
 	// FeeEntries is set where the history tells of a transaction that pays change alone what its fee was.
 	FeeEntries bool
 
+	// LookAgain is set where what replaces a transaction is looked at again when it is signed, before it is taken in.
+	LookAgain bool
+
 	// MerkleRoots is the first height at which a network gives out addresses that pay to P2MR outputs, where it has
 	// no others: before, whoever mines can spend such outputs. 0: at any.
 	MerkleRoots int32
@@ -64,7 +67,7 @@ func BitcoinWallet() Wallet {
 // Wallet returns what the wallets of the network have.
 func (n *Network) Wallet() Wallet {
 	w := BitcoinWallet()
-	w.FeeEntries = n.P2MR != nil
+	w.FeeEntries, w.LookAgain = n.P2MR != nil, n.P2MR != nil
 	switch {
 	case n.P2MR == nil:
 	case !n.P2MR.AnyOutput:

@@ -229,7 +229,7 @@ func (v *verdict) checkForm(e *Entry) *messages.TxReject {
 	if e.Tx.SerializeSizeStripped() < minStandardSize {
 		return nonStandard("tx-size-small")
 	}
-	if !final(e.Tx, v.now.Tip) {
+	if !Final(e.Tx, v.now.Tip) {
 		return refuse(messages.TxPremature, "non-final", "")
 	}
 	return nil

@@ -127,7 +127,7 @@ func (p *Pool) stillValid(e *Entry, chain Coins, now Now) bool {
 		}
 		coins[i] = coin
 	}
-	return final(e.Tx, now.Tip) && sequenceFinal(e.Tx, coins, now.Tip) && v.stillVerified(e, coins)
+	return Final(e.Tx, now.Tip) && sequenceFinal(e.Tx, coins, now.Tip) && v.stillVerified(e, coins)
 }
 
 // stillVerified executes the scripts of an entry again where other rules hold than did before.

@@ -58,8 +58,8 @@ func (k *checks) checkSpend(tx *wire.MsgTx, coins []messages.Coin, height int32)
 	return fee, nil
 }
 
-// final reports whether the lock time allows a transaction in the block after the tip.
-func final(tx *wire.MsgTx, tip *chainview.Block) bool {
+// Final reports whether the lock time allows a transaction in the block after the tip.
+func Final(tx *wire.MsgTx, tip *chainview.Block) bool {
 	return tx.LockTime == 0 || consensus.Final(tx, tip.Height+1, tip.MedianTimePast())
 }
 

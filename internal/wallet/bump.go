@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -115,6 +116,29 @@ func (w *Wallet) Replacement(
 		}
 	}
 	return q, old, w.payAgain(q, r, old.Outs)
+}
+
+// MayTakePlace looks again at a signed replacement, just before it is taken in. byPool are transactions of the memory
+// pool that spend what it spends, in its order, as far as there are any; the rest of what is known is in a.
+//
+// Errors: [*messages.WalletError], all with one code.
+func (w *Wallet) MayTakePlace(a *spend.Again, byPool []*chainhash.Hash) error {
+	if err := w.MayReplace(a.Old.ID, a.Pool.Txs, false); err != nil {
+		if e, ok := errors.AsType[*messages.WalletError](err); ok {
+			err = codes.Errorf(codes.Wallet, "%s", e.Text)
+		}
+		return err
+	}
+	a.Rivals = make(map[wire.OutPoint]chainhash.Hash)
+	for i, in := range a.Tx.TxIn {
+		at := in.PreviousOutPoint
+		if id, there := w.spending.Rival(at, a.Old.ID); there {
+			a.Rivals[at] = id
+		} else if i < len(byPool) && byPool[i] != nil && !w.spending.Supersedes(a.Old.ID, *byPool[i]) {
+			a.Rivals[at] = *byPool[i]
+		}
+	}
+	return a.Check()
 }
 
 // payAgain makes a request pay what a transaction paid, with its change in the place of

@@ -29,7 +29,7 @@ type Replaced struct {
 //
 // Errors: [*messages.WalletError].
 func (p *Plan) Raise(old *Replaced) error {
-	p.Pool.Txs = slices.DeleteFunc(slices.Clone(p.Pool.Txs), func(t messages.ClusterTx) bool { return t.ID == old.ID })
+	p.Pool.Txs = without(p.Pool.Txs, old.ID)
 	if old.Rate != nil {
 		if err := p.mayRaise(old, FeeRate(*old.Rate)); err != nil {
 			return err
@@ -47,10 +47,19 @@ func (p *Plan) Raise(old *Replaced) error {
 	return nil
 }
 
+// without leaves a transaction out.
+func without(txs []messages.ClusterTx, id chainhash.Hash) []messages.ClusterTx {
+	return slices.DeleteFunc(slices.Clone(txs), func(t messages.ClusterTx) bool { return t.ID == id })
+}
+
 // virtualSize returns the virtual size of a transaction as it is.
 func (p *Plan) virtualSize(tx *wire.MsgTx) int {
-	weight := tx.SerializeSizeStripped()*(p.Scale-1) + tx.SerializeSize()
-	return (weight + p.Scale - 1) / p.Scale
+	return (p.weight(tx) + p.Scale - 1) / p.Scale
+}
+
+// weight returns the weight of a transaction as it is.
+func (p *Plan) weight(tx *wire.MsgTx) int {
+	return tx.SerializeSizeStripped()*(p.Scale-1) + tx.SerializeSize()
 }
 
 // mayRaise refuses a fee rate that is not high enough to replace a transaction.

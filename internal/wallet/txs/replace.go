@@ -27,6 +27,41 @@ func (sp *Spending) ReplacedBy(id chainhash.Hash) (by string, replaced bool) {
 	return by, replaced
 }
 
+// Rival returns the transaction of the wallet, confirmed or not, that spends an output and stands in the way of one
+// that is to replace old: it is neither old nor one that old replaced, nor is it given up or in conflict with a block.
+func (sp *Spending) Rival(at wire.OutPoint, old chainhash.Hash) (id chainhash.Hash, there bool) {
+	for _, t := range sp.ledger.spends[at] {
+		if kind := t.state.kind; kind != abandoned && kind != conflicted && !sp.Supersedes(old, t.record.ID) {
+			return t.record.ID, true
+		}
+	}
+	return id, false
+}
+
+// Supersedes reports whether a transaction of the wallet is another one, or replaced it, directly or in turn. Both of
+// each step must say so.
+func (sp *Spending) Supersedes(id, other chainhash.Hash) bool {
+	for seen := map[chainhash.Hash]bool{}; !seen[id]; {
+		if id == other {
+			return true
+		}
+		seen[id] = true
+		t := sp.ledger.txs[id]
+		if t == nil {
+			return false
+		}
+		before, err := chainhash.NewHashFromStr(t.record.Values[noteReplaces])
+		if err != nil {
+			return false
+		}
+		if by, _ := sp.ReplacedBy(*before); by != id.String() {
+			return false
+		}
+		id = *before
+	}
+	return false
+}
+
 // IsChange reports whether an output script is taken for change: it is the wallet's, and
 // nobody has given it a label.
 func (sp *Spending) IsChange(pkScript []byte) bool {
