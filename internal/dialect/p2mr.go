@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
+	"github.com/seed61375155/trawl/internal/p2mr/vm"
 )
 
 // P2MR are the consensus rules of chains that pay to P2MR outputs and can be
@@ -22,6 +23,9 @@ type P2MR struct {
 	OuterWitness int32 // outputs of witness versions 3 to 16 may be made
 	BIP30        int32 // no transaction may repeat one with unspent outputs
 	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
+
+	// Signatures are those of transactions that were verified for the memory pool.
+	Signatures *vm.Signatures
 }
 
 // How far a block may be ahead of the clock, in seconds, and what a signature takes

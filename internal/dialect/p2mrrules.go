@@ -20,6 +20,7 @@ func (n *Network) setP2MRRules() {
 	work := &n.P2MR.Params
 	work.Limit, work.LimitBits = n.Params.PowLimit, n.Params.PowLimitBits
 	work.Start = n.Params.GenesisBlock.Header.Timestamp.Unix()
+	n.P2MR.Signatures = vm.NewSignatures()
 	n.Engine = EngineP2MR
 	n.Params.PoWNoRetargeting = work.Difficulty == pow.FixedDifficulty
 	work.PeriodBits = func(parent *chainview.Block, late bool) uint32 { return periodBits(n.Params, parent, late) }
@@ -91,7 +92,9 @@ func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
 	for i, out := range spent {
 		var err error
 		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok {
-			spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules}
+			spend := vm.Spend{
+				Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules, Known: p.Signatures, Remember: true,
+			}
 			err = spend.Verify()
 		} else {
 			err = others.VerifyInput(i, script.Standard|script.ReservedNOP4)

@@ -31,6 +31,7 @@ func (r *rules) Spend(tx *wire.MsgTx, spent []*wire.TxOut, at *chainview.Block) 
 		legacyScript: script.NewSpend(tx, spent),
 		hasher:       sync.OnceValues(func() (*p2mr.SigHasher, error) { return p2mr.NewSigHasher(tx, spent) }),
 		native:       at.Height >= r.Spends,
+		known:        r.Signatures,
 		rules: vm.Rules{
 			WeightV1:    at.Height < r.WeightV2,
 			NoCheckLock: !r.net.Active("bip65", at.Height),
@@ -46,7 +47,8 @@ type spending struct {
 
 	legacyScript *script.Spend // for outputs that are not P2MR
 	hasher       func() (*p2mr.SigHasher, error)
-	native       bool // P2MR scripts are executed
+	native       bool           // P2MR scripts are executed
+	known        *vm.Signatures // that need not be verified again
 	rules        vm.Rules
 }
 
@@ -60,6 +62,6 @@ func (s *spending) VerifyInput(i int, flags script.Flags) error {
 	if err != nil {
 		return err
 	}
-	in := vm.Spend{Tx: s.tx, Input: i, Program: root, Hasher: hasher, Rules: s.rules}
+	in := vm.Spend{Tx: s.tx, Input: i, Program: root, Hasher: hasher, Rules: s.rules, Known: s.known}
 	return in.Verify()
 }

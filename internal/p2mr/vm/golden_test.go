@@ -74,10 +74,23 @@ func (v *vector) spends(tb testing.TB) []*vm.Spend {
 	return spends
 }
 
+// verify returns the first error. It is the same where signatures are remembered, were they seen before or not.
 func (v *vector) verify(tb testing.TB, rules vm.Rules) string {
 	tb.Helper()
+	want := v.verifyWith(tb, rules, nil)
+	known := vm.NewSignatures()
+	for range 2 {
+		if got := v.verifyWith(tb, rules, known); got != want {
+			tb.Errorf("%q with remembered signatures, want %q", got, want)
+		}
+	}
+	return want
+}
+
+func (v *vector) verifyWith(tb testing.TB, rules vm.Rules, known *vm.Signatures) string {
+	tb.Helper()
 	for _, spend := range v.spends(tb) {
-		spend.Rules = rules
+		spend.Rules, spend.Known, spend.Remember = rules, known, true
 		if err := spend.Verify(); err != nil {
 			return err.Error()
 		}

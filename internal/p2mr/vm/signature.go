@@ -46,7 +46,7 @@ func (m *machine) signed(sig, rawKey []byte) (bool, error) {
 	if err != nil {
 		return false, ErrSigHashType
 	}
-	if !key.Verify(message[:], sig[:slhdsa.SignatureSize]) {
+	if !m.spend.Known.verify(key, message, sig[:slhdsa.SignatureSize], m.spend.Remember) {
 		return false, ErrSig
 	}
 	return true, nil

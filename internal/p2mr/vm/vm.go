@@ -45,6 +45,11 @@ type Spend struct {
 	Program p2mr.Hash
 	Hasher  *p2mr.SigHasher // of Tx, with the outputs that it spends
 	Rules   Rules
+
+	// Known are signatures of transactions that were right; Remember has those added that are found right now. nil:
+	// all are verified.
+	Known    *Signatures
+	Remember bool
 }
 
 // Verify returns nil for a right spend, and else an [Error].
