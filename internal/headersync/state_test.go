@@ -136,3 +136,19 @@ func TestRefuses(t *testing.T) {
 		t.Error("more headers than times pass")
 	}
 }
+
+// Where the start is later than the clock lets any header be, a chain may leave one bit, not fewer than none.
+func TestStartAfterTheClock(t *testing.T) {
+	g := params.GenesisBlock.Header.Timestamp
+	for ahead, want := range map[time.Duration]int{
+		-2 * time.Hour: 1, -2*time.Hour - time.Second: 1, -10 * 365 * 24 * time.Hour: 1, 0: 2*3600*6/632 + 1,
+	} {
+		s := headersync.New(params, start(), workOf(3), g.Add(ahead))
+		if s.Limit() != want {
+			t.Errorf("%v: %d bits, want %d", ahead, s.Limit(), want)
+		}
+		if _, more, ok := s.Next(chain(2, 1), true); !more || !ok {
+			t.Errorf("%v: the first headers are refused", ahead)
+		}
+	}
+}
