@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -105,23 +104,16 @@ func TestStop(t *testing.T) {
 // A relay that has stopped hears no news any more.
 func TestStoppedHearsNothing(t *testing.T) {
 	bubble(t, func(r *rig) {
-		lost := 0
-		events := r.root.ActorSystem().EventStream
-		sub := events.Subscribe(func(e any) {
-			if _, ok := e.(*actor.DeadLetterEvent); ok {
-				lost++
-			}
-		})
-		defer events.Unsubscribe(sub)
+		lost := r.lost()
 		if err := r.ref.Stop(r.t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		before := lost
+		before := lost()
 		r.takeIn(transaction(1), false)
 		r.tip.Publish(messages.TipChanged{Height: 1})
 		synctest.Wait()
-		if lost != before {
-			t.Errorf("%d news went to a relay that has stopped", lost-before)
+		if n := lost() - before; n != 0 {
+			t.Errorf("%d news went to a relay that has stopped", n)
 		}
 	})
 }

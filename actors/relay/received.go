@@ -83,13 +83,15 @@ func (r *Relay) inv(p *peer, list []*wire.InvVect) {
 // without witness is known by its txid too, which is its wtxid. Others are not: another
 // witness may be the right one.
 func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
-	if r.rejected.has(hash) || r.confirmed.has(hash) || r.orphans.has(hash) {
-		return true
-	}
 	if wtxid {
-		return r.pool.ByWID(hash) != nil
+		return r.isSettled(hash) || r.pool.ByWID(hash) != nil
 	}
-	return r.pool.ByID(hash) != nil
+	return r.isSettled(hash) || r.pool.ByID(hash) != nil
+}
+
+// isSettled reports whether a transaction that is not in the pool need not be judged.
+func (r *Relay) isSettled(hash chainhash.Hash) bool {
+	return r.rejected.has(hash) || r.confirmed.has(hash) || r.orphans.has(hash)
 }
 
 // getData sends the transactions that a peer asks for, of those that it was told
@@ -215,7 +217,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 		}
 		p.done = nil
 		return false
-	case r.knows(wid, true):
+	case r.isSettled(wid):
 		r.forceRelay(p, id, wid)
 		return false
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -16,35 +17,65 @@ import (
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 0, 0x11, 3, 0x22, 1, 0x33, 2, 4, 5})
 	f.Add([]byte{0, 0, 0, 0x10, 0x50, 0x50, 0x20, 0x50, 0x40, 0x31, 0x50})
-	f.Fuzz(func(t *testing.T, steps []byte) {
-		q, now := newRequests(), time.Unix(1, 0)
-		peers := make([]*peer, 4)
-		for i := range peers {
-			peers[i] = newTestPeer(int64(i))
+	f.Fuzz(func(t *testing.T, steps []byte) { doRequests(t, steps) })
+}
+
+// The same in some orders by chance.
+func TestRequestsInAnyOrder(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		steps := make([]byte, 100)
+		for i := range steps {
+			steps[i] = byte(random.Uint32())
 		}
-		for i, step := range steps {
-			p, hash := peers[step&3], chainhash.Hash{step >> 2 & 3}
-			switch step >> 4 & 7 {
-			case 0, 1:
-				q.announced(p, hash, true, now.Add(time.Duration(step&1)*time.Second))
-			case 2:
-				q.forget(hash)
-			case 3:
-				if w := p.announced[hash]; w != nil {
-					q.failed(w, p)
+		doRequests(t, steps)
+	}
+}
+
+// doRequests has four peers announce four transactions, fail, leave, and be asked.
+func doRequests(t *testing.T, steps []byte) {
+	t.Helper()
+	q, now := newRequests(), time.Unix(1, 0)
+	peers := make([]*peer, 4)
+	for i := range peers {
+		peers[i] = newTestPeer(int64(i))
+	}
+	for i, step := range steps {
+		p, hash := peers[step&3], chainhash.Hash{step >> 2 & 3}
+		switch step >> 4 & 7 {
+		case 0, 1:
+			q.announced(p, hash, true, now.Add(time.Duration(step&1)*time.Second))
+		case 2:
+			if q.forget(hash); q.byHash[hash] != nil {
+				t.Fatalf("step %d: it is wanted still", i)
+			}
+		case 3:
+			if w := p.announced[hash]; w != nil {
+				q.failed(w, p)
+			}
+		case 4:
+			q.drop(p)
+			peers[step&3] = newTestPeer(int64(100 + i))
+		default:
+			now = now.Add(time.Duration(step&0xf) * 10 * time.Second)
+			for p, list := range q.next(now) {
+				for _, w := range list {
+					if w.asked == nil || w.asked.peer != p || w.asked.ready.After(now) ||
+						!w.due.Equal(now.Add(requestTimeout)) {
+						t.Fatalf("step %d: a peer is asked that may not be", i)
+					}
 				}
-			case 4:
-				q.drop(p)
-				peers[step&3] = newTestPeer(int64(100 + i))
-			default:
-				now = now.Add(time.Duration(step&0xf) * 10 * time.Second)
-				q.next(now)
 			}
-			if err := q.check(peers); err != nil {
-				t.Fatalf("step %d: %v", i, err)
+			for _, w := range q.byHash {
+				if !w.due.After(now) {
+					t.Fatalf("step %d: something is due that was not done", i)
+				}
 			}
 		}
-	})
+		if err := q.check(peers); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
 }
 
 func newTestPeer(id int64) *peer {
@@ -76,6 +107,19 @@ func (q *requests) check(peers []*peer) error {
 		}
 		if w.asked != nil {
 			flights[w.asked.peer]++
+		}
+	}
+	for i, w := range q.queue {
+		if i > 0 && q.queue.Less(i, (i-1)/2) {
+			return fmt.Errorf("%v is not where it belongs in the queue", w.hash)
+		}
+		if w.asked != nil {
+			continue
+		}
+		for _, o := range w.from {
+			if o.ready.Before(w.due) {
+				return fmt.Errorf("%v is due after a peer may be asked", w.hash)
+			}
 		}
 	}
 	if len(q.queue) != len(q.byHash) {

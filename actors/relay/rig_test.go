@@ -33,6 +33,7 @@ type remote struct {
 	mu      sync.Mutex
 	sent    []wire.Message
 	filters []int64 // fee rates that it was told
+	said    int     // messages that it has sent
 	handled int
 	left    string                    // why it was disconnected
 	fails   func(m wire.Message) bool // sending panics; nil: never
@@ -63,6 +64,7 @@ func (p *remote) Send(m wire.Message) {
 
 // says has the peer send a message, and waits for what follows at once.
 func (p *remote) says(m wire.Message) {
+	p.said++
 	p.r.ref.Tell(link.Received{Peer: p, Message: p2p.Message{Message: m}, Handled: func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -120,6 +122,9 @@ type rig struct {
 	joined   []*remote
 	ahead    atomic.Int64 // of the clock, in nanoseconds
 
+	contents []messages.PoolTx // of the pool at first
+	fails    error             // in place of a package's result; nil: none
+
 	minFee  int64                                               // of the pool
 	marked  []chainhash.Hash                                    // what a peer has asked for of our own
 	outcome func(q nodemsg.OfferPackage) messages.PackageResult // of packages; nil: all is taken
@@ -145,7 +150,40 @@ func bubble(t *testing.T, test func(r *rig)) {
 // bubbleOf is bubble with a tip of that age.
 func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(newRig(t, age)) })
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, age)
+		test(r)
+		r.leave()
+	})
+}
+
+// leave has all peers leave. Each message of theirs must have been done with once, whatever became of it, but that
+// which the actor failed over.
+func (r *rig) leave() {
+	r.t.Helper()
+	for _, p := range r.joined {
+		r.ref.Tell(link.Left{ID: p.info.ID})
+	}
+	synctest.Wait()
+	for _, p := range r.joined {
+		if p.left == "" && p.handled != p.said {
+			r.t.Errorf("peer %d: %d messages were done with, of %d", p.info.ID, p.handled, p.said)
+		}
+	}
+}
+
+// lost counts messages to actors that have stopped.
+func (r *rig) lost() func() int {
+	r.t.Helper()
+	lost := new(atomic.Int64)
+	events := r.root.ActorSystem().EventStream
+	sub := events.Subscribe(func(e any) {
+		if _, ok := e.(*actor.DeadLetterEvent); ok {
+			lost.Add(1)
+		}
+	})
+	r.t.Cleanup(func() { events.Unsubscribe(sub) })
+	return func() int { return int(lost.Load()) }
 }
 
 // newRig starts the actor over a tip of that age.
@@ -184,7 +222,7 @@ func newRigWith(t *testing.T, age time.Duration, with func(*rig, *relay.Config))
 func (r *rig) pool(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
-		m.Answer(messages.PoolTxs{}, nil)
+		m.Answer(messages.PoolTxs{Txs: r.contents}, nil)
 	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
 		m.Answer(messages.PoolInfo{MinFee: r.minFee, MinRelayFee: 100}, nil)
 	case *ask.Call[nodemsg.OfferTx, messages.Done]:
@@ -201,6 +239,10 @@ func (r *rig) pool(c actor.Context) {
 	case *ask.Call[nodemsg.OfferPackage, messages.PackageResult]:
 		for _, tx := range m.Req.Txs {
 			r.packages = append(r.packages, tx.TxHash())
+		}
+		if r.fails != nil {
+			m.Answer(messages.PackageResult{}, r.fails)
+			return
 		}
 		if r.outcome != nil {
 			m.Answer(r.outcome(m.Req), nil)
@@ -220,6 +262,13 @@ func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1}},
 		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: isOurs}},
 	})
+}
+
+// takeInAt takes a transaction in that pays a fee and is announced to nobody.
+func (r *rig) takeInAt(tx *wire.MsgTx, fee int64) {
+	r.feed.Publish(messages.PoolChanged{Changes: []messages.PoolChange{
+		{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Fee: fee, VSize: 100, Added: true, Sequence: 1},
+	}})
 }
 
 func (r *rig) join(typ p2p.ConnectionType) *remote {

@@ -1,0 +1,223 @@
+package relay_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/bloom"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// leaves makes transactions leave the pool.
+func (r *rig) leaves(reason messages.PoolReason, txs ...*wire.MsgTx) {
+	var m messages.PoolChanged
+	for _, tx := range txs {
+		m.Changes = append(m.Changes, messages.PoolChange{
+			Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Reason: reason,
+		})
+	}
+	r.feed.Publish(m)
+}
+
+// What the pool had before is given to peers, and announced again if it is our own and no peer has asked for it.
+func TestPoolAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own, other := transaction(1), transaction(2)
+		r := newRigWith(t, 0, func(r *rig, _ *relay.Config) {
+			for _, tx := range []*wire.MsgTx{own, other} {
+				r.contents = append(r.contents, messages.PoolTx{
+					Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Fee: 1000, VSize: 100, Sequence: 1,
+					Unbroadcast: tx == own,
+				})
+			}
+		})
+		p := r.join(p2p.OutboundFullRelay)
+		p.says(getData(other))
+		expect[*wire.MsgTx](p)
+		time.Sleep(5 * time.Minute)
+		p.quiet("before its time")
+		time.Sleep(11 * time.Minute)
+		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], []chainhash.Hash{own.WitnessHash()}) {
+			t.Errorf("told of %v", got)
+		}
+	})
+}
+
+// A transaction that is announced before it is known to be in the pool, or that has left it, is told to nobody; the
+// relay goes on.
+func TestAnnouncedButGone(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		gone := transaction(1)
+		r.feed.Publish(messages.PoolChanged{
+			Announce: []messages.RelayTx{{ID: gone.TxHash(), WID: gone.WitnessHash(), Own: true}},
+		})
+		replaced := transaction(2)
+		r.takeIn(replaced, true)
+		r.leaves(messages.PoolReplaced, replaced)
+		time.Sleep(20 * time.Minute)
+		p.quiet("nothing is in the pool")
+		r.takeIn(replaced, false) // by a peer now
+		time.Sleep(time.Minute)
+		expect[*wire.MsgInv](p)
+		next := r.join(p2p.OutboundFullRelay)
+		time.Sleep(20 * time.Minute)
+		next.quiet("it is not our own any more")
+	})
+}
+
+// A pool that begins anew has nothing of before: not what the last block held, nor what was our own.
+func TestPoolBeginsAnew(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		pooled, mined := transaction(1), transaction(2)
+		r.takeIn(pooled, true)
+		r.takeIn(mined, false)
+		r.leaves(messages.PoolBlock, mined)
+		time.Sleep(time.Minute)
+		p.got()
+		r.feed.Publish(messages.PoolChanged{Reset: true})
+		p.says(getData(pooled, mined))
+		if got := expect[*wire.MsgNotFound](p).InvList; len(got) != 2 {
+			t.Errorf("not found: %v", got)
+		}
+		r.takeIn(pooled, false)
+		late := r.join(p2p.OutboundFullRelay)
+		time.Sleep(20 * time.Minute)
+		late.quiet("it is not our own any more")
+	})
+}
+
+// What comes into the pool from elsewhere is asked of nobody any more, and waits for no parents.
+func TestComesFromElsewhere(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p, next := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
+		tx, orphan := transaction(1), transaction(2, transaction(3))
+		r.verdict[orphan.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+		p.says(orphan)
+		p.says(inv(tx))
+		next.says(inv(tx))
+		r.takeIn(tx, false)
+		r.takeIn(orphan, false)
+		if got := r.orphans(); len(got) != 0 {
+			t.Errorf("orphans: %+v", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := next.asked(); slices.Contains(got, tx.WitnessHash()) {
+			t.Errorf("asked for %v", got)
+		}
+	})
+}
+
+// The whole pool is announced at once to a peer that asks, in its order, without what it has or does not pay enough;
+// then the peer may ask for any of it, and is not told of it again.
+func TestWholePool(t *testing.T) {
+	bubble(t, func(r *rig) {
+		has, cheap := transaction(1), transaction(2)
+		p := r.join(p2p.Inbound)
+		p.says(has)
+		p.says(wire.NewMsgFeeFilter(10_000))
+		var want []chainhash.Hash
+		for salt := range uint32(20) {
+			tx := transaction(10 + salt)
+			r.takeIn(tx, false)
+			want = append(want, tx.WitnessHash())
+		}
+		r.takeInAt(cheap, 999)
+		p.got()
+		p.says(&wire.MsgMemPool{})
+		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], want) {
+			t.Errorf("told of %v, want %v", got, want)
+		}
+		p.says(getData(cheap))
+		expect[*wire.MsgTx](p)
+		p.says(wire.NewMsgFeeFilter(0))
+		time.Sleep(time.Minute)
+		p.quiet("it was told of what it wants")
+	})
+}
+
+// A peer may ask at once for what was in the pool when it joined.
+func TestMayAskOnceItJoined(t *testing.T) {
+	bubble(t, func(r *rig) {
+		tx := transaction(1)
+		r.takeIn(tx, false)
+		p := r.join(p2p.OutboundFullRelay)
+		p.says(getData(tx))
+		expect[*wire.MsgTx](p)
+		p.says(&wire.MsgGetData{})
+		p.quiet("it asks for nothing")
+	})
+}
+
+// A peer with a filter is told of what that lets through alone.
+func TestFilteredPeer(t *testing.T) {
+	bubble(t, func(r *rig) {
+		filter := new(bloom.Filter)
+		p := r.joinWith(p2p.Inbound, func(i *link.Info) { i.Filter = filter })
+		wanted, other := transaction(1), transaction(2)
+		id := wanted.TxHash()
+		filter.Load(&wire.MsgFilterLoad{Filter: make([]byte, 512), HashFuncs: 10})
+		if err := filter.Add(id[:]); err != nil {
+			t.Fatal(err)
+		}
+		r.takeIn(wanted, false)
+		r.takeIn(other, false)
+		time.Sleep(time.Minute)
+		want := []chainhash.Hash{wanted.WitnessHash()}
+		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], want) {
+			t.Errorf("told of %v, want %v", got, want)
+		}
+		p.says(&wire.MsgMemPool{})
+		p.quiet("nothing else is relevant")
+	})
+}
+
+// A peer that joins twice is the same peer.
+func TestJoinsTwice(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		if !slices.Equal(p.filters, []int64{100}) {
+			t.Errorf("told the rates %v when it joined", p.filters)
+		}
+		tx := transaction(1)
+		p.says(inv(tx))
+		p.got()
+		r.ref.Tell(link.Joined{Peer: p})
+		r.takeIn(tx, false)
+		time.Sleep(time.Minute)
+		p.quiet("it has announced this before")
+	})
+}
+
+// Outbound peers are told after two seconds on average, inbound ones after five.
+func TestTimesOfAnnouncements(t *testing.T) {
+	for typ, mean := range map[p2p.ConnectionType]time.Duration{
+		p2p.OutboundFullRelay: 2 * time.Second, p2p.Inbound: 5 * time.Second,
+	} {
+		bubble(t, func(r *rig) {
+			p := r.join(typ)
+			const count = 200
+			told := 0
+			began := time.Now()
+			for salt := uint32(1); told < count; salt++ {
+				r.takeIn(transaction(salt), false)
+				for len(p.announced()) == 0 {
+					time.Sleep(100 * time.Millisecond)
+				}
+				told++
+			}
+			if got := time.Since(began) / count; got < mean*7/10 || got > mean*13/10 {
+				t.Errorf("type %v: after %v on average, want %v", typ, got, mean)
+			}
+		})
+	}
+}
