@@ -100,10 +100,6 @@ func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 	}
 	s.chain.learn(p, last.Hash)
 	s.headers.askForInv(p)
-	tip := s.chain.reader.Active().Tip()
-	if a.isNew && last.CompareWork(tip) > 0 {
-		p.lastAnnounced = s.cfg.Now()
-	}
 	if s.chain.initialDownload() && !a.full && p.best != nil && p.best.Work().Cmp(s.cfg.MinimumWork) < 0 &&
 		p.isAutomatic() {
 		s.log.printf("outbound peer headers chain has insufficient work, %s", p.info.Disconnecting())

@@ -54,8 +54,9 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 		return s.take(c, p, known, a)
 	}
 	var h wire.BlockHeader
+	_ = h.Deserialize(bytes.NewReader(raw)) // so many bytes are there
 	end := s.cfg.Network.HeaderLen(raw)
-	if h.Deserialize(bytes.NewReader(raw)) != nil || end < 0 || end > len(raw) {
+	if end < 0 || end > len(raw) {
 		return false
 	}
 	parent := s.chain.reader.Lookup(&h.PrevBlock)

@@ -102,9 +102,6 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m anno
 	}
 	s.chain.learn(p, b.Hash)
 	tip := s.chain.reader.Active().Tip()
-	if m.isNew && b.CompareWork(tip) > 0 {
-		p.lastAnnounced = s.cfg.Now()
-	}
 	asked := s.download.requestOf(p, b.Hash) != nil
 	switch {
 	case s.chain.have(b) || s.download.buffer.has(&b.Hash):

@@ -38,7 +38,6 @@ type peer struct {
 	asked          time.Time // when headers were last asked for, if they did not come yet
 	invAsked       bool      // an inv made us ask for headers before their turn
 	invWaits       bool      // it announced a block while it was asked for headers
-	lastAnnounced  time.Time // when it last announced a better block
 	lastBlock      time.Time // when it last gave a new block
 	chain          chainWatch
 	saidHeaders    bool // sendheaders was sent

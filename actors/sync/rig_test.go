@@ -37,6 +37,7 @@ type rig struct {
 	chain *chaintest.Chain // the node's
 	tip   *ask.Topic[messages.TipChanged]
 	sync  *ask.Ref
+	root  *actor.RootContext
 	peers int64
 
 	unlinked map[chainhash.Hash][]byte // blocks before their parents
@@ -47,6 +48,12 @@ type rig struct {
 	recover  func([]byte) error        // takes blocks that come again with their witnesses
 	slow     time.Duration             // how long the chain looks at blocks
 	failing  int                       // how often the chain fails before it says that block files are read
+
+	view        *chainview.Current
+	slowHeaders time.Duration // how long the chain looks at headers
+	failBlocks  int           // how often the chain fails over blocks
+	restored    [][]byte      // blocks that were stored again
+	restoreErr  error         // that the chain says of them
 }
 
 // bubble runs a test in a bubble, whose clock stands a day after the genesis block.
@@ -70,11 +77,12 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 		reject:   make(map[chainhash.Hash]string), changes: new(ask.Feed[messages.PoolChanged]),
 	}
 	sys := actortest.New(t)
-	view := new(chainview.Current)
-	view.Set(r.chain)
+	r.root = sys.Root
+	r.view = new(chainview.Current)
+	r.view.Set(r.chain)
 	owner := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.own) })
 	cfg := sync.Config{
-		Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.changes,
+		Network: net, Chain: owner, View: r.view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.changes,
 	}
 	if configure != nil {
 		configure(&cfg)
@@ -103,6 +111,7 @@ func (r *rig) own(c actor.Context) {
 		}
 		m.Answer(messages.Done{}, nil)
 	case *acceptHeaders:
+		time.Sleep(r.slowHeaders)
 		for _, raw := range m.Req.Headers {
 			if err := r.addHeader(raw); err != nil {
 				m.Answer(nodemsg.AcceptedHeaders{}, err)
@@ -112,11 +121,19 @@ func (r *rig) own(c actor.Context) {
 		m.Answer(nodemsg.AcceptedHeaders{}, nil)
 	case *acceptBlocks:
 		time.Sleep(r.slow)
+		if r.failBlocks > 0 {
+			r.failBlocks--
+			m.Answer(nodemsg.AcceptedBlocks{}, ask.ErrRestarted)
+			return
+		}
 		refused := make([]error, len(m.Req.Raw))
 		for i, raw := range m.Req.Raw {
 			refused[i] = r.addBlock(raw)
 		}
 		m.Answer(nodemsg.AcceptedBlocks{Refused: refused}, nil)
+	case *ask.Call[nodemsg.RestoreBlock, messages.Done]:
+		r.restored = append(r.restored, m.Req.Raw)
+		m.Answer(messages.Done{}, r.restoreErr)
 	case *ask.Call[nodemsg.RecoverWitnesses, messages.Done]:
 		m.Answer(messages.Done{}, r.recover(m.Req.Raw))
 	default:
