@@ -374,3 +374,26 @@ func TestPeersLoseAlike(t *testing.T) {
 		}
 	}
 }
+
+// Who announces too many small orphans loses some of them, not one whose few orphans are heavier.
+func TestShareOfNumberAndWeight(t *testing.T) {
+	o := newOrphanage(4)
+	tx := func(peer byte, n uint32, witness int) *wire.MsgTx {
+		tx := wire.NewMsgTx(2)
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{peer}, Index: n}})
+		tx.TxIn[0].Witness = wire.TxWitness{make([]byte, witness)}
+		tx.AddTxOut(wire.NewTxOut(1, nil))
+		return tx
+	}
+	for n := range uint32(4) {
+		o.add(tx(3, n, 97_000), 3)
+	}
+	for n := range uint32(1500) {
+		o.add(tx(1, n, 0), 1)
+		o.add(tx(2, n, 0), 2)
+	}
+	if heavy, small := len(o.peers[3].list), len(o.byWID); heavy != 4 || small != 3000 ||
+		o.peers[3].weight < o.peers[1].weight {
+		t.Errorf("%d heavy orphans are left of %d", heavy, small)
+	}
+}
