@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/sync"
@@ -310,4 +311,19 @@ func TestPoolOfCompactBlocks(t *testing.T) {
 			t.Errorf("asked for %v", got)
 		}
 	})
+}
+
+type headersMsg = codec.Headers
+
+func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
+	m := new(codec.Headers)
+	for h := from; h <= to; h++ {
+		m.List = append(m.List, c.Active().At(h).Header())
+	}
+	return m
+}
+
+func fetchBlock(t *testing.T, r *rig, hash chainhash.Hash) ([]byte, error) {
+	t.Helper()
+	return ask.Ask(t.Context(), r.sync, nodemsg.FetchBlock{Hash: hash})
 }

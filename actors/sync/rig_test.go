@@ -396,18 +396,3 @@ func (r *rig) state() nodemsg.SyncState {
 	}
 	return got
 }
-
-type headersMsg = codec.Headers
-
-func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
-	m := new(codec.Headers)
-	for h := from; h <= to; h++ {
-		m.List = append(m.List, c.Active().At(h).Header())
-	}
-	return m
-}
-
-func fetchBlock(t *testing.T, r *rig, hash chainhash.Hash) ([]byte, error) {
-	t.Helper()
-	return ask.Ask(t.Context(), r.sync, nodemsg.FetchBlock{Hash: hash})
-}
