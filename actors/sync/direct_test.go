@@ -228,3 +228,38 @@ func TestStoredWithoutParent(t *testing.T) {
 		}
 	}
 }
+
+// With a refused block goes what builds on it, and nothing else.
+func TestRefusedAlone(t *testing.T) {
+	b := newBench(t, 1)
+	root := b.chain.tip
+	refused := b.node.AddHeader(root)
+	child := b.node.AddHeader(refused)
+	grandchild := b.node.AddHeader(child)
+	other := b.node.AddHeader(root)
+	resumed := map[*chainview.Block]bool{}
+	buffer := newReorderBuffer()
+	put := func(at *chainview.Block, haveParent bool) *pendingBlock {
+		h := &pendingBlock{block: at, raw: make([]byte, 10), handled: func() { resumed[at] = true }}
+		buffer.put(h, haveParent)
+		return h
+	}
+	h := put(refused, true)
+	if got := buffer.next(); len(got) != 1 {
+		t.Fatalf("%d blocks are for the chain", len(got))
+	}
+	for _, at := range []*chainview.Block{child, other, grandchild} {
+		put(at, at == other)
+	}
+	buffer.done()
+	buffer.refused(h)
+	if buffer.has(&child.Hash) || buffer.has(&grandchild.Hash) || !buffer.has(&other.Hash) {
+		t.Error("not what builds on the block has gone")
+	}
+	if !resumed[child] || !resumed[grandchild] || resumed[other] || buffer.bytes != 10 || buffer.waiting != 10 {
+		t.Errorf("resumed %d, %d bytes wait", len(resumed), buffer.bytes)
+	}
+	if got := buffer.next(); len(got) != 1 || got[0].block != other {
+		t.Errorf("%d blocks are for the chain", len(got))
+	}
+}
