@@ -81,12 +81,18 @@ func TestSeeds(t *testing.T) {
 		book     []string // hosts that are known afterwards
 	}{
 		"both have addresses": {
-			map[string][]netip.Addr{"x9.a.test": {first}, "x9.b.test": {second}}, false, false,
-			[]string{"x9.a.test", "x9.b.test"}, nil, []string{"8.8.8.8", "9.9.9.9"},
+			map[string][]netip.Addr{"x9.a.test": {first}, "x9.b.test": {second}},
+			false, false,
+			[]string{"x9.a.test", "x9.b.test"},
+			nil,
+			[]string{"8.8.8.8", "9.9.9.9"},
 		},
 		"one has none": {
-			map[string][]netip.Addr{"x9.a.test": {first}, "b.test": {second}}, false, false,
-			[]string{"b.test", "x9.a.test", "x9.b.test"}, []string{"8.8.8.8:18444"}, []string{"9.9.9.9"},
+			map[string][]netip.Addr{"x9.a.test": {first}, "b.test": {second}},
+			false, false,
+			[]string{"b.test", "x9.a.test", "x9.b.test"},
+			[]string{"8.8.8.8:18444"},
+			[]string{"9.9.9.9"},
 		},
 		"by a proxy": {nil, true, false, nil, []string{"a.test:18444", "b.test:18444"}, nil},
 		"no network": {map[string][]netip.Addr{"x9.a.test": {first}}, false, true, nil, nil, nil},
