@@ -327,3 +327,12 @@ func fetchBlock(t *testing.T, r *rig, hash chainhash.Hash) ([]byte, error) {
 	t.Helper()
 	return ask.Ask(t.Context(), r.sync, nodemsg.FetchBlock{Hash: hash})
 }
+
+func (r *rig) state() nodemsg.SyncState {
+	r.t.Helper()
+	got, err := ask.Ask(r.t.Context(), r.sync, nodemsg.GetSyncState{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // From whom a compact block is completed: the first peer, up to three at a time of those that announce at once, the
@@ -147,6 +148,48 @@ func TestWrongCompactBlocks(t *testing.T) {
 			if w.left != "!previous compact block reconstruction attempt failed" || b.download.isWanted(at.Hash) {
 				t.Errorf("%s again: left for %q", name, w.left)
 			}
+		}
+	}
+}
+
+// A fourth peer's compact block is used where the pool has all of it by then, and left alone else.
+func TestCompactBlockOfFourthPeer(t *testing.T) {
+	for _, pooled := range []bool{true, false} {
+		b, remote := newBench(t, 3), newBench(t, 3)
+		coinbase, err := remote.node.Block(&remote.chain.tip.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spend := wire.NewMsgTx(2)
+		spend.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: coinbase.Transactions[0].TxHash()}})
+		spend.AddTxOut(wire.NewTxOut(1000, []byte{0x51}))
+		next := remote.mine(spend)
+		block, _ := remote.node.Block(&next.Hash)
+		at, err := b.node.Tree.Add(&block.Header, next.Work(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range compactAtOnce {
+			p, _ := b.join(p2p.OutboundFullRelay)
+			p.highBandwidth = true
+			b.compact.received(p, at, compact.Of(block, nil))
+		}
+		if pooled {
+			b.compact.pool.Change(&messages.PoolChange{
+				Tx: spend, ID: spend.TxHash(), WID: spend.WitnessHash(), Added: true,
+			})
+		}
+		p, w := b.join(p2p.OutboundFullRelay)
+		if raw := b.compact.received(p, at, compact.Of(block, nil)); (raw != nil) != pooled || len(w.sent) > 0 {
+			t.Errorf("in the pool %v: a block is made: %v", pooled, raw != nil)
+		}
+		wrong := compact.Of(block, nil)
+		wrong.ShortIDs = append(wrong.ShortIDs, wrong.ShortIDs...)
+		if raw := b.compact.received(p, at, wrong); raw != nil || w.left != "" {
+			t.Errorf("made of unclear ids, or left for %q", w.left)
+		}
+		if len(b.download.requestsOf(at.Hash)) != compactAtOnce {
+			t.Error("another request is noted")
 		}
 	}
 }

@@ -71,6 +71,16 @@ func bubble(t *testing.T, test func(r *rig)) {
 
 func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *rig {
 	t.Helper()
+	return newRigWith(t, net, func(_ *rig, c *sync.Config) {
+		if configure != nil {
+			configure(c)
+		}
+	})
+}
+
+// newRigWith is newRig where the chain may be another one from the start.
+func newRigWith(t *testing.T, net *dialect.Network, configure func(*rig, *sync.Config)) *rig {
+	t.Helper()
 	r := &rig{
 		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
 		unlinked: make(map[chainhash.Hash][]byte),
@@ -84,9 +94,7 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 	cfg := sync.Config{
 		Network: net, Chain: owner, View: r.view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.changes,
 	}
-	if configure != nil {
-		configure(&cfg)
-	}
+	configure(r, &cfg)
 	r.sync = sys.Spawn("sync", sync.New(cfg), sync.Requests...)
 	synctest.Wait()
 	return r
@@ -387,12 +395,3 @@ func (p *fakePeer) answerHeaders(c *chaintest.Chain, m *wire.MsgGetHeaders) {
 
 // height is that of the node's chain.
 func (r *rig) height() int32 { return r.chain.Active().Height() }
-
-func (r *rig) state() nodemsg.SyncState {
-	r.t.Helper()
-	got, err := ask.Ask(r.t.Context(), r.sync, nodemsg.GetSyncState{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return got
-}

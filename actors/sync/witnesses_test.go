@@ -139,7 +139,7 @@ func TestNotFound(t *testing.T) {
 func TestNotFoundIsIgnored(t *testing.T) {
 	b := withPruners(t, 1)
 	tip := b.extend(3)
-	asked, _ := b.joinWith(tip, wire.SFNodeNetwork|wire.SFNodeWitness)
+	asked, askedWire := b.joinWith(tip, wire.SFNodeNetwork|wire.SFNodeWitness)
 	other, w := b.joinWith(tip, wire.SFNodeNetwork|wire.SFNodeWitness)
 	b.download.addRequest(asked, tip)
 	m := &wire.MsgNotFound{InvList: []*wire.InvVect{wire.NewInvVect(wire.InvTypeWitnessBlock, &tip.Hash)}}
@@ -149,8 +149,8 @@ func TestNotFoundIsIgnored(t *testing.T) {
 	}
 	b.chain.cfg.Network.LeavesForNotFound = false
 	b.download.notFound(asked, m)
-	if !b.download.isWanted(tip.Hash) {
-		t.Error("taken back")
+	if !b.download.isWanted(tip.Hash) || askedWire.left != "" {
+		t.Errorf("taken back, or left %q", askedWire.left)
 	}
 }
 
