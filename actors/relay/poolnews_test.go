@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/bloom"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -220,4 +221,31 @@ func TestTimesOfAnnouncements(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without a chain nothing of peers is judged or asked for; once there is one it is.
+func TestWithoutChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		view := new(chainview.Current)
+		r := newRigWith(t, 0, func(_ *rig, c *relay.Config) { c.Chain = view })
+		p := r.join(p2p.OutboundFullRelay)
+		r.tip.Publish(messages.TipChanged{Height: 1})
+		p.says(inv(transaction(1)))
+		p.says(transaction(2))
+		p.quiet("there is no chain")
+		if len(r.offered) > 0 || p.handled != 2 {
+			t.Errorf("judged %v, handled %d", r.offered, p.handled)
+		}
+		view.Set(r.chain)
+		p.says(inv(transaction(1)))
+		expect[*wire.MsgGetData](p)
+		first := r.chain.MineN(1)
+		r.tip.Publish(messages.TipChanged{Hash: first.Hash, Height: first.Height})
+		synctest.Wait()
+		second := r.chain.MineN(1)
+		r.tip.Publish(messages.TipChanged{Hash: second.Hash, Height: second.Height})
+		synctest.Wait()
+		p.says(inv(blockOf(r, second.Height).Transactions[0]))
+		p.quiet("it is in the chain")
+	})
 }
