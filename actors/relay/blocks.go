@@ -17,8 +17,11 @@ import (
 // where nothing is relayed.
 const maxBlocksRead = 12
 
-// connected is what blocks had in them that were connected.
-type connected struct {
+// connected is what blocks had in them that were connected, each.
+type connected []contents
+
+type contents struct {
+	of    *chainview.Block
 	txs   []chainhash.Hash // by both ids
 	spent []wire.OutPoint
 }
@@ -66,26 +69,39 @@ func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*c
 				r.cfg.Log.Warn("relay cannot read a block", "err", err)
 				continue
 			}
+			has := contents{of: b}
 			for _, tx := range block.Transactions {
-				read.txs = append(read.txs, tx.TxHash(), tx.WitnessHash())
+				has.txs = append(has.txs, tx.TxHash(), tx.WitnessHash())
 				for _, in := range tx.TxIn {
-					read.spent = append(read.spent, in.PreviousOutPoint)
+					has.spent = append(has.spent, in.PreviousOutPoint)
 				}
 			}
+			read = append(read, has)
 		}
 		return read
 	})
 }
 
-// connected drops what blocks have confirmed.
+// connected drops what blocks have confirmed, but for blocks that have left the chain since they were read.
 func (r *Relay) connected(m connected) {
-	if n := r.orphans.spent(m.spent); n > 0 {
-		corelog.Printf(
-			r.packages, slog.LevelDebug, "Erased %d orphan transaction(s) included or conflicted by block", n,
-		)
+	reader := r.cfg.Chain.Open()
+	if reader == nil {
+		return
 	}
-	for _, hash := range m.txs {
-		r.confirmed.add(hash)
-		r.requests.forget(hash)
+	active, erased := reader.Active(), 0
+	for _, has := range m {
+		if !active.Contains(has.of) {
+			continue
+		}
+		erased += r.orphans.spent(has.spent)
+		for _, hash := range has.txs {
+			r.confirmed.add(hash)
+			r.requests.forget(hash)
+		}
+	}
+	if erased > 0 {
+		corelog.Printf(
+			r.packages, slog.LevelDebug, "Erased %d orphan transaction(s) included or conflicted by block", erased,
+		)
 	}
 }

@@ -341,6 +341,34 @@ func TestStopWhileReading(t *testing.T) {
 	})
 }
 
+// A block that leaves the chain while it is read settles nothing.
+func TestBlockLeavesWhileItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowChain{}
+		r := newRigWith(t, 0, func(r *rig, c *relay.Config) {
+			slow.Reader = r.chain
+			view := new(chainview.Current)
+			view.Set(slow)
+			c.Chain = view
+		})
+		p := r.join(p2p.OutboundFullRelay)
+		fork := r.chain.Active().Tip()
+		first := r.chain.Mine(chaintest.Template{Time: time.Now(), Script: []byte{0x52}})
+		tx := blockOf(r, first.Height).Transactions[0]
+		r.tip.Publish(messages.TipChanged{Hash: first.Hash, Height: first.Height})
+		synctest.Wait()
+		b := r.chain.MineOn(fork, chaintest.Template{Time: time.Now(), Version: 0x20000002})
+		b = r.chain.MineOn(b, chaintest.Template{Time: time.Now()})
+		r.tip.Publish(messages.TipChanged{Hash: b.Hash, Height: b.Height})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.says(inv(tx))
+		expect[*wire.MsgGetData](p)
+		p.says(inv(blockOf(r, b.Height).Transactions[0]))
+		p.quiet("it is in the chain")
+	})
+}
+
 // A slowChain takes a while to read blocks.
 type slowChain struct {
 	chainview.Reader
