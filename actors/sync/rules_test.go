@@ -294,3 +294,50 @@ func TestRefusedLate(t *testing.T) {
 		t.Errorf("left twice, for %q", w.left)
 	}
 }
+
+// Who gives a new block is chosen to announce compact blocks where that is the last one on its way and validated, and
+// the initial download over.
+func TestWhoIsChosen(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(b *bench, p *peer, at *chainview.Block)
+		chosen bool
+	}{
+		"the last one":    {func(*bench, *peer, *chainview.Block) {}, true},
+		"in download":     {func(b *bench, _ *peer, _ *chainview.Block) { b.now = b.now.Add(48 * time.Hour) }, false},
+		"others follow":   {func(b *bench, p *peer, at *chainview.Block) { b.download.addRequest(p, at.Parent) }, false},
+		"not valid yet":   {func(b *bench, _ *peer, at *chainview.Block) { b.node.SetStatus(at, chainview.HasData) }, false},
+		"no compact ones": {func(_ *bench, p *peer, _ *chainview.Block) { p.speaksCompact = false }, false},
+	} {
+		b := newBench(t, 10)
+		s := b.whole()
+		p, w := b.join(p2p.OutboundFullRelay)
+		p.speaksCompact = true
+		at := b.node.Active().Tip()
+		b.node.SetStatus(at, at.Status()|chainview.Valid)
+		b.download.addRequest(p, at)
+		test.change(b, p, at)
+		s.connected(p, &pendingBlock{block: at, peer: p.info.ID})
+		if got := w.commands(); p.highBandwidth != test.chosen || (got == "sendcmpct") != test.chosen {
+			t.Errorf("%s: chosen %v, sent %q", name, p.highBandwidth, got)
+		}
+		if !p.lastBlock.Equal(b.now) || b.download.isWanted(at.Hash) {
+			t.Errorf("%s: the block is not noted", name)
+		}
+		_, remembered := s.givers[at.Hash]
+		if valid := at.Status()&chainview.Valid != 0; remembered == valid {
+			t.Errorf("%s: the giver is remembered: %v", name, remembered)
+		}
+		s.connected(nil, &pendingBlock{block: at}) // its peer has left
+	}
+	b := newBench(t, 1)
+	s, top := b.whole(), b.extend(maxGivers+1)
+	for at := range top.Above(1) {
+		s.rememberGiver(&pendingBlock{block: at})
+		if len(s.givers) > maxGivers {
+			t.Fatal("too many givers are remembered")
+		}
+	}
+	if _, last := s.givers[top.Ancestor(2).Hash]; !last {
+		t.Error("the last giver is not remembered")
+	}
+}
