@@ -249,3 +249,18 @@ func TestWithoutChain(t *testing.T) {
 		p.quiet("it is in the chain")
 	})
 }
+
+// Where no peer knows wtxids, an outbound one is asked at once for what an orphan of its spends from.
+func TestParentsAreAskedForAtOnce(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.joinWith(p2p.OutboundFullRelay, legacy)
+		parent := transaction(1)
+		child := wire.NewMsgTx(2)
+		child.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: parent.TxHash()}})
+		r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+		p.says(child)
+		if got := p.asked(); !slices.Equal(got, []chainhash.Hash{parent.TxHash()}) {
+			t.Errorf("asked for %v", got)
+		}
+	})
+}
