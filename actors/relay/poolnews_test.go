@@ -28,6 +28,13 @@ func (r *rig) leaves(reason messages.PoolReason, txs ...*wire.MsgTx) {
 	r.feed.Publish(m)
 }
 
+// later sets the clock forward, and waits for what is due then.
+func (r *rig) later(d time.Duration) {
+	r.ahead.Add(int64(d))
+	r.ref.Tell(relay.ClockSet{})
+	synctest.Wait()
+}
+
 // What the pool had before is given to peers, and announced again if it is our own and no peer has asked for it.
 func TestPoolAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,9 +50,9 @@ func TestPoolAtTheStart(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		p.says(getData(other))
 		expect[*wire.MsgTx](p)
-		time.Sleep(5 * time.Minute)
+		r.later(9 * time.Minute)
 		p.quiet("before its time")
-		time.Sleep(11 * time.Minute)
+		r.later(7 * time.Minute)
 		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], []chainhash.Hash{own.WitnessHash()}) {
 			t.Errorf("told of %v", got)
 		}
@@ -64,13 +71,13 @@ func TestAnnouncedButGone(t *testing.T) {
 		replaced := transaction(2)
 		r.takeIn(replaced, true)
 		r.leaves(messages.PoolReplaced, replaced)
-		time.Sleep(20 * time.Minute)
+		r.later(20 * time.Minute)
 		p.quiet("nothing is in the pool")
 		r.takeIn(replaced, false) // by a peer now
 		time.Sleep(time.Minute)
 		expect[*wire.MsgInv](p)
 		next := r.join(p2p.OutboundFullRelay)
-		time.Sleep(20 * time.Minute)
+		r.later(20 * time.Minute)
 		next.quiet("it is not our own any more")
 	})
 }
@@ -92,7 +99,7 @@ func TestPoolBeginsAnew(t *testing.T) {
 		}
 		r.takeIn(pooled, false)
 		late := r.join(p2p.OutboundFullRelay)
-		time.Sleep(20 * time.Minute)
+		r.later(20 * time.Minute)
 		late.quiet("it is not our own any more")
 	})
 }
@@ -201,23 +208,17 @@ func TestJoinsTwice(t *testing.T) {
 
 // Outbound peers are told after two seconds on average, inbound ones after five.
 func TestTimesOfAnnouncements(t *testing.T) {
-	for typ, mean := range map[p2p.ConnectionType]time.Duration{
-		p2p.OutboundFullRelay: 2 * time.Second, p2p.Inbound: 5 * time.Second,
-	} {
+	for typ, share := range map[p2p.ConnectionType]int{p2p.OutboundFullRelay: 63, p2p.Inbound: 33} {
 		bubble(t, func(r *rig) {
 			p := r.join(typ)
-			const count = 200
 			told := 0
-			began := time.Now()
-			for salt := uint32(1); told < count; salt++ {
+			for salt := range uint32(200) {
 				r.takeIn(transaction(salt), false)
-				for len(p.announced()) == 0 {
-					time.Sleep(100 * time.Millisecond)
-				}
-				told++
+				r.later(2 * time.Second)
+				told += len(p.announced())
 			}
-			if got := time.Since(began) / count; got < mean*7/10 || got > mean*13/10 {
-				t.Errorf("type %v: after %v on average, want %v", typ, got, mean)
+			if got := told / 2; got < share-17 || got > share+17 {
+				t.Errorf("type %v: %d %% are told in two seconds, want %d", typ, got, share)
 			}
 		})
 	}

@@ -304,9 +304,13 @@ func TestWhoIsChosen(t *testing.T) {
 	}{
 		"the last one":    {func(*bench, *peer, *chainview.Block) {}, true},
 		"in download":     {func(b *bench, _ *peer, _ *chainview.Block) { b.now = b.now.Add(48 * time.Hour) }, false},
-		"others follow":   {func(b *bench, p *peer, at *chainview.Block) { b.download.addRequest(p, at.Parent) }, false},
-		"not valid yet":   {func(b *bench, _ *peer, at *chainview.Block) { b.node.SetStatus(at, chainview.HasData) }, false},
 		"no compact ones": {func(_ *bench, p *peer, _ *chainview.Block) { p.speaksCompact = false }, false},
+		"others follow": {func(b *bench, p *peer, at *chainview.Block) {
+			b.download.addRequest(p, at.Parent)
+		}, false},
+		"not valid yet": {func(b *bench, _ *peer, at *chainview.Block) {
+			b.node.SetStatus(at, chainview.HasData)
+		}, false},
 	} {
 		b := newBench(t, 10)
 		s := b.whole()
