@@ -36,8 +36,14 @@ func spend(t *testing.T, c *chaintest.Chain, height int32) *wire.MsgTx {
 
 func newCompactRig(t *testing.T, r *rig) *compactRig {
 	t.Helper()
+	return newCompactRigAt(t, r, 285) // up to the time of the clock
+}
+
+// newCompactRigAt is newCompactRig with a chain of another height.
+func newCompactRigAt(t *testing.T, r *rig, height int) *compactRig {
+	t.Helper()
 	c := &compactRig{rig: r, remote: r.remote()}
-	grow(c.remote, 285) // up to the time of the clock
+	grow(c.remote, height)
 	c.source = r.join(p2p.OutboundFullRelay)
 	c.source.serve(c.remote)
 	c.source.say(&codec.SendCmpct{Version: codec.CmpctVersion})

@@ -334,14 +334,14 @@ func TestWhoIsChosen(t *testing.T) {
 		s.connected(nil, &pendingBlock{block: at}) // its peer has left
 	}
 	b := newBench(t, 1)
-	s, top := b.whole(), b.extend(maxGivers+1)
-	for at := range top.Above(1) {
-		s.rememberGiver(&pendingBlock{block: at})
-		if len(s.givers) > maxGivers {
-			t.Fatal("too many givers are remembered")
-		}
+	s, top := b.whole(), b.extend(2)
+	for i := range maxGivers - 1 {
+		s.givers[chainhash.Hash{byte(i), byte(i >> 8)}] = giver{}
 	}
-	if _, last := s.givers[top.Ancestor(2).Hash]; !last {
-		t.Error("the last giver is not remembered")
+	if s.rememberGiver(&pendingBlock{block: top.Parent}); len(s.givers) != maxGivers {
+		t.Errorf("%d givers are remembered", len(s.givers))
+	}
+	if s.rememberGiver(&pendingBlock{block: top}); len(s.givers) != 1 {
+		t.Errorf("%d givers are remembered, want the last", len(s.givers))
 	}
 }
