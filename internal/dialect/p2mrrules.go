@@ -91,7 +91,7 @@ func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
 	rules := vm.Rules{Policy: true, WeightV1: p.weightVersion(height) == 1}
 	for i, out := range spent {
 		var err error
-		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok {
+		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok && len(tx.TxIn[i].SignatureScript) == 0 {
 			spend := vm.Spend{
 				Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules, Known: p.Signatures, Remember: true,
 			}

@@ -241,7 +241,7 @@ func (m *mergedPlay) proof(hash chainhash.Hash) []byte {
 		p.branch = append(p.branch, chainhash.Hash{byte(m.IntN(256))})
 	}
 	if m.IntN(5) > 1 {
-		for range 1 + m.IntN(2) {
+		for n := 1 + m.IntN(2); n > 0 && len(p.script) > 0; n-- {
 			mergedFaults[m.IntN(len(mergedFaults))](m.Rand, p)
 		}
 	}
@@ -259,7 +259,7 @@ func (m *mergedPlay) proof(hash chainhash.Hash) []byte {
 
 // mergedFaults change a proof, most of them so that it is refused.
 var mergedFaults = []func(*rand.Rand, *mergedProof){
-	func(_ *rand.Rand, p *mergedProof) { p.script = p.script[4:] }, // no mark
+	func(_ *rand.Rand, p *mergedProof) { p.script = p.script[min(4, len(p.script)):] }, // no mark
 	func(_ *rand.Rand, p *mergedProof) { p.script = slices.Concat(p.script, p.script) },
 	func(_ *rand.Rand, p *mergedProof) { p.script = append([]byte{0xfa, 0xbe, 'm', 'm'}, p.script...) },
 	func(r *rand.Rand, p *mergedProof) { p.script = append(make([]byte, r.IntN(30)), p.script...) },

@@ -26,7 +26,7 @@ const (
 	spendsOfCoin  = 10 // judged of each; the first is right
 	valueOfCoin   = 1_000_000
 	feeOfSpend    = 300_000
-	matureOfChain = 101
+	matureOfChain = 1001
 )
 
 // TestP2MRSpends has the pools and the blocks of both judge signed spends of trees of scripts, right ones and changed

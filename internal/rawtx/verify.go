@@ -91,7 +91,7 @@ const (
 // verify runs the scripts of an input with the signatures it has, by the rules
 // for transactions that nodes relay. The error is a [ScriptError].
 func (s *spending) verify(index int) error {
-	if root, ok := s.p2mrRoot(index); ok {
+	if root, ok := s.p2mrRoot(index); ok && len(s.tx.TxIn[index].SignatureScript) == 0 { // it runs first
 		return s.verifyP2MR(index, root)
 	}
 	err := s.spend.VerifyInput(index, script.Standard)

@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	base      = 101 // blocks of one chain to begin with, which break no rule
-	round     = 12  // blocks between two looks at the chains
-	recent    = 40  // of which blocks are picked, mostly
-	countEach = 10  // rounds between two counts of the unspent outputs
+	round     = 12 // blocks between two looks at the chains
+	recent    = 40 // of which blocks are picked, mostly
+	countEach = 10 // rounds between two counts of the unspent outputs
 )
 
 // treeSize is how many blocks are sent to one pair of nodes: all branches are looked
@@ -85,6 +84,7 @@ func (r *rig) begin() {
 	at := r.chain.root()
 	r.all = []*block{at}
 	var calls []differ.Call
+	base := r.chain.maturity + 1 // blocks of one chain to begin with
 	for range base {
 		at = r.on(at)
 		at.sent = true

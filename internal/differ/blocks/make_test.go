@@ -126,7 +126,7 @@ func unlock(in *wire.TxIn, form int) {
 func (m *maker) coin(from *block) (o out, ok bool) {
 	back, coinbase := m.IntN(8), m.IntN(3) > 0
 	if coinbase && m.IntN(20) > 0 {
-		back = 99 + m.IntN(30)
+		back = m.chain.maturity - 1 + m.IntN(30)
 	}
 	for ; back > 0 && from.parent != nil; back-- {
 		from = from.parent
@@ -238,7 +238,7 @@ func (m *maker) on(parent *block) *block {
 	coinbase := m.coinbase(b.height)
 	msg.Transactions = []*wire.MsgTx{coinbase}
 	b.outs = outsOf(coinbase, []int{anyone})
-	if parent.height > 100 {
+	if m.grown(parent) {
 		var earlier []out
 		for range m.IntN(5) {
 			if tx, outs := m.tx(parent, earlier); tx != nil {
@@ -253,13 +253,16 @@ func (m *maker) on(parent *block) *block {
 	}
 	msg.Header.MerkleRoot = rootOf(msg)
 	unsolved := false
-	if parent.height > 100 && m.IntN(5) == 0 {
+	if m.grown(parent) && m.IntN(5) == 0 {
 		unsolved = m.spoil(msg, parent)
 		b.time = uint32(msg.Header.Timestamp.Unix())
 	}
 	m.finish(b, msg, unsolved)
 	return b
 }
+
+// grown reports whether a chain is so long that its first coinbases can be spent. Blocks before break no rule.
+func (m *maker) grown(tip *block) bool { return int(tip.height) > m.chain.maturity }
 
 func (m *maker) coinbase(height int32) *wire.MsgTx {
 	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddData(binary.LittleEndian.AppendUint32(
@@ -310,7 +313,7 @@ func commit(b *wire.MsgBlock) {
 
 // finish solves a block, or sees to it that it is not.
 func (m *maker) finish(b *block, msg *wire.MsgBlock, unsolved bool) {
-	merged := m.chain.qbit && msg.Header.Version == 0x20000000 && m.IntN(3) == 0
+	merged := m.chain.qbit && m.grown(b.parent) && msg.Header.Version == 0x20000000 && m.IntN(3) == 0
 	if merged {
 		msg.Header.Version = mergedVersion
 	}

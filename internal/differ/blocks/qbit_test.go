@@ -19,15 +19,16 @@ const mergedVersion = 0x20000000 | 31430<<13 | 0x100
 
 // A chain is what blocks are made for.
 type chain struct {
-	genesis *wire.MsgBlock
-	subsidy func(height int32) btcutil.Amount
-	qbit    bool
-	p2mr    bool // outputs have to pay to P2MR
+	genesis  *wire.MsgBlock
+	subsidy  func(height int32) btcutil.Amount
+	maturity int // blocks from a coinbase to what spends it
+	qbit     bool
+	p2mr     bool // outputs have to pay to P2MR
 }
 
 func bitcoin() *chain {
 	return &chain{
-		genesis: chaincfg.RegressionNetParams.GenesisBlock,
+		genesis: chaincfg.RegressionNetParams.GenesisBlock, maturity: 100,
 		subsidy: func(height int32) btcutil.Amount { return 50e8 >> (height / 150) },
 	}
 }
@@ -38,7 +39,7 @@ func qbit(t *testing.T, p2mrOnly bool) *chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &chain{network.Params.GenesisBlock, network.Subsidy, true, p2mrOnly}
+	return &chain{network.Params.GenesisBlock, network.Subsidy, 1000, true, p2mrOnly}
 }
 
 // TestQbitBlocks sends a trawld and a qbitd the same blocks, some of them mined together with those of another chain.
@@ -60,7 +61,7 @@ func TestQbitBlocks(t *testing.T) {
 // pay returns the output script of a form. On a chain of P2MR outputs what other chains pay to is a script of a tree.
 func (m *maker) pay(form int) []byte {
 	script := payTo(form)
-	if !m.chain.p2mr || form == returns || m.IntN(300) == 0 {
+	if !m.chain.p2mr || form == returns || form == never && m.IntN(20) == 0 {
 		return script
 	}
 	root, _ := leafOf(form).Root(leafScript(form))

@@ -1,10 +1,13 @@
 package p2mr
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -149,5 +152,37 @@ func TestEdges(t *testing.T) {
 				t.Errorf("at the edge %q, beyond it %q, want %q", good, bad, want)
 			}
 		})
+	}
+}
+
+// The script of an input runs before the witness is looked at, in blocks and in the memory pool, and may not be there.
+func TestScriptBesideWitness(t *testing.T) {
+	const value = 1000
+	net, at := regtest(t, dialect.Choices{}), &chainview.Block{Height: 5}
+	r, spent := &rules{P2MR: net.P2MR, net: net}, []*wire.TxOut{wire.NewTxOut(value, anyoneScript())}
+	for _, test := range []struct {
+		script []byte
+		want   string
+	}{
+		{nil, ""},
+		{[]byte{txscript.OP_TRUE}, "Witness requires empty scriptSig"},
+		{[]byte{txscript.OP_ADD}, "Operation not valid with the current stack size"},
+		{[]byte{0xff}, "Opcode missing or not understood"},
+		{[]byte{txscript.OP_RETURN}, "OP_RETURN was encountered"},
+	} {
+		tx := spend(wire.OutPoint{Hash: chainhash.Hash{1}}, value)
+		tx.TxIn[0].SignatureScript = test.script
+		for where, err := range map[string]error{
+			"a block":  r.Spend(tx, spent, at).VerifyInput(0, r.Flags(at)),
+			"the pool": net.Verify(tx, spent, at.Height),
+		} {
+			var got string
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("%x in %s: %q, want %q", test.script, where, got, test.want)
+			}
+		}
 	}
 }

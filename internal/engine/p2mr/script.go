@@ -55,7 +55,7 @@ type spending struct {
 // VerifyInput implements chainstate.Spend.
 func (s *spending) VerifyInput(i int, flags script.Flags) error {
 	root, ok := p2mr.ParseOutputScript(s.spent[i].PkScript)
-	if !ok || !s.native {
+	if !ok || !s.native || len(s.tx.TxIn[i].SignatureScript) > 0 { // which runs first, and is refused at last
 		return s.legacyScript.VerifyInput(i, flags)
 	}
 	hasher, err := s.hasher()
