@@ -313,12 +313,18 @@ func (s *Store) load(id ID) (*Search, error) {
 			return nil, err
 		}
 	}
-	err := errors.Join(
-		s.loadParts(objectPrefix, n, n.addObjects), s.loadParts(scriptPrefix, n, n.addScripts), n.check(),
-	)
+	if err := s.loadParts(objectPrefix, n, n.addObjects); err != nil {
+		return nil, err
+	}
+	if err := s.loadParts(scriptPrefix, n, n.addScripts); err != nil {
+		return nil, err
+	}
+	if err := n.check(); err != nil {
+		return nil, err
+	}
 	n.Objects, n.Scripts = slices.Clone(n.Objects), slices.Clone(n.Scripts) // without the room that they grew by
 	n.Ranges = RangesOf(n.Scripts)
-	return n, errors.Join(err, s.loadUsed(n))
+	return n, s.loadUsed(n)
 }
 
 func (s *Store) loadParts(prefix []byte, n *Search, add func(first uint32, raw []byte) error) error {

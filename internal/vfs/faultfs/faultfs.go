@@ -4,7 +4,8 @@
 //
 // A call that changes something, or makes it durable, asks the function given
 // to [FS.Inject] first, and fails with what that returns; of a write that fails
-// the first half is done. [FS.PowerLoss] puts the files into a state in which a
+// the first half is done. A read at an offset asks the function given to
+// [FS.InjectReads]. [FS.PowerLoss] puts the files into a state in which a
 // loss of power may leave them.
 package faultfs
 
@@ -30,6 +31,7 @@ const (
 	Remove
 	Mkdir
 	SyncDir
+	Read // ReadAt alone: what is mapped into memory is read without a call
 )
 
 // An Op is a call that is about to be made.
@@ -42,6 +44,7 @@ type Op struct {
 type FS struct {
 	mu     sync.Mutex
 	inject func(Op) error
+	reads  func(Op) error
 	lost   bool // the power
 	dirs   map[string]*dir
 }
@@ -59,7 +62,27 @@ func (fs *FS) Inject(f func(Op) error) {
 	fs.inject = f
 }
 
-// Nth is for [FS.Inject]: the n-th call fails, counted from 0, and no other.
+// InjectReads has f decide which reads fail. It is called for one read at a time.
+func (fs *FS) InjectReads(f func(Op) error) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.reads = f
+}
+
+// checkRead asks whether a read fails.
+func (fs *FS) checkRead(path string) error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.reads == nil {
+		return nil
+	}
+	if err := fs.reads(Op{Read, path}); err != nil {
+		return &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return nil
+}
+
+// Nth is for [FS.Inject] and [FS.InjectReads]: the n-th call fails, counted from 0, and no other.
 func Nth(n int, err error) func(Op) error {
 	return func(Op) error {
 		n--
@@ -243,6 +266,14 @@ func (f *file) torn(p []byte, write func([]byte) (int, error)) (n int, err error
 		return n, err
 	}
 	return write(p)
+}
+
+// ReadAt implements vfs.File.
+func (f *file) ReadAt(p []byte, at int64) (int, error) {
+	if err := f.fs.checkRead(f.Name()); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, at)
 }
 
 // Write implements vfs.File.

@@ -184,3 +184,24 @@ func TestTornWrite(t *testing.T) {
 		t.Errorf("the file has %q, %v", got, err)
 	}
 }
+
+// A read at an offset fails where it is told to, and no other call does.
+func TestReadFaults(t *testing.T) {
+	fs, name := faultfs.New(), filepath.Join(t.TempDir(), "file")
+	f, err := fs.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	broken := errors.New("broken")
+	fs.InjectReads(faultfs.Nth(1, broken))
+	if _, err := f.Write([]byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []error{nil, broken, nil} {
+		b := make([]byte, 4)
+		if _, err := f.ReadAt(b, 3); !errors.Is(err, want) || want == nil && string(b) != "tent" {
+			t.Errorf("read %d: %q, %v", n, b, err)
+		}
+	}
+}
