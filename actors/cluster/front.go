@@ -115,7 +115,6 @@ func (f *front) cut(c actor.Context, j *job) {
 			}
 			j.set = set
 			f.offer(j)
-			f.share(j)
 		}
 	})
 }
