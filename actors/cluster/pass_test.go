@@ -98,12 +98,13 @@ func TestPassedOn(t *testing.T) {
 		scripts[i] = reused + i
 	}
 	scripts[0] = 3
+	const height = 150
 	run := func(
 		t *testing.T, disturb func(r *rig, members []*node), reached func(m *node) string,
 	) (front *node, members []*node) {
 		t.Helper()
-		r := newRig(t, 500)
-		r.each = 8 * time.Millisecond
+		r := newRig(t, height) // few: each filter is searched for all of the scripts
+		r.each = 4 * time.Second / height
 		for range 4 {
 			members = append(members, r.node(setup{options: cluster.Options{Serve: true, PassOn: 1 << 19}}))
 		}
@@ -127,7 +128,7 @@ func TestPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // members may be reached at other addresses than they advertise
 		front, members := run(t, nil, func(m *node) string { return m.alias("10.0.1") })
 		for i, m := range members {
-			if m.read.Load() < 40 {
+			if m.read.Load() < height*2/25 {
 				t.Errorf("member %d has read %d filters", i, m.read.Load())
 			}
 		}
@@ -177,7 +178,9 @@ func TestPassedOn(t *testing.T) {
 // A member that says nothing any more is sent a few chunks, and no more.
 func TestChunksWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 2000)
+		const height = 200
+		r := newRig(t, height)
+		r.each = 2 * time.Second / height
 		front := r.front(true, 0, r.member())
 		scripts := make([]int, 80_000) // eight chunks
 		for i := range scripts {
