@@ -147,7 +147,10 @@ func (r *rig) withPool() *fakePool {
 
 // A search that asks for it has what is in the memory pool, whatever comes, leaves and fails; the
 // news add up to the same.
-func TestMempool(t *testing.T) {
+func TestMempool(t *testing.T) { synctest.Test(t, mempool) }
+
+func mempool(t *testing.T) {
+	actortest.InBubble(t)
 	r := newRig(t, 6)
 	p := r.withPool()
 	r.news = new(ask.Feed[messages.News])
@@ -207,7 +210,7 @@ func (r *rig) wantPool(p *fakePool, id string, ours map[string]bool) {
 	want := p.oracle(ours)
 	slices.Sort(want)
 	var got []string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		page := do(r.t, r.ref, messages.GetSearchEntries{ID: id, Limit: 1})
 		if got = linesOf(page.Unconfirmed); slices.Equal(slices.Sorted(slices.Values(got)), want) {
 			return
@@ -262,7 +265,7 @@ func (h *heard) forget() {
 func (h *heard) want(t *testing.T, lines []string) {
 	t.Helper()
 	slices.Sort(lines)
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		h.mu.Lock()
 		got, wrong := slices.Sorted(maps.Keys(h.lines)), h.wrong
 		h.mu.Unlock()
@@ -279,7 +282,10 @@ func (h *heard) want(t *testing.T, lines []string) {
 }
 
 // While the pool cannot be read, callers wait; then all is there.
-func TestMempoolFails(t *testing.T) {
+func TestMempoolFails(t *testing.T) { synctest.Test(t, mempoolFails) }
+
+func mempoolFails(t *testing.T) {
+	actortest.InBubble(t)
 	r := newRig(t, 7)
 	p := r.withPool()
 	r.grow(5, 0)

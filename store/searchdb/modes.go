@@ -67,16 +67,13 @@ func ownsMode(key, value []byte) bool {
 	return ledger.Owns(key, value)
 }
 
-// modesPosition is that of each commit of modes: they are in step with nothing.
-var modesPosition = []byte{1}
-
 // SetModes gives searches other modes, durably. It waits for no [Store.Commit]. Errors are as of that.
 func (s *Store) SetModes(changes map[ID]ModeChange) error {
 	b := new(ledger.Batch)
 	for id, change := range changes {
 		put(b, key(modePrefix, id), change.encode())
 	}
-	return s.modes.Load().CommitDurably(b, modesPosition)
+	return s.modes.Load().CommitDurably(b, noPosition)
 }
 
 // forgetModes deletes the modes of searches. They are of no use any more: it need not be durable.
@@ -88,7 +85,7 @@ func (s *Store) forgetModes(ids []ID) error {
 	for _, id := range ids {
 		b.Delete(key(modePrefix, id))
 	}
-	return s.modes.Load().Commit(b, modesPosition)
+	return s.modes.Load().Commit(b, noPosition)
 }
 
 // loadModes sets the modes that are newer than the status of their searches, and forgets the others. One that is

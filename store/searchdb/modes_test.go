@@ -104,7 +104,7 @@ func TestModeDamage(t *testing.T) {
 	}
 	value[1] ^= 4
 	b.Put(k, value)
-	if err := s.modes.Load().Commit(b, modesPosition); err != nil {
+	if err := s.modes.Load().Commit(b, noPosition); err != nil {
 		t.Fatal(err)
 	}
 	if n := one(t, s); !reflect.DeepEqual(n, written) {

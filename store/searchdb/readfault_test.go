@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
 // large returns a search whose records are in many blocks of a table.
@@ -206,6 +207,84 @@ func TestSweepTakesBackLater(t *testing.T) {
 	fs.Inject(func(faultfs.Op) error { writes++; return nil })
 	if more, err := s.Sweep(t.Context()); more || err != nil || writes > 0 {
 		t.Errorf("more: %v, %v, after %d writes", more, err, writes)
+	}
+	fs.Inject(nil)
+}
+
+// A store that cannot be read, or not written where that is to be, says so: no search is missing without a word, and what
+// they were told to do is kept.
+func TestUnreadableLedgers(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		harm func(s *Store, fs *faultfs.FS) error
+		do   func(s *Store) error
+		want error
+	}{
+		{
+			"the searches", func(s *Store, _ *faultfs.FS) error { return s.ledger.Load().Close() },
+			func(s *Store) error { _, err := s.Load(); return err }, ledger.ErrClosed,
+		},
+		{
+			"the modes", func(s *Store, _ *faultfs.FS) error { return s.modes.Load().Close() },
+			func(s *Store) error { _, err := s.Load(); return err }, ledger.ErrClosed,
+		},
+		{
+			"the searches, while it sweeps", func(s *Store, _ *faultfs.FS) error { return s.ledger.Load().Close() },
+			func(s *Store) error { _, err := s.Sweep(t.Context()); return err }, ledger.ErrClosed,
+		},
+		{
+			"a damaged search, which is dropped", func(s *Store, fs *faultfs.FS) error {
+				b := new(ledger.Batch)
+				b.Put(key(statusPrefix, 1), []byte("nothing of a status"))
+				err := s.commit(b)
+				fs.Inject(faultfs.From(0, errInjected))
+				return err
+			},
+			func(s *Store) error { _, err := s.Load(); return err }, errInjected,
+		},
+	} {
+		fs := faultfs.New()
+		s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
+		r := rand.New(rand.NewPCG(7, 10))
+		n := newSearch(r, 1)
+		change := ModeChange{Mode: Paused, Changes: n.Status.Changes + 1}
+		err := errors.Join(
+			s.Commit(&Change{Create: []*Search{n, newSearch(r, 2)}, Remove: []ID{2}}),
+			s.SetModes(map[ID]ModeChange{1: change}), test.harm(s, fs),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := test.do(s); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		fs.Inject(nil)
+		if err := s.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		if test.want != ledger.ErrClosed { //nolint:errorlint // as it stands above
+			continue
+		}
+		if n := one(t, s); n.Status.Mode != Paused {
+			t.Errorf("%s: the mode is %v", test.name, n.Status.Mode)
+		}
+	}
+}
+
+// To load what is in order writes nothing.
+func TestLoadWritesNothing(t *testing.T) {
+	fs := faultfs.New()
+	s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
+	n := newSearch(rand.New(rand.NewPCG(7, 11)), 1)
+	change := ModeChange{Mode: Paused, Changes: n.Status.Changes + 1}
+	err := errors.Join(s.Commit(&Change{Create: []*Search{n}}), s.SetModes(map[ID]ModeChange{1: change}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	fs.Inject(func(faultfs.Op) error { writes++; return nil })
+	if one(t, s); writes > 0 {
+		t.Errorf("%d writes", writes)
 	}
 	fs.Inject(nil)
 }

@@ -152,8 +152,7 @@ type Store struct {
 	modes  atomic.Pointer[ledger.Ledger] // of the changes of modes that wait for no commit
 	log    *slog.Logger
 
-	mu      sync.Mutex // one change at a time; guards what follows
-	commits uint64
+	mu      sync.Mutex // one change at a time
 	options Options
 
 	sweeper sweeper
@@ -174,7 +173,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	l, position, err := ledger.Open(ledger.Options{
+	l, _, err := ledger.Open(ledger.Options{
 		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion, Oldest: withoutChanges,
 		Network: s.options.Network, Owns: owns, Marks: 1, Log: s.log,
 		Paced: true, WriteBuffer: writeBuffer,
@@ -186,10 +185,6 @@ func (s *Store) open() error {
 		return errors.Join(err, l.Close())
 	}
 	s.ledger.Store(l)
-	s.commits = 0
-	if len(position) == 8 {
-		s.commits = binary.BigEndian.Uint64(position)
-	}
 	return nil
 }
 
@@ -241,14 +236,13 @@ func (s *Store) Commit(c *Change) error {
 	return s.commit(b)
 }
 
+// noPosition is that of each commit: the ledgers are in step with nothing.
+var noPosition = []byte{1}
+
 func (s *Store) commit(b *ledger.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.ledger.Load().CommitDurably(b, binary.BigEndian.AppendUint64(nil, s.commits+1)); err != nil {
-		return err
-	}
-	s.commits++
-	return nil
+	return s.ledger.Load().CommitDurably(b, noPosition)
 }
 
 // ids returns the searches that have a record of a kind.
