@@ -91,7 +91,8 @@ func TestReadFaults(t *testing.T) {
 	for _, n := range list {
 		w := *want[n.ID]
 		if n.ID == 2 {
-			w.Status.Mode, w.Status.Reason, w.Status.Updated, w.Status.Changes = Paused, "", n.Status.Updated, change.Changes
+			w.Status.Mode, w.Status.Reason = Paused, ""
+			w.Status.Updated, w.Status.Changes = n.Status.Updated, change.Changes
 		}
 		if !reflect.DeepEqual(n, &w) {
 			t.Errorf("after faults:\n got %s\nwant %s", outline(n), outline(&w))
@@ -211,8 +212,8 @@ func TestSweepTakesBackLater(t *testing.T) {
 	fs.Inject(nil)
 }
 
-// A store that cannot be read, or not written where that is to be, says so: no search is missing without a word, and what
-// they were told to do is kept.
+// A store that cannot be read, or not written where that is to be, says so: no search is missing without a word, and
+// what they were told to do is kept.
 func TestUnreadableLedgers(t *testing.T) {
 	for _, test := range []struct {
 		name string
