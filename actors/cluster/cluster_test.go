@@ -194,17 +194,23 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// A name that stands for nothing is told of once, and does not keep other members away.
+// A name that stands for nothing is told of once, and does not keep other members away. It is looked up again every
+// half minute.
 func TestNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 10)
 		var log bytes.Buffer
+		var lookups atomic.Int64
 		front := r.node(setup{
 			options: cluster.Options{Nodes: []string{"nowhere.example:1", r.member().address}},
 			log:     slog.New(slog.NewTextHandler(&log, nil)),
+			resolve: func() { lookups.Add(1) },
 		})
 		front.await(1)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute - 10*time.Second)
+		if n := lookups.Load(); n != 4 {
+			t.Errorf("%d lookups in two minutes", n)
+		}
 		front.state() // nothing is written meanwhile
 		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "nowhere.example:1") {
 			t.Errorf("the log is\n%s", got)

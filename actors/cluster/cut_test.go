@@ -80,7 +80,8 @@ func TestStopWhileBlocksAreLookedInto(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		n, began := looking.Load(), time.Now()
-		if err := front.ref.Stop(t.Context()); err != nil || time.Since(began) > time.Second || n < 2 || stopped.Load() < n-1 {
+		err := front.ref.Stop(t.Context())
+		if err != nil || time.Since(began) > time.Second || n < 2 || stopped.Load() < n-1 {
 			t.Errorf("%v after %v: %d of %d looks have ended", err, time.Since(began), stopped.Load(), n)
 		}
 		cancel()

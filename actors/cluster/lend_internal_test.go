@@ -111,3 +111,88 @@ func TestSizesOfUnits(t *testing.T) {
 		}
 	}
 }
+
+// A member has two units of the passes in turns, and none of a pass of which many answers are looked into here, or
+// while it is late.
+func TestWhatAMemberIsLent(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		checks      [2]int // of each pass
+		late, ready bool
+		want        [2]int // units of each pass
+	}{
+		{"in turns", [2]int{0, mostChecks - 1}, false, true, [2]int{1, 1}},
+		{"one has many checks", [2]int{mostChecks, 0}, false, true, [2]int{0, 2}},
+		{"both have", [2]int{mostChecks, mostChecks + 1}, false, true, [2]int{}},
+		{"late", [2]int{}, true, true, [2]int{}},
+		{"not ready", [2]int{}, false, false, [2]int{}},
+	} {
+		link := new(sentLink)
+		f := newFront(testConfig(link), nil)
+		p := &peer{up: true, late: test.late, out: map[uint64]*loan{}, scans: map[*job]*opened{}}
+		for i, checks := range test.checks {
+			pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(1000)})
+			j := &job{id: uint64(i), pass: pass, checks: checks, loans: map[match.Heights][]*loan{}}
+			f.jobs = append(f.jobs, j)
+			p.scans[j] = &opened{ready: test.ready}
+		}
+		f.fill(p)
+		var got [2]int
+		for _, m := range link.sent {
+			got[m.Scan]++
+		}
+		if got != test.want || len(p.out) != got[0]+got[1] {
+			t.Errorf("%s: lent are %v units of the passes, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// knownRange is filters of which is known together what may occur in the blocks below a height.
+type knownRange struct{ end int32 }
+
+func (r knownRange) View() match.View { return knownView{end: r.end} }
+
+type knownView struct {
+	match.View
+
+	end int32
+}
+
+func (v knownView) RangeEnd(int32) int32 { return v.end }
+func (knownView) Release()               {}
+
+// Where hits are looked into and scripts are not few, a member gets at least the rest of a range that is known
+// together: a unit that ends within it would have it looked up twice.
+func TestUnitsOfKnownRanges(t *testing.T) {
+	for _, test := range []struct {
+		scripts int
+		exact   bool
+		end     int32
+		want    int32
+	}{
+		{fewest, true, 300, 300},
+		{fewest - 1, true, 300, 104},
+		{fewest, false, 300, 104},
+		{fewest, true, 102, 104},
+		{fewest, true, 100, 104},
+		{fewest, true, math.MaxInt32, 100 + wire.MaxHits},
+	} {
+		var scripts [][]byte
+		for n := range test.scripts {
+			scripts = append(scripts, []byte{byte(n)})
+		}
+		pass := match.New(match.Config{
+			Query: filters.NewQuery(scripts), Stop: blockAt(1 << 30), Exact: test.exact,
+			Source: knownRange{test.end},
+		})
+		j := &job{pass: pass}
+		p := &peer{workers: 1, scans: map[*job]*opened{j: {}}}
+		if got := newFront(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != test.want {
+			t.Errorf("%+v: up to height %d", test, got)
+		}
+		pass.Stop = blockAt(102)
+		if got := newFront(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != 103 {
+			t.Errorf("%+v: up to height %d, and the last is 102", test, got)
+		}
+	}
+}

@@ -122,6 +122,7 @@ type setup struct {
 	reader  chainview.Reader // default: the rig's chain
 	header  func(*chainhash.Hash) (chainhash.Hash, error)
 	network string
+	resolve func() // called for each name, of which none is found
 	log     *slog.Logger
 	workers int // default: 1
 }
@@ -167,13 +168,19 @@ func (r *rig) node(s setup) *node {
 	if s.log == nil {
 		s.log = r.sys.Log
 	}
+	if s.resolve == nil {
+		s.resolve = func() {}
+	}
 	if s.network == "" {
 		s.network = "regtest"
 	}
 	n.ref = r.sys.Spawn(fmt.Sprint("cluster", r.spawn), cluster.New(cluster.Config{
 		Options: s.options, Network: s.network, Build: "test", Workers: s.workers, Scheduler: n.scheduler,
 		Chain: current, HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: s.log,
-		Resolve: func(context.Context, string) ([]string, error) { return nil, errors.New("no such name") },
+		Resolve: func(context.Context, string) ([]string, error) {
+			s.resolve()
+			return nil, errors.New("no such name")
+		},
 	}), cluster.Requests...)
 	if err := cluster.Connect(r.tb.Context(), n, n.ref); err != nil {
 		r.tb.Fatal(err)
