@@ -88,3 +88,21 @@ func TestStopWhileBlocksAreLookedInto(t *testing.T) {
 		<-ended
 	})
 }
+
+// A member that ends is down as soon as its connection is, and what it was lent is done elsewhere at once.
+func TestMemberEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1000)
+		member := r.member()
+		front := r.front(false, 0, member)
+		began := time.Now()
+		time.AfterFunc(300*time.Millisecond, member.kill)
+		check(t, front, r.all(3, 5), r.expected(3, 5))
+		if took := time.Since(began); took > 1200*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		if m := front.state().Members[0]; m.State != "down" {
+			t.Errorf("%+v", m)
+		}
+	})
+}
