@@ -153,14 +153,12 @@ func (s *spender) round() {
 	var calls []differ.Call
 	var right []string
 	for i := range coins {
+		whole := s.spend(&coins[i])
+		right = append(right, text(whole))
 		for n := range spendsOfCoin {
-			tx := s.spend(&coins[i])
-			if n == 0 {
-				right = append(right, text(tx))
-			} else {
-				for range 1 + s.IntN(2) {
-					s.damage(tx, &coins[i])
-				}
+			tx := whole.Copy()
+			for range min(n, 1+s.IntN(2)) {
+				s.damage(tx, &coins[i])
 			}
 			raw := text(tx)
 			calls = append(calls, differ.Call{Method: "testmempoolaccept", Params: []any{[]string{raw}}})
@@ -269,7 +267,7 @@ func (s *spender) damage(tx *wire.MsgTx, c *p2mrCoin) {
 	case 9: // another leaf version
 		control := c.control
 		control.Version = byte(s.Uint32()) &^ 1
-		in.Witness[len(in.Witness)-1] = control.Bytes()
+		in.Witness = wire.TxWitness{c.script, control.Bytes()}
 	default:
 		if len(in.Witness) > 0 {
 			in.Witness[at] = s.damaged(in.Witness[at])
