@@ -50,6 +50,12 @@ func Cases(tb testing.TB, few int) int {
 	if Recorded() {
 		return few
 	}
+	return QbitCases(tb, few)
+}
+
+// QbitCases is Cases of tests beside qbitd, of which nothing is recorded.
+func QbitCases(tb testing.TB, few int) int {
+	tb.Helper()
 	return int(number(tb, "DIFFER_CASES", uint64(few)))
 }
 
@@ -60,6 +66,12 @@ func Random(tb testing.TB) *rand.Rand {
 	if Recorded() {
 		return rand.New(rand.NewPCG(recordedSeed, 0)) //nolint:gosec // cases to try, no secrets
 	}
+	return QbitRandom(tb)
+}
+
+// QbitRandom is Random of tests beside qbitd, of which nothing is recorded.
+func QbitRandom(tb testing.TB) *rand.Rand {
+	tb.Helper()
 	seed := number(tb, "DIFFER_SEED", uint64(time.Now().UnixNano()))
 	tb.Logf("DIFFER_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // cases to try, no secrets

@@ -19,7 +19,7 @@ import (
 // TestMergedMining has both nodes make templates and blocks for merged mining on the same chain, judges proofs of all
 // kinds with both, and moves the tip meanwhile.
 func TestMergedMining(t *testing.T) {
-	for left := differ.Cases(t, 2000); left > 0 && !t.Failed(); left -= mergedGame {
+	for left := differ.QbitCases(t, 2000); left > 0 && !t.Failed(); left -= mergedGame {
 		t.Run("chain", func(t *testing.T) { playMerged(t, min(left, mergedGame)) })
 	}
 }
@@ -29,7 +29,7 @@ const mergedGame = 20_000
 
 func playMerged(t *testing.T, cases int) {
 	t.Helper()
-	r := differ.Random(t)
+	r := differ.QbitRandom(t)
 	args := []string{"-auxpowtemplatecachelimit=6", "-auxpowtemplateexpiry=20", "-persistmempool=0"}
 	if r.IntN(2) == 0 {
 		args = append(args, "-testactivationheight=auxpowcommitment@150")

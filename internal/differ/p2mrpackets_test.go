@@ -21,9 +21,9 @@ import (
 // packets, some of which take two wallets. What one of both has made, the other one goes on with.
 func TestP2MRPackets(t *testing.T) {
 	p := differ.Start(t, differ.Config{Qbit: true, Args: []string{"-keypool=4"}})
-	x := &pqcPlay{keys: keys{differ.Random(t)}, t: t, pair: p}
+	x := &pqcPlay{keys: keys{differ.QbitRandom(t)}, t: t, pair: p}
 	x.begin()
-	complete, cases := 0, differ.Cases(t, 24)
+	complete, cases := 0, differ.QbitCases(t, 24)
 	for range cases {
 		complete += x.play(false)
 		complete += x.play(true)

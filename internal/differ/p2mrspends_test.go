@@ -34,7 +34,7 @@ const (
 func TestP2MRSpends(t *testing.T) {
 	p := differ.Start(t, differ.Config{Qbit: true, Args: []string{"-acceptnonstdtxn=0"}})
 	s := newSpender(t, p)
-	for cases := differ.Cases(t, 800); s.judged < cases && p.Report.Differences() == 0; {
+	for cases := differ.QbitCases(t, 800); s.judged < cases && p.Report.Differences() == 0; {
 		s.round()
 	}
 	t.Logf("%d spends judged, %d of them accepted", s.judged, s.accepted)
@@ -73,7 +73,7 @@ type p2mrCoin struct {
 
 func newSpender(t *testing.T, p *differ.Pair) *spender {
 	t.Helper()
-	s := &spender{Rand: differ.Random(t), t: t, p: p}
+	s := &spender{Rand: differ.QbitRandom(t), t: t, p: p}
 	for range 3 {
 		key, err := slhdsa.GenerateKey(s.bytes(128))
 		if err != nil {

@@ -44,8 +44,8 @@ func qbit(t *testing.T, p2mrOnly bool) *chain {
 
 // TestQbitBlocks sends a trawld and a qbitd the same blocks, some of them mined together with those of another chain.
 func TestQbitBlocks(t *testing.T) {
-	random, words := differ.Random(t), map[string]int{}
-	for left := differ.Cases(t, 600); left > 0 && !t.Failed(); left -= treeSize {
+	random, words := differ.QbitRandom(t), map[string]int{}
+	for left := differ.QbitCases(t, 600); left > 0 && !t.Failed(); left -= treeSize {
 		t.Run("tree", func(t *testing.T) {
 			c := differ.Config{Qbit: true}
 			on := qbit(t, random.IntN(2) == 0)
