@@ -1,11 +1,14 @@
 package peers_test
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -53,6 +56,32 @@ func TestConnectArchive(t *testing.T) {
 					t.Errorf("added nodes %+v", added)
 				}
 			})
+		}
+	}
+}
+
+// A begunChain has deleted its first witnesses since it was opened.
+type begunChain struct{ *chaintest.Chain }
+
+func (begunChain) HasStripped() bool     { return true }
+func (begunChain) HasBegunToStrip() bool { return true }
+
+// The table tells what was withdrawn before it had connections, as soon as it starts, and that once.
+func TestWithdrawnBeforeStart(t *testing.T) {
+	var log textLog
+	n := start(t, func(c *peers.Config) {
+		c.Network.Archive, c.Network.WitnessPruned = 1<<13, 1<<12
+		c.Services |= 1 << 13
+		c.Chain.Set(begunChain{chaintest.New(c.Network.Params)})
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	if got := must(t, n, messages.GetNetwork{}).Services; got&(1<<12|1<<13) != 1<<12 {
+		t.Errorf("services %x", got)
+	}
+	for _, line := range []string{"withdrawing NODE_ARCHIVE", "advertising NODE_WITNESS_PRUNED"} {
+		line = "Witness compaction completed before networking startup; " + line
+		if strings.Count(log.String(), line) != 1 {
+			t.Errorf("%q is not told once: %s", line, log.String())
 		}
 	}
 }

@@ -243,6 +243,8 @@ func (t *Table) start(c actor.Context) {
 	if t.cfg.Restarted != nil {
 		t.cfg.Restarted.Subscribe(c)
 	}
+	t.offered.look()
+	t.offered.open = true
 	t.printf("SetNetworkActive: %t", t.dialer.active)
 	t.listen(c)
 	t.serveOnion(t.ctx, t.runner(c), t.self)

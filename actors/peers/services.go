@@ -22,14 +22,20 @@ const recentBlocks = 144
 // services is what the node offers now: not all blocks while those before a snapshot are to come, and not
 // all witnesses once some were deleted.
 func (b *base) services() wire.ServiceFlag {
-	offered, reader := b.cfg.Services, b.cfg.Chain.Open()
+	reader := b.cfg.Chain.Open()
 	if reader == nil {
-		return offered
+		return b.cfg.Services
 	}
-	if chainview.AssumedOf(reader) != nil {
+	return b.offer(reader, chainview.WitnessesOf(reader).Pruned)
+}
+
+// offer is what the node offers that has this chain, and has deleted witnesses or not.
+func (b *base) offer(chain chainview.Reader, pruned bool) wire.ServiceFlag {
+	offered := b.cfg.Services
+	if chainview.AssumedOf(chain) != nil {
 		offered &^= wire.SFNodeNetwork | b.cfg.Network.Archive
 	}
-	if chainview.WitnessesOf(reader).Pruned {
+	if pruned {
 		offered = offered&^b.cfg.Network.Archive | b.cfg.Network.WitnessPruned
 	}
 	return offered
@@ -40,20 +46,33 @@ type serviceLog struct {
 	*base
 
 	last wire.ServiceFlag // what it offered when it was looked at last; 0: it was not yet
+	open bool             // peers may have been told of services
 }
 
-// look says which services the node has begun to offer, or offers no more, since it was called before.
+// look says which services the node has begun to offer, or offers no more, since it was called before, and at first
+// since the chain was opened.
 func (l *serviceLog) look() {
-	before, now, archive := l.last, l.services(), l.cfg.Network.Archive
-	if l.last = now; before == 0 {
+	reader := l.cfg.Chain.Open()
+	if reader == nil {
 		return
+	}
+	have, archive := chainview.WitnessesOf(reader), l.cfg.Network.Archive
+	before, now := l.last, l.offer(reader, have.Pruned)
+	if l.last = now; before == 0 {
+		before = l.offer(reader, have.Pruned && !have.Begun)
 	}
 	gone, fresh := before&^now, now&^before
 	if fresh&l.cfg.Network.WitnessPruned != 0 {
-		if gone&archive != 0 {
-			l.printf("Withdrawing NODE_ARCHIVE after witness compaction")
+		withdraws, advertises := "Withdrawing NODE_ARCHIVE after witness compaction",
+			"Advertising NODE_WITNESS_PRUNED after witness compaction"
+		if !l.open {
+			const early = "Witness compaction completed before networking startup; "
+			withdraws, advertises = early+"withdrawing NODE_ARCHIVE", early+"advertising NODE_WITNESS_PRUNED"
 		}
-		l.printf("Advertising NODE_WITNESS_PRUNED after witness compaction")
+		if gone&archive != 0 {
+			l.printf("%s", withdraws)
+		}
+		l.printf("%s", advertises)
 	}
 	if fresh&wire.SFNodeNetwork != 0 {
 		l.printf("[snapshot] re-enabling NODE_NETWORK services")

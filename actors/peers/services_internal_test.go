@@ -29,9 +29,12 @@ type prunedChain struct {
 	*chaintest.Chain
 
 	pruned bool
+	begun  bool // since it was opened
 }
 
 func (c *prunedChain) HasStripped() bool { return c.pruned }
+
+func (c *prunedChain) HasBegunToStrip() bool { return c.begun }
 
 func newPrunedChain() *prunedChain {
 	c := &prunedChain{Chain: chaintest.New(&chaincfg.RegressionNetParams)}
@@ -56,6 +59,7 @@ func TestServicesFollowTheChain(t *testing.T) {
 	var log bytes.Buffer
 	table := newTable(t, pruners(chain, &log))
 	table.offered.look()
+	table.offered.open = true
 	for _, step := range []struct {
 		name    string
 		assumed bool
@@ -101,6 +105,56 @@ func TestServicesFollowTheChain(t *testing.T) {
 	}
 }
 
+// What happened between the opening of the chain and the first connection is told, and what was so before is not.
+func TestServicesChangeBeforeNetworking(t *testing.T) {
+	const early, late = "Witness compaction completed before networking startup; ", " after witness compaction"
+	archive := []string{early + "withdrawing NODE_ARCHIVE", early + "advertising NODE_WITNESS_PRUNED"}
+	for _, test := range []struct {
+		name     string
+		begun    bool
+		without  wire.ServiceFlag // services that the node never has
+		open     bool             // connections are possible
+		noChain  bool             // yet
+		expected []string
+	}{
+		{"since the start", true, 0, false, false, archive},
+		{"before the start", false, 0, false, false, nil},
+		{"pruned node", true, wire.SFNodeNetwork | testArchive, false, false, archive[1:]},
+		{"chain opened late", true, 0, true, true, []string{
+			"Withdrawing NODE_ARCHIVE" + late, "Advertising NODE_WITNESS_PRUNED" + late,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			chain := newPrunedChain()
+			chain.pruned, chain.begun = true, test.begun
+			var log bytes.Buffer
+			table := newTable(t, func(c *Config) {
+				pruners(chain, &log)(c)
+				c.Services &^= test.without
+				if test.noChain {
+					c.Chain = new(chainview.Current)
+				}
+			})
+			log.Reset()
+			table.offered.open = test.open
+			table.offered.look()
+			if test.noChain {
+				table.cfg.Chain.Set(chain)
+				table.offered.look()
+			}
+			table.offered.look()
+			if n := strings.Count(log.String(), "\n"); n != len(test.expected) {
+				t.Errorf("%d lines, want %d: %s", n, len(test.expected), &log)
+			}
+			for _, line := range test.expected {
+				if !strings.Contains(log.String(), line+"\"") {
+					t.Errorf("no line %q in %s", line, &log)
+				}
+			}
+		})
+	}
+}
+
 // A node that prunes blocks has never been an archive.
 func TestServicesOfPrunedNode(t *testing.T) {
 	chain := newPrunedChain()
@@ -110,6 +164,7 @@ func TestServicesOfPrunedNode(t *testing.T) {
 		c.Services &^= wire.SFNodeNetwork | testArchive
 	})
 	table.offered.look()
+	table.offered.open = true
 	chain.pruned = true
 	table.offered.look()
 	if strings.Contains(log.String(), "Withdrawing") || !strings.Contains(log.String(), "Advertising") {

@@ -5,6 +5,9 @@ type Witnesses struct {
 	// Pruned says that those of some block were deleted once.
 	Pruned bool
 
+	// Begun says that all those were deleted since the chain was opened.
+	Begun bool
+
 	// Wanted is a block whose witnesses must come again before it can be connected; nil: there is none.
 	Wanted *Block
 }
@@ -13,6 +16,9 @@ type Witnesses struct {
 func WitnessesOf(r Reader) (w Witnesses) {
 	if r, ok := r.(interface{ HasStripped() bool }); ok {
 		w.Pruned = r.HasStripped()
+	}
+	if r, ok := r.(interface{ HasBegunToStrip() bool }); ok {
+		w.Begun = r.HasBegunToStrip()
 	}
 	if r, ok := r.(interface{ WantsWitnesses() *Block }); ok {
 		w.Wanted = r.WantsWitnesses()

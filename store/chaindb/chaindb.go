@@ -102,7 +102,8 @@ type DB struct {
 	used   atomic.Int64 // bytes in the files, the sum of ends
 	copies *blockfile.Copies
 
-	isStripped atomic.Bool // the format says that witnesses were removed from blocks
+	isStripped  atomic.Bool // the format says that witnesses were removed from blocks
+	wasStripped bool        // it said so when the database was opened
 
 	suspect sync.Once // damage was noted
 

@@ -84,6 +84,7 @@ func (db *DB) checkFormat(format []byte) error {
 	case bytes.Equal(format, db.format(formatStripped)):
 		db.twoSets = true // or may come to be, without a word
 		db.isStripped.Store(true)
+		db.wasStripped = true
 		return nil
 	case len(format) != 5:
 		return fmt.Errorf("%w: format record %x", ErrCorrupt, format)

@@ -167,6 +167,9 @@ func (p stripped) FilesAbove(number int, visit func(BlockFile) bool) {
 // HasStripped reports whether witnesses were ever removed from blocks of the files.
 func (p stripped) HasStripped() bool { return p.db.isStripped.Load() }
 
+// HasBegunToStrip reports whether the first witnesses were removed since the database was opened.
+func (p stripped) HasBegunToStrip() bool { return p.db.isStripped.Load() && !p.db.wasStripped }
+
 // Copies are blocks that came again with their witnesses: none when the database is opened.
 func (p stripped) Copies() *blockfile.Copies { return p.db.copies }
 

@@ -45,7 +45,10 @@ func TestStrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	putCoins(t, second, 1, 0, "a") // what raises the format of others
-	for range 2 {
+	for opened := range 2 {
+		if begun := db.HasBegunToStrip(); begun != (opened == 0) {
+			t.Errorf("opened again %d times: witnesses were first removed since then is %v", opened, begun)
+		}
 		l.checkBlocks(t, db, l.order)
 		size, err := db.blocks.Size(0)
 		want := 0

@@ -43,6 +43,9 @@ func (r Reader) DiskSize() int64 { return r.DB.Used() }
 // HasStripped implements chainview.StrippedReader.
 func (r Reader) HasStripped() bool { return r.DB.HasStripped() }
 
+// HasBegunToStrip tells chainview.WitnessesOf whether the first witnesses were deleted since the chain was opened.
+func (r Reader) HasBegunToStrip() bool { return r.DB.HasBegunToStrip() }
+
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.Block(hash)
