@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -242,4 +243,115 @@ func TestRecoveryNotKept(t *testing.T) {
 			t.Error("not asked again")
 		}
 	})
+}
+
+// FuzzRecovery has peers, good and bad, send what they like for a block whose witnesses are wanted: chance bytes, the
+// block with a damage, other blocks. The chain is given nothing but what has the block's header, from who was asked;
+// each message is credited once; and in the end an honest peer's block comes.
+func FuzzRecovery(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 1, 1, 9, 2, 2, 200, 3, 0, 0, 4, 1, 7}, []byte{1, 2, 3})
+	f.Add([]byte{5, 0, 0, 6, 0, 9, 7, 0, 0, 0, 1, 0, 8, 0, 60, 1, 0, 5}, bytes.Repeat([]byte{0xff}, 90))
+	f.Add([]byte{8, 0, 70, 1, 0, 1, 8, 0, 70, 1, 1, 1, 8, 0, 70, 0, 2, 0}, []byte{0, 1})
+	f.Fuzz(func(t *testing.T, script, data []byte) {
+		if len(script) > 90 || len(data) > 1<<12 {
+			return
+		}
+		recovering(t, 5, func(r *recoverRig) {
+			whole, err := r.chain.Raw(&r.wanted.Hash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			questions := 0
+			r.recover = func(raw []byte) error {
+				r.given = append(r.given, raw)
+				if !bytes.HasPrefix(raw, whole[:wire.MaxBlockHeaderPayload]) {
+					t.Error("the chain is given another block")
+				}
+				if !bytes.Equal(raw, whole) {
+					return &messages.RejectError{Reason: "bad-witness-merkle-match"}
+				}
+				r.chain.WantWitnesses(nil)
+				return nil
+			}
+			var peers []*fakePeer
+			services := []wire.ServiceFlag{fullServices, fullServices, fullServices | prunedService, fullServices}
+			for i := 0; i+2 < len(script); i += 3 {
+				for len(peers) <= int(script[i+1])%4 {
+					peers = append(peers, r.with(services[len(peers)], recoverTall))
+				}
+				for _, p := range peers {
+					if r.asked(p) {
+						questions++
+					}
+				}
+				r.act(peers[int(script[i+1])%4], script[i], script[i+2], whole, data)
+			}
+			for _, p := range peers {
+				if p.handled != p.said && p.gone == "" {
+					t.Errorf("%d of %d messages are credited", p.handled, p.said)
+				}
+				if r.asked(p) {
+					questions++
+				}
+				p.leave("")
+			}
+			if len(r.given) > questions {
+				t.Errorf("the chain is given %d blocks for %d questions", len(r.given), questions)
+			}
+			if len(r.restored) > 0 || r.chain.Active().Height() != recoverTall {
+				t.Errorf("%d blocks are stored, the tip is at %d", len(r.restored), r.chain.Active().Height())
+			}
+			r.chain.WantWitnesses(r.wanted)
+			r.given = nil
+			wait(3 * time.Minute)
+			honest := r.with(fullServices, recoverTall)
+			wait(3 * time.Minute)
+			if !r.asked(honest) {
+				t.Fatal("the honest peer is not asked")
+			}
+			honest.sayBlock(r.chain, 5)
+			if len(r.given) != 1 || honest.gone != "" {
+				t.Errorf("the chain is given %d blocks, the honest peer left for %q", len(r.given), honest.gone)
+			}
+		})
+	})
+}
+
+// act has a peer do one thing, if it is still there.
+func (r *recoverRig) act(p *fakePeer, what, at byte, whole, data []byte) {
+	r.t.Helper()
+	if p.gone != "" {
+		return
+	}
+	raw := bytes.Clone(whole)
+	switch what % 9 {
+	case 0: // the block itself
+	case 1: // with other bytes
+		for i, c := range data {
+			raw[(int(at)+i)%len(raw)] ^= c
+		}
+	case 2: // cut short
+		raw = raw[:int(at)%len(raw)]
+	case 3: // with something behind it
+		raw = append(raw, data...)
+	case 4: // nothing but its header is true
+		raw = append(raw[:wire.MaxBlockHeaderPayload], data...)
+	case 5: // chance
+		raw = data
+	case 6: // another block
+		p.sayBlock(r.chain, int32(at)%recoverTall+1)
+		return
+	case 7:
+		m := wire.NewMsgNotFound()
+		_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeWitnessBlock, &r.wanted.Hash))
+		p.say(m)
+		return
+	case 8:
+		wait(time.Duration(at) * time.Second)
+		return
+	}
+	m := new(codec.Block)
+	if m.BtcDecode(bytes.NewReader(raw), codec.ProtocolVersion, wire.WitnessEncoding) == nil { // else the session ends
+		p.say(m)
+	}
 }

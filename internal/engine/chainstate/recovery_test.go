@@ -29,17 +29,17 @@ import (
 type strippedRig struct {
 	*bitcoin.Engine
 
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	disk vfs.FS
 	log  bytes.Buffer
 }
 
-func openStripped(t *testing.T) *strippedRig {
-	t.Helper()
-	r := &strippedRig{t: t, dir: t.TempDir(), disk: vfs.OS}
+func openStripped(tb testing.TB) *strippedRig {
+	tb.Helper()
+	r := &strippedRig{t: tb, dir: tb.TempDir(), disk: vfs.OS}
 	r.open()
-	t.Cleanup(func() { _ = r.Close() })
+	tb.Cleanup(func() { _ = r.Close() })
 	return r
 }
 
@@ -115,10 +115,10 @@ const (
 )
 
 // newBranches builds them. The witness of the first branch's block of a number is bad, if that is not negative.
-func newBranches(t *testing.T, bad int) branches {
-	t.Helper()
+func newBranches(tb testing.TB, bad int) branches {
+	tb.Helper()
 	var b branches
-	b.base = genesis(t).chainOn(branchAt)
+	b.base = genesis(tb).chainOn(branchAt)
 	at := b.base[branchAt-1]
 	for i := range firstLong {
 		at = at.on(withWitness(b.base[i%15].txs[0], i == bad), large)
