@@ -4,11 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/wire"
+
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -111,5 +114,20 @@ func TestAddressesComeAndGo(t *testing.T) {
 	to.Proxied(address(t, "127.0.0.1:9050"))
 	if got := onion(); before != "" || got != "127.0.0.1:9050" {
 		t.Errorf("the proxy is %q, before %q", got, before)
+	}
+}
+
+// What waited for a peer before it asks for addresses is not a part of the answer.
+func TestAnswerReplacesTheQueue(t *testing.T) {
+	r := newAddrRig(t)
+	var waits *addrPeer
+	l := r.add(1, p2p.Inbound, func(p *addrPeer) { waits = p })
+	waits.enable()
+	waits.push(codec.Address{Time: uint32(r.now.Unix()), Services: fullNode, Addr: node(5)})
+	r.receive(1, new(wire.MsgGetAddr))
+	r.now = r.now.Add(time.Hour)
+	r.sendDue()
+	if len(l.got) > 0 {
+		t.Errorf("sent %v", l.got)
 	}
 }

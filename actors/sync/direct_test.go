@@ -263,3 +263,14 @@ func TestRefusedAlone(t *testing.T) {
 		t.Errorf("%d blocks are for the chain", len(got))
 	}
 }
+
+// Headers go to the chain with what follows them, where there is any.
+func TestHeadersKeepTheirPayload(t *testing.T) {
+	b := newBench(t, 2)
+	first, second := b.node.Active().At(1).Header(), b.node.Active().At(2).Header()
+	list := parseHeaders(&codec.Headers{List: []wire.BlockHeader{first, second}, Payloads: [][]byte{{1, 2, 3}}})
+	if len(list) != 2 || len(list[0].Raw) != 83 || !slices.Equal(list[0].Raw[80:], []byte{1, 2, 3}) ||
+		len(list[1].Raw) != 80 || list[0].Hash != first.BlockHash() || list[1].Hash != second.BlockHash() {
+		t.Errorf("got %v", list)
+	}
+}
