@@ -274,3 +274,22 @@ func TestHeadersKeepTheirPayload(t *testing.T) {
 		t.Errorf("got %v", list)
 	}
 }
+
+// A peer is left for the block that it was asked for first: later ones that come do not count, and the time of the next
+// begins when the first has come.
+func TestTimeOfTheFirstBlock(t *testing.T) {
+	for came, left := range map[int32]string{2: "", 3: "timeout downloading block", 4: "timeout downloading block"} {
+		b := newBench(t, 1)
+		top := b.extend(3)
+		p, w := b.join(p2p.OutboundFullRelay)
+		for h := int32(2); h <= 4; h++ {
+			b.download.addRequest(p, top.Ancestor(h))
+		}
+		b.now = b.now.Add(9 * time.Minute)
+		b.download.dropOf(p, top.Ancestor(came).Hash)
+		b.now = b.now.Add(time.Minute + 1)
+		if b.download.tick(p, b.now); w.left != left {
+			t.Errorf("after block %d: left for %q, want %q", came, w.left, left)
+		}
+	}
+}

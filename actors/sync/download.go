@@ -122,7 +122,7 @@ func (d *download) drop(f *blockRequest) {
 	if d.inFlight[hash] = left; len(left) == 0 {
 		delete(d.inFlight, hash)
 	}
-	if len(p.inFlight) > 0 && p.inFlight[0] == f {
+	if slices.Index(p.inFlight, f) == 0 {
 		p.busySince = later(p.busySince, d.cfg.Now())
 	}
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(o *blockRequest) bool { return o == f })
