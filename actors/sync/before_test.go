@@ -51,6 +51,12 @@ func TestBlocksBeforeSnapshot(t *testing.T) {
 	if got := ask(plain); !slices.Equal(got, heights(stored+1, stored+perPeer)) {
 		t.Errorf("asked for %v, want those before the snapshot", got)
 	}
+	// A peer with another tip of as much work is asked for that, and for as many of the others as it may owe still.
+	sibling := b.node.AddHeader(top.Parent)
+	other := append([]int32{topHeight}, heights(stored+1, stored+perPeer-1)...)
+	if got := ask(func(p *peer, _ *wirePeer) { p.best = sibling }); !slices.Equal(got, other) {
+		t.Errorf("asked for %v, want %v", got, other)
+	}
 	limited := func(p *peer, w *wirePeer) {
 		w.info.Remote.Version.Services = wire.SFNodeNetworkLimited | wire.SFNodeWitness
 		p.info = w.info

@@ -293,3 +293,16 @@ func TestTimeOfTheFirstBlock(t *testing.T) {
 		}
 	}
 }
+
+// A peer that has announced a block before its header was known is not told of it.
+func TestKnowsWhatItAnnounced(t *testing.T) {
+	b := newBench(t, 10)
+	for unknown, tells := range map[int32]bool{10: false, 9: true} {
+		p, w := b.join(p2p.Inbound)
+		p.unknown = &b.node.Active().At(unknown).Hash
+		p.announcements = []*chainview.Block{b.node.Active().At(10)}
+		if b.announcer.announce(p); len(w.sent) != digit(tells) {
+			t.Errorf("it announced block %d: told of %v", unknown, w.sent)
+		}
+	}
+}
