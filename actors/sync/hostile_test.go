@@ -308,7 +308,8 @@ func TestSurvivesAPanic(t *testing.T) {
 		remote := r.remote()
 		grow(remote, 30)
 		p := r.join(p2p.OutboundFullRelay)
-		blow, r.failing = true, 2
+		blow = true
+		r.failing.Store(2)
 		p.sayHeaders(remote, 1, 30)
 		if p.gone != "sync stopped" {
 			t.Errorf("peer left for %q", p.gone)

@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,7 @@ func TestWhileFilesAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(net.Params.GenesisBlock.Header.Timestamp.Add(48 * time.Hour)))
-		r := newRigWith(t, net, func(r *rig, _ *sync.Config) { r.failing = 1 << 30 })
+		r := newRigWith(t, net, func(r *rig, _ *sync.Config) { r.failing.Store(math.MaxInt32) })
 		remote := r.remote()
 		grow(remote, 5)
 		p := r.join(p2p.OutboundFullRelay)
@@ -37,7 +38,7 @@ func TestWhileFilesAreRead(t *testing.T) {
 			p.handled != p.said || p.gone != "" {
 			t.Errorf("sent %v, %d of %d are handled, left for %q", got, p.handled, p.said, p.gone)
 		}
-		r.failing = 0
+		r.failing.Store(0)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		p.serve(remote)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	gosync "sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,7 +48,7 @@ type rig struct {
 	reject   map[chainhash.Hash]string // reasons to refuse blocks and headers
 	recover  func([]byte) error        // takes blocks that come again with their witnesses
 	slow     time.Duration             // how long the chain looks at blocks
-	failing  int                       // how often the chain fails before it says that block files are read
+	failing  atomic.Int32              // how often the chain fails before it says that block files are read
 
 	view        *chainview.Current
 	slowHeaders time.Duration // how long the chain looks at headers
@@ -112,8 +113,7 @@ func (r *rig) own(c actor.Context) {
 	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
 		m.Answer(messages.PoolTxs{Txs: r.pool}, nil)
 	case *waitImported:
-		if r.failing > 0 {
-			r.failing--
+		if r.failing.Add(-1) >= 0 {
 			m.Answer(messages.Done{}, ask.ErrRestarted)
 			return
 		}
