@@ -2,6 +2,7 @@ package searchdb
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -18,10 +19,11 @@ import (
 func large(r *rand.Rand, id ID) *Search {
 	n := newSearch(r, id)
 	n.Scripts = nil
-	for range 3 * partBytes / 1000 {
-		script := make([]byte, 1000)
-		for i := range script {
-			script[i] = byte(r.Uint32())
+	const size = 4000
+	for range 5 * partBytes / 4 / size { // two records
+		script := make([]byte, 0, size)
+		for len(script) < size {
+			script = binary.BigEndian.AppendUint64(script, r.Uint64())
 		}
 		n.Objects = append(n.Objects, Object(script))
 		n.Scripts = append(n.Scripts, Script{
@@ -68,7 +70,7 @@ func TestReadFaults(t *testing.T) {
 	for id := ID(1); id <= 3; id++ {
 		want[id] = large(r, id)
 		err := s.Commit(&Change{
-			Create: []*Search{want[id]}, Used: map[ID]Used{id: want[id].Used}, Entries: payments(r, id, 0, 300),
+			Create: []*Search{want[id]}, Used: map[ID]Used{id: want[id].Used}, Entries: payments(r, id, 0, 100),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +85,7 @@ func TestReadFaults(t *testing.T) {
 		list, err = s.Load()
 		return err
 	}
-	eachRead(t, fs, s, 20, load, func(n int, err error) {
+	eachRead(t, fs, s, 12, load, func(n int, err error) {
 		if !errors.Is(err, errInjected) {
 			t.Errorf("read %d of the searches fails: %d are loaded, %v", n, len(list), err)
 		}
@@ -109,12 +111,12 @@ func TestReadFaults(t *testing.T) {
 			return true
 		})
 	}
-	eachRead(t, fs, s, 5, visit, func(n int, err error) {
-		if !errors.Is(err, errInjected) || visited >= 300 {
+	eachRead(t, fs, s, 3, visit, func(n int, err error) {
+		if !errors.Is(err, errInjected) || visited >= 100 {
 			t.Errorf("read %d of the entries fails: %d are visited, %v", n, visited, err)
 		}
 	})
-	if visited != 300 {
+	if visited != 100 {
 		t.Errorf("%d entries are left", visited)
 	}
 }
@@ -126,7 +128,7 @@ func TestSweepReadFaults(t *testing.T) {
 		s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
 		r := rand.New(rand.NewPCG(7, 8))
 		for id := ID(1); id <= 2; id++ {
-			if err := s.Commit(&Change{Create: []*Search{large(r, id)}, Entries: payments(r, id, 0, 300)}); err != nil {
+			if err := s.Commit(&Change{Create: []*Search{large(r, id)}, Entries: payments(r, id, 0, 100)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -156,7 +158,7 @@ func TestSweepReadFaults(t *testing.T) {
 		if left := rowsLeft(t, s, 1); len(left) > 0 {
 			t.Errorf("read %d fails: %d rows are left, the first is %s", n, len(left), left[0])
 		}
-		if left := rowsLeft(t, s, 2); len(left) < 300 {
+		if left := rowsLeft(t, s, 2); len(left) < 100 {
 			t.Errorf("read %d fails: %d rows of another search are left", n, len(left))
 		}
 	}
@@ -182,12 +184,8 @@ func TestSweepTakesBackLater(t *testing.T) {
 	fs := faultfs.New()
 	s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
 	r := rand.New(rand.NewPCG(7, 9))
-	for range 3 { // more than is worth it
-		if err := s.Commit(&Change{Create: []*Search{large(r, 1)}, Entries: payments(r, 1, 0, 3000)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(s.Commit(&Change{Remove: []ID{1}}), s.Reopen()); err != nil {
+	c := Change{Create: []*Search{large(r, 1)}, Entries: payments(r, 1, 0, 5000)} // more than is worth it
+	if err := errors.Join(s.Commit(&c), s.Commit(&Change{Remove: []ID{1}}), s.Reopen()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
