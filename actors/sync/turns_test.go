@@ -90,6 +90,7 @@ func TestWaitsForHeaders(t *testing.T) {
 				}
 			}
 			time.Sleep(10 * time.Minute)
+			synctest.Wait()
 			if other.handled != other.said || p.handled != p.said {
 				t.Errorf("%d of %d and %d of %d are handled", other.handled, other.said, p.handled, p.said)
 			}
@@ -125,6 +126,7 @@ func TestChainOpenedAnew(t *testing.T) {
 		r.view.Set(fresh)
 		p.sayHeaders(remote, 281, 286)
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		r.slow = 0
 		p.serve(remote)
 		if r.height() != 286 || p.gone != "" || p.handled != p.said {
