@@ -349,8 +349,18 @@ func TestWrongKey(t *testing.T) {
 		t.Errorf("checked: %+v", v)
 	}
 	_, err = try(t, ref, spendOf(t, address))
-	refusal(t, err, -4, "Error: plaintext PQC wallet key validation failed. "+
-		"Wallet signing is disabled until the wallet is restored or repaired.")
+	const failed = "Error: plaintext PQC wallet key validation failed. " +
+		"Wallet signing is disabled until the wallet is restored or repaired."
+	refusal(t, err, -4, failed)
+	before := do(t, ref, messages.GetWalletInfo{}).KeypoolSizeInternal
+	for _, sign := range []messages.Signs{messages.SignAll, messages.SignSome} {
+		to := messages.Payment{Script: scriptAt(t, address), Amount: 1000}
+		_, err = try(t, ref, messages.Spend{Sign: sign, Payments: []messages.Payment{to}})
+		refusal(t, err, -4, failed)
+	}
+	if after := do(t, ref, messages.GetWalletInfo{}).KeypoolSizeInternal; after != before {
+		t.Errorf("%d addresses for change are left of %d", after, before)
+	}
 	_, err = try(t, ref, messages.EncryptWallet{Passphrase: messages.Secret("x")})
 	refusal(t, err, -4, "Error: plaintext PQC wallet key validation failed. "+
 		"Wallet encryption is disabled until the wallet is restored or repaired.")

@@ -84,6 +84,12 @@ func (p *purchase) begin(c actor.Context) {
 			return
 		}
 	}
+	if r.Sign != messages.SignNothing { // before an address for change is taken
+		if err := w.Vault().CheckSigning(); err != nil {
+			p.fail(c, err)
+			return
+		}
+	}
 	if r.Shuffle {
 		p.random.Shuffle(len(r.Payments), func(i, j int) {
 			r.Payments[i], r.Payments[j] = r.Payments[j], r.Payments[i]

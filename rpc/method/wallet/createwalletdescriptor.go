@@ -9,6 +9,10 @@ import (
 )
 
 func (m *methods) createWalletDescriptor() command.Command {
+	hdKey := "an extended public key of gethdkeys whose private key the wallet has"
+	if m.Network.Wallet().SlowKeys { // it may be any
+		hdKey = "an extended public key whose private key the wallet has"
+	}
 	return command.Command{
 		Name:     "createwalletdescriptor",
 		Category: command.Wallet,
@@ -26,7 +30,7 @@ func (m *methods) createWalletDescriptor() command.Command {
 					},
 					{
 						Name: "hdkey", Type: command.String, Default: "the key of all other active descriptors",
-						Help: "an extended public key of gethdkeys whose private key the wallet has",
+						Help: hdKey,
 					},
 				},
 			},

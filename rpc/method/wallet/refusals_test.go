@@ -1,6 +1,11 @@
 package wallet_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+)
 
 // Arguments are refused in the order in which Core looks at them.
 func TestRefusalOrder(t *testing.T) {
@@ -29,4 +34,45 @@ func TestRefusalOrder(t *testing.T) {
 		`["` + spendTx + `", {"solving_data": {"pubkeys": ["zz"], "scripts": 1}}]`: `{"code":-5,"message":"Pubkey \"zz\" ` +
 			`must be a hex string"}`,
 	})
+}
+
+// A wallet whose private keys of P2MR are not fit to sign says so before what is to be paid or signed is looked at.
+// What is only built does not need them.
+func TestUncheckedKeysFirst(t *testing.T) {
+	r := newRig(t)
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deps.Network, r.deps.Currency = network, network.Coin
+	r.build()
+	const about = `{"code":-4,"message":"Error: plaintext PQC wallet key validation `
+	for _, test := range []struct {
+		keys messages.PQCValidation
+		want string
+	}{
+		{messages.PQCValidation{Pending: 1, Failed: 1}, about + `is still in progress. Check ` +
+			`getwalletinfo.pqc_key_validation before signing or sending."}`},
+		{messages.PQCValidation{Valid: 5, Failed: 1}, about + `failed. Wallet signing is disabled until the wallet is ` +
+			`restored or repaired."}`},
+	} {
+		info := plain
+		info.PQC = test.keys
+		name := "pending"
+		if test.keys.Pending == 0 {
+			name = "failed"
+		}
+		r.load(name, info)
+		for method, args := range map[string]string{
+			"send": `[{"x": 1}]`, "sendall": `[["x"]]`, "signrawtransactionwithwallet": `["` + spendTx + `", [1]]`,
+		} {
+			if got := r.call(&name, method, args); got != test.want {
+				t.Errorf("%s: got %s", method, got)
+			}
+		}
+		const other = `{"code":-5,"message":"Invalid qbit address: x"}`
+		if got := r.call(&name, "walletcreatefundedpsbt", `[[], {"x": 1}]`); got != other {
+			t.Errorf("walletcreatefundedpsbt: got %s", got)
+		}
+	}
 }

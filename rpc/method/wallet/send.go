@@ -91,6 +91,9 @@ func (m *methods) runSend(ctx context.Context, w chosen, a *command.Args) (any, 
 	if err := m.refuseOldNames(options); err != nil {
 		return nil, err
 	}
+	if err := m.checkKeys(ctx, w); err != nil {
+		return nil, err
+	}
 	q, err := m.construct(ctx, construction{
 		inputs: options.Get("inputs"), outputs: a.Value(0), lockTime: options.Get("locktime"), version: a.Value(5),
 		subtract: options.Get("subtract_fee_from_outputs"), options: options,

@@ -105,6 +105,9 @@ func (m *methods) runSendAll(ctx context.Context, w chosen, a *command.Args) (an
 	if err := m.refuseOldNames(options); err != nil {
 		return nil, err
 	}
+	if err := m.checkKeys(ctx, w); err != nil {
+		return nil, err
+	}
 	recipients, named, err := readRecipients(a.Value(0))
 	if err != nil {
 		return nil, err

@@ -56,6 +56,9 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 	if err := s.needUnlocked(); err != nil {
 		return nil, err
 	}
+	if err := s.needCheckedKeys(); err != nil {
+		return nil, err
+	}
 	q := messages.SignWithWallet{RawTx: raw}
 	if q.Prevs, err = m.prevOuts(ctx, tx, a.Value(1)); err != nil {
 		return nil, err

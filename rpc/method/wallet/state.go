@@ -46,6 +46,33 @@ func (s *state) needUnlocked() error {
 	return nil
 }
 
+// needCheckedKeys fails while private keys of P2MR are unchecked, or some are not what they should be.
+func (s *state) needCheckedKeys() error {
+	const about = "Error: plaintext PQC wallet key validation "
+	switch {
+	case s.PQC.Pending > 0:
+		return command.Errorf(command.WalletError, "%sis still in progress. "+
+			"Check getwalletinfo.pqc_key_validation before signing or sending.", about)
+	case s.PQC.Failed > 0:
+		return command.Errorf(command.WalletError, "%sfailed. "+
+			"Wallet signing is disabled until the wallet is restored or repaired.", about)
+	}
+	return nil
+}
+
+// checkKeys fails where the network pays to P2MR and the wallet's keys are not fit to sign: the reference says so
+// before it looks at what is to be paid.
+func (m *methods) checkKeys(ctx context.Context, w chosen) error {
+	if !m.Network.Wallet().SlowKeys {
+		return nil
+	}
+	s, err := w.state(ctx)
+	if err != nil {
+		return err
+	}
+	return s.needCheckedKeys()
+}
+
 // needEncrypted fails for a wallet whose keys are not encrypted.
 func (s *state) needEncrypted(method string) error {
 	if s.Encrypted {
