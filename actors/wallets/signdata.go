@@ -76,7 +76,7 @@ func (g *signer) dataLeaf(r *messages.SignDataHash) (descriptor.Leaf, slhdsa.Pub
 	if vault.Locked() {
 		return none, slhdsa.PublicKey{}, errLocked
 	}
-	if err := vault.CheckSigning(); err != nil {
+	if err := vault.CheckSigningData(); err != nil {
 		return none, slhdsa.PublicKey{}, err
 	}
 	solution := g.of.open().Keys().Solve(r.Script)

@@ -92,6 +92,13 @@ func (v *Vault) CheckSigning() error {
 	return v.refuseUnchecked("Check getwalletinfo.pqc_key_validation before signing or sending.", "signing")
 }
 
+// CheckSigningData is CheckSigning for what is no transaction.
+//
+// Errors: [*messages.WalletError].
+func (v *Vault) CheckSigningData() error {
+	return v.refuseUnchecked("Check getwalletinfo.pqc_key_validation before signing.", "signing")
+}
+
 // CheckEncrypting refuses to encrypt keys that are not checked.
 //
 // Errors: [*messages.WalletError].

@@ -125,6 +125,7 @@ func TestChecks(t *testing.T) {
 			t.Errorf("right %v, before: %+v", test.right, got)
 		}
 		checkRefused(t, v.CheckSigning(), pending+"Check getwalletinfo.pqc_key_validation before signing or sending.")
+		checkRefused(t, v.CheckSigningData(), pending+"Check getwalletinfo.pqc_key_validation before signing.")
 		checkRefused(t, v.CheckEncrypting(), pending+"Try encryptwallet again after validation completes.")
 		if v.CanSign(public) || signs(v, public) {
 			t.Errorf("right %v: it signs before it was checked", test.right)

@@ -170,6 +170,11 @@ func (m *methods) replaceTx(
 	if err := s.needUnlocked(); err != nil {
 		return messages.Bumped{}, err
 	}
+	if send {
+		if err := s.needCheckedKeys(toSignOrSend); err != nil {
+			return messages.Bumped{}, err
+		}
+	}
 	return ask.Ask(ctx, w.ref, q)
 }
 

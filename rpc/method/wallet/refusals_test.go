@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -67,6 +68,18 @@ func TestUncheckedKeysFirst(t *testing.T) {
 			"send": `[{"x": 1}]`, "sendall": `[["x"]]`, "signrawtransactionwithwallet": `["` + spendTx + `", [1]]`,
 		} {
 			if got := r.call(&name, method, args); got != test.want {
+				t.Errorf("%s: got %s", method, got)
+			}
+		}
+		onlySigning := strings.Replace(test.want, " or sending", "", 1)
+		for method, args := range map[string]string{
+			"bumpfee": `["` + strings.Repeat("11", 32) + `"]`, "signdatapqchash": `["x", "x"]`,
+		} {
+			want := test.want
+			if method != "bumpfee" {
+				want = onlySigning
+			}
+			if got := r.call(&name, method, args); got != want {
 				t.Errorf("%s: got %s", method, got)
 			}
 		}

@@ -87,6 +87,9 @@ func (m *methods) runSignDataPQCHash(ctx context.Context, w chosen, a *command.A
 	if err := s.needUnlocked(); err != nil {
 		return nil, err
 	}
+	if err := s.needCheckedKeys(toSign); err != nil {
+		return nil, err
+	}
 	address, err := a.String(0)
 	if err != nil {
 		return nil, err

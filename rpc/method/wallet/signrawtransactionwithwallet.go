@@ -56,7 +56,7 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 	if err := s.needUnlocked(); err != nil {
 		return nil, err
 	}
-	if err := s.needCheckedKeys(); err != nil {
+	if err := s.needCheckedKeys(toSignOrSend); err != nil {
 		return nil, err
 	}
 	q := messages.SignWithWallet{RawTx: raw}

@@ -46,13 +46,20 @@ func (s *state) needUnlocked() error {
 	return nil
 }
 
-// needCheckedKeys fails while private keys of P2MR are unchecked, or some are not what they should be.
-func (s *state) needCheckedKeys() error {
+// What a client wants to do, as texts name it.
+const (
+	toSign       = "signing"
+	toSignOrSend = "signing or sending"
+)
+
+// needCheckedKeys fails while private keys of P2MR are unchecked, or some are not what they should be. before is what
+// the client wants to do.
+func (s *state) needCheckedKeys(before string) error {
 	const about = "Error: plaintext PQC wallet key validation "
 	switch {
 	case s.PQC.Pending > 0:
 		return command.Errorf(command.WalletError, "%sis still in progress. "+
-			"Check getwalletinfo.pqc_key_validation before signing or sending.", about)
+			"Check getwalletinfo.pqc_key_validation before %s.", about, before)
 	case s.PQC.Failed > 0:
 		return command.Errorf(command.WalletError, "%sfailed. "+
 			"Wallet signing is disabled until the wallet is restored or repaired.", about)
@@ -70,7 +77,7 @@ func (m *methods) checkKeys(ctx context.Context, w chosen) error {
 	if err != nil {
 		return err
 	}
-	return s.needCheckedKeys()
+	return s.needCheckedKeys(toSignOrSend)
 }
 
 // needEncrypted fails for a wallet whose keys are not encrypted.
