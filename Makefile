@@ -25,6 +25,8 @@ PACKAGES ?=
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
+MAKEFLAGS += --no-print-directory
+
 # A test that fails is not hidden by what its output is piped to.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
