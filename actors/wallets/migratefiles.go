@@ -35,9 +35,10 @@ type newFile struct {
 type migratedFiles struct {
 	*home
 
-	source string // the old file
-	isFile bool   // the wallet is not a directory, but the old file itself
-	backup string
+	source  string // the old file
+	isFile  bool   // the wallet is not a directory, but the old file itself
+	backup  string
+	release func() // gives the old file free for other migrations; nil: it is not this one's
 
 	main, watched, solvable newFile
 	replaced                bool // the old file is not in its place any more
@@ -75,6 +76,9 @@ func (m *migratedFiles) next(loaded int) *newFile {
 // Errors: *messages.WalletError.
 func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) error {
 	if err := m.find(); err != nil {
+		return err
+	}
+	if err := m.claim(); err != nil {
 		return err
 	}
 	old, err := m.read() //nolint:contextcheck // files know no contexts
@@ -134,6 +138,26 @@ func (m *migratedFiles) find() error {
 		return errNotLegacy // as in Core what is not seen to be a legacy wallet is none
 	}
 	return nil
+}
+
+// claim keeps other migrations from the old file, which may go by other names too.
+func (m *migratedFiles) claim() error {
+	release, err := walletdb.Claim(m.source)
+	switch {
+	case errors.Is(err, walletdb.ErrLocked):
+		return errLoading
+	case err != nil:
+		return refusedFile(err)
+	}
+	m.release = release
+	return nil
+}
+
+// free gives the old file free. It is called when the migration is over.
+func (m *migratedFiles) free() {
+	if m.release != nil {
+		m.release()
+	}
 }
 
 // read reads the old file.
@@ -296,8 +320,14 @@ func (m *migratedFiles) replace() error {
 	return nil
 }
 
-// undo takes back what was made, and brings the old file back.
+// undo takes back what was made, and brings the old file back. Wallets stay if one of them is loaded by another
+// name: it may have given out addresses.
 func (m *migratedFiles) undo() error {
+	for _, f := range []*newFile{&m.main, &m.watched, &m.solvable} {
+		if (f.created || f == &m.main && m.replaced) && walletdb.InUse(f.home.file, m.cfg.fileOptions()) {
+			return errOtherName
+		}
+	}
 	var failed error
 	for _, f := range []*newFile{&m.watched, &m.solvable} {
 		if f.created {

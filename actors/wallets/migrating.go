@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -75,6 +76,7 @@ func (w *Wallets) migrated(m *migrating, err error) {
 			delete(w.moving, name)
 		}
 	}
+	m.free()
 	if err != nil {
 		if !isAnswer(err) {
 			err = unexpected(err)
@@ -139,7 +141,11 @@ func (w *Wallets) undoMigration(c actor.Context, m *migrating, reason error) {
 		return
 	}
 	w.tasks.Go(c, func() func() {
-		if err := m.undo(); err != nil {
+		switch err := m.undo(); {
+		case errors.Is(err, errOtherName):
+			reason = codes.Errorf(codes.Wallet, "%s\nThe new wallets stay, since one of them is loaded by another "+
+				"name.", strings.TrimSuffix(textOf(reason), "\n"))
+		case err != nil:
 			reason = codes.Errorf(codes.Wallet, "%s%v\nUnable to restore backup of wallet.", textOf(reason), err)
 		}
 		return func() { w.migrated(m, reason) }

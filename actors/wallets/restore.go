@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -134,7 +135,7 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 		return r.notCopied(err)
 	}
 	r.onFailure(func() error {
-		return errors.Join(removeFile(r.file), os.Remove(r.mark()), made.remove())
+		return errors.Join(r.discard(), os.Remove(r.mark()), made.remove())
 	})
 	return nil
 }
@@ -201,6 +202,18 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// errOtherName reports the file of a wallet that was loaded by another name while it was being made.
+var errOtherName = errors.New("loaded by another name")
+
+// discard deletes the file of a wallet that could not be loaded, unless it is loaded by another name: then it may
+// have given out addresses.
+func (h *home) discard() error {
+	if walletdb.InUse(h.file, h.cfg.fileOptions()) {
+		return fmt.Errorf("%s: %w", h.file, errOtherName)
+	}
+	return removeFile(h.file)
 }
 
 // removeFile deletes a wallet's file that is not to be, and the journal that may be beside

@@ -254,6 +254,9 @@ func (w *Wallets) close() {
 	}
 	clear(w.entries)
 	clear(w.loads)
+	for _, m := range w.moving {
+		m.free()
+	}
 	clear(w.moving)
 	w.queue = nil
 	w.previews = previews{}

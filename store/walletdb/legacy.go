@@ -99,3 +99,12 @@ func SameRecords(path string, opts Options, records []walletfile.Record) (same b
 	}
 	return true, nil
 }
+
+// InUse reports whether a wallet file is open, in this process or in another.
+func InUse(path string, opts Options) bool {
+	db, err := Open(path, opts)
+	if err == nil {
+		err = db.Close()
+	}
+	return errors.Is(err, ErrLocked)
+}
