@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -38,6 +43,61 @@ func TestRescanOverReopenedChain(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// A rescan that comes to a block while the chain is closed waits for it, also that of a wallet which is being loaded.
+func TestRescanWaitsForTheChain(t *testing.T) {
+	for _, loading := range []bool{false, true} {
+		const keyPool = 24
+		path, scripts := maker(t, keyPool)
+		chain := newChain()
+		s := setup{keyPool: keyPool, now: genesis, noFilters: true}
+		r := newRig(t, chain, s)
+		if !loading {
+			do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
+		}
+		walk := newWalk(5000, scripts)
+		walk.limit = keyPool
+		walk.mine(chain, chain.Active().Tip(), 40)
+		if loading {
+			r.current.Set(chain)
+		} else {
+			r.announce()
+			do(t, r.wallet(t, "w"), messages.GetBalances{})
+		}
+		closed, opened := &closedChain{Chain: chain, asked: make(chan struct{}, 1)}, chain
+		r.current.Set(closed)
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			if loading {
+				_, err = try(t, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
+			} else {
+				_, err = try(t, r.wallet(t, "w"), messages.Rescan{})
+			}
+			done <- err
+		}()
+		<-closed.asked
+		r.current.Set(opened)
+		if err := <-done; err != nil {
+			t.Errorf("loading %v: %v", loading, err)
+		}
+	}
+}
+
+// A closedChain is one whose actor has failed, and has not opened it again.
+type closedChain struct {
+	*chaintest.Chain
+
+	asked chan struct{}
+}
+
+func (c *closedChain) Block(*chainhash.Hash) (*wire.MsgBlock, error) {
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
+	return nil, chainview.ErrClosed
 }
 
 // Wallets follow a chain that was opened again, and others are loaded.

@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,6 +19,9 @@ const (
 	// indexWait is how long a rescan waits for filters that are yet to be built
 	// before it reads the blocks instead.
 	indexWait = 2 * time.Second
+
+	// reopenWait is how long a rescan waits before it looks whether the chain is open again.
+	reopenWait = 50 * time.Millisecond
 
 	// reportEvery is how often a rescan is saved and the log told of it.
 	reportEvery = time.Minute
@@ -219,9 +223,31 @@ func (s *rescans) read(c actor.Context) {
 	}
 	reader, wanted := r.reader, r.candidates[:min(len(r.candidates), batchBlocks)]
 	r.spawn(c, func() any {
-		blocks, err := s.readBlocks(r.ctx, reader, wanted)
+		blocks, err := s.readReopened(r.ctx, reader, wanted)
 		return rescanRead{r, blocks, err}
 	})
+}
+
+// readReopened reads blocks as readBlocks does, and waits for the chain while it is being opened again: nothing is
+// wrong with the blocks then. It runs in a worker.
+func (s *rescans) readReopened(
+	ctx context.Context, reader chainview.Reader, wanted []*chainview.Block,
+) ([]*txs.Block, error) {
+	for {
+		blocks, err := s.readBlocks(ctx, reader, wanted)
+		if len(blocks) > 0 && errors.Is(err, chainview.ErrClosed) {
+			return blocks, nil // the others are read next
+		}
+		if !errors.Is(err, chainview.ErrClosed) {
+			return blocks, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(reopenWait):
+		}
+		reader = s.cfg.Chain.Open()
+	}
 }
 
 // scan hands blocks to the ledger.
