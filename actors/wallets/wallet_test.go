@@ -165,6 +165,7 @@ func TestWalletFailsTooOften(t *testing.T) {
 	do(t, r.ref, messages.CreateWallet{Name: "other"})
 	ref := r.wallet(t, "w")
 	do(t, ref, messages.NewAddress{Label: "kept"})
+	do(t, r.wallet(t, "other"), messages.GetBalances{}) // it looks nothing up any more
 	chain.MineN(1)
 	clumsy.Store(1000)
 	if _, err := try(t, ref, messages.GetBalances{}); !errors.Is(err, ask.ErrRestarted) {
