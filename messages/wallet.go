@@ -177,13 +177,6 @@ type AddressInfo struct {
 	PQCKeys    []PQCUse // its keys of P2MR that the wallet can sign with, ascending
 }
 
-// PQCUse tells how many signatures a key of P2MR has made.
-type PQCUse struct {
-	PublicKey [32]byte
-	Made      uint32
-	Before    uint32 // how many it had made before a request
-}
-
 // SetLabel gives an address a label. A foreign address enters the address book
 // as one to send to.
 type SetLabel struct {

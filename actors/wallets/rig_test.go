@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -66,6 +67,7 @@ type setup struct {
 	signer    *device.Program               // nil: there is none
 	warn      func(text string)             // nil: nobody is told
 	forget    func()                        // called as a wallet is closed
+	log       *slog.Logger                  // nil: the test's
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -118,11 +120,15 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 			Source: r.source, Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
 		})
 	}
+	log := r.sys.Log
+	if s.log != nil {
+		log = s.log
+	}
 	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithFaults(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
-		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
+		Directory: r.directory, Log: log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
 		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn, Forget: s.forget,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {

@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet"
@@ -143,6 +144,7 @@ func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, th
 			then(reserved{}, err)
 			return
 		}
+		g.logUses(uses)
 		r := reserved{uses: uses, right: right}
 		for public := range wanted {
 			if key := g.of.open().Vault().PQCSecret(public); key != nil {
@@ -151,6 +153,15 @@ func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, th
 		}
 		then(r, nil)
 	})
+}
+
+// logUses logs what a person has to know of keys that come near their last signature.
+func (g *signer) logUses(uses []messages.PQCUse) {
+	for _, use := range uses {
+		if text := use.Warning(); text != "" {
+			corelog.Printf(g.cfg.Log, infoLevel, "[%s] PQC usage warning: %s", g.label(), text)
+		}
+	}
 }
 
 // signWith signs in a worker. k has keys that are to be derived there.

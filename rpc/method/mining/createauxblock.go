@@ -42,7 +42,7 @@ func createAuxBlock(d *Deps) command.Command {
 			{Type: command.Number, Key: "chainid", Help: "number of this chain among those that are mined together"},
 			{Type: command.Hex, Key: "previousblockhash", Help: "hash of the tip"},
 			{Type: command.Number, Key: "coinbasevalue", Help: "what the coinbase pays, fees included, in satoshis"},
-			{Type: command.String, Key: "bits", Help: "target in compact form"},
+			{Type: command.Hex, Key: "bits", Help: "target in compact form"},
 			{Type: command.Number, Key: "height", Help: "height of the block"},
 		}, append(scheduledResults(false),
 			command.Result{

@@ -2,15 +2,11 @@ package wallet
 
 import (
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
-
-// maxSignatures is how many signatures a key of P2MR may make.
-const maxSignatures = 1 << 30
 
 // pqcUsage is how many signatures keys of P2MR have made.
 type pqcUsage struct {
@@ -77,61 +73,29 @@ func newPQCUsage(uses []messages.PQCUse) *pqcUsage {
 		return nil
 	}
 	usage := &pqcUsage{}
-	most := uint32(0)
+	var most messages.PQCUse
 	for _, use := range uses {
-		most = max(most, use.Made)
-		usage.Keys = append(usage.Keys, pqcKey{hex.EncodeToString(use.PublicKey[:]), newPQCUse(use.Made)})
+		most.Made = max(most.Made, use.Made)
+		usage.Keys = append(usage.Keys, pqcKey{hex.EncodeToString(use.PublicKey[:]), newPQCUse(use)})
 	}
-	usage.Overall = newPQCUse(most).State
+	usage.Overall = most.State()
 	if len(usage.Keys) == 1 {
 		usage.pqcUse = &usage.Keys[0].pqcUse
 	}
 	return usage
 }
 
-func newPQCUse(made uint32) pqcUse {
-	use := pqcUse{Made: made, Limit: maxSignatures, State: "normal"}
-	if made < maxSignatures {
-		use.Remaining = maxSignatures - made
-	}
-	switch {
-	case made >= maxSignatures:
-		use.State = "exhausted"
-	case made >= maxSignatures-1<<24:
-		use.State = "critical"
-	case made >= maxSignatures/4:
-		use.State = "warning"
-	}
-	return use
+func newPQCUse(use messages.PQCUse) pqcUse {
+	return pqcUse{Made: use.Made, Limit: messages.PQCSignatureLimit, Remaining: use.Remaining(), State: use.State()}
 }
 
-// How often a person is reminded of a key that comes near its last signature.
-const (
-	warningFrom, warningEvery   = maxSignatures / 4, 1 << 24
-	criticalFrom, criticalEvery = maxSignatures - 1<<24, 1 << 20
-)
-
-// pqcWarnings warns of keys that a request has brought nearer to their last
-// signature, in the reference's words.
+// pqcWarnings warns of keys that a request has brought nearer to their last signature.
 func pqcWarnings(uses []messages.PQCUse) []string {
 	var texts []string
 	for _, use := range uses {
-		before, now := newPQCUse(use.Before), newPQCUse(use.Made)
-		counts := fmt.Sprintf("(%d of %d signatures used, %d remaining)", use.Made, maxSignatures, now.Remaining)
-		key := "PQC key " + hex.EncodeToString(use.PublicKey[:])
-		switch {
-		case before.State != now.State && now.State == "exhausted":
-			texts = append(texts, key+" reached the signature limit "+counts+". Rotate to a new key/address.")
-		case before.State != now.State:
-			texts = append(texts, key+" entered "+now.State+" usage range "+counts)
-		case now.State == "warning" && reminds(use, warningFrom, warningEvery),
-			now.State == "critical" && reminds(use, criticalFrom, criticalEvery):
-			texts = append(texts, key+" remains in "+now.State+" usage range "+counts)
+		if text := use.Warning(); text != "" {
+			texts = append(texts, text)
 		}
 	}
 	return texts
-}
-
-func reminds(use messages.PQCUse, from, every uint32) bool {
-	return (use.Made-from)/every > (use.Before-from)/every
 }
