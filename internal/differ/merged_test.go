@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -27,6 +28,9 @@ func TestMergedMining(t *testing.T) {
 // mergedGame is how many replies are compared on one chain.
 const mergedGame = 20_000
 
+// moves is the number behind the hash of a longpollid.
+var moves = regexp.MustCompile(`("longpollid":"[0-9a-f]{64})[0-9]+"`)
+
 func playMerged(t *testing.T, cases int) {
 	t.Helper()
 	r := differ.QbitRandom(t)
@@ -34,7 +38,12 @@ func playMerged(t *testing.T, cases int) {
 	if r.IntN(2) == 0 {
 		args = append(args, "-testactivationheight=auxpowcommitment@150")
 	}
-	p := differ.Start(t, differ.Config{Qbit: true, Args: args})
+	p := differ.Start(t, differ.Config{Qbit: true, Args: args}, differ.Exception{
+		Reason: "the number in longpollid counts moves of the tip; two that follow each other at once may be one here",
+		Is: func(_ differ.Call, got differ.Replies) bool {
+			return moves.ReplaceAllString(got.Trawl.String(), "$1") == moves.ReplaceAllString(got.Core.String(), "$1")
+		},
+	})
 	m := &mergedPlay{miner: &miner{Rand: r, t: t, p: p, now: templateStart + 100_000_000}}
 	m.pass(0)
 	m.begin()
