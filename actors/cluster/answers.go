@@ -254,24 +254,29 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 		}
 		return func() {
 			j.checks--
-			switch {
-			case verdict == wrong:
-				f.exclude(l)
-			case !slices.Contains(f.jobs, j):
-			case l.peer.excluded && verdict != right: // by an audit meanwhile
-				l.giveBack()
-				f.fillAll()
-			case err != nil:
-				f.finish(j, &match.KeepError{Err: err})
-			default:
-				if verdict == right {
-					l.peer.counts.Audited++
-				}
-				f.settle(l, found)
-				f.fillAll()
-			}
+			f.checked(l, found, verdict, err)
 		}
 	})
+}
+
+// checked takes what was found of an answer that was looked into.
+func (f *front) checked(l *loan, found []match.Hit, verdict verdict, err error) {
+	switch {
+	case verdict == wrong:
+		f.exclude(l)
+	case !slices.Contains(f.jobs, l.job):
+	case l.peer.excluded && verdict != right: // by an audit meanwhile
+		l.giveBack()
+		f.fillAll()
+	case err != nil:
+		f.finish(l.job, &match.KeepError{Err: err})
+	default:
+		if verdict == right {
+			l.peer.counts.Audited++
+		}
+		f.settle(l, found)
+		f.fillAll()
+	}
 }
 
 // exclude has nothing more to do with the member that has given a wrong answer. What it was lent is given back; passes

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -16,6 +17,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/searches"
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -118,6 +120,30 @@ func TestDiskFull(t *testing.T) {
 	free.Store(3 << 30)
 	p := a.wait(messages.SearchFollowing)
 	a.holds(scripts, 0, p.Height)
+}
+
+// That all pause for lack of room is told at once, not only when it is looked again.
+func TestDiskFullIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		r := newRig(t, 3)
+		r.grow(30, 0)
+		var free atomic.Uint64
+		free.Store(3 << 30)
+		r.room = func() (uint64, uint64, error) { return free.Load(), 10 << 30, nil }
+		r.start()
+		id := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(900)}), Follow: true}).ID
+		a := r.reader(id)
+		a.wait(messages.SearchFollowing)
+		time.Sleep(10 * time.Second)
+		free.Store(1 << 30)
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { r.grow(1, 0) })
+		p := do(t, r.ref, messages.WaitSearch{ID: id, Cursor: a.cursor, Limit: 1, Timeout: time.Minute})
+		if took := time.Since(began); took > 1100*time.Millisecond || p.State != messages.SearchPaused || p.Error == "" {
+			t.Errorf("%s (%q) after %v", p.State, p.Error, took)
+		}
+	})
 }
 
 // A search of a range that has left the chain before it was looked at ends all the same, with what is there.

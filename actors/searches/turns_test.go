@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
@@ -252,6 +254,52 @@ func TestWantedRounds(t *testing.T) {
 			t.Errorf("%q: the round has ended: %v", name, ctx.Err() != nil)
 		}
 		cancel()
+	}
+}
+
+// A round ends that only a search wants which is removed, and goes on where another one wants it too.
+func TestRemovedFromARound(t *testing.T) {
+	for _, others := range []int{0, 1} {
+		s, chain := alone(t, 9)
+		s.writer.running = true
+		r := &round{stop: chain.Active().Tip()}
+		for n := range 1 + others {
+			j := jobAt(n, 0, -1, 5)
+			s.add(j)
+			r.base, r.members = j.Status.Done, append(r.members, memberOf(j, r.stop))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		r.cancel, s.rounds.running = cancel, r
+		s.remove(&remove{Req: messages.RemoveSearch{ID: searchdb.ID(0).String()}})
+		if (ctx.Err() != nil) != (others == 0) || len(s.jobs) != others {
+			t.Errorf("%d others: the round has ended: %v; %d searches are left", others, ctx.Err() != nil, len(s.jobs))
+		}
+		cancel()
+	}
+}
+
+// Blocks that have left the chain are entries of a search, and count as such.
+func TestDisconnectedCount(t *testing.T) {
+	s, chain := alone(t, 9)
+	j := jobAt(1, 0, -1, 8)
+	left := chain.Active().At(8)
+	j.Status.Done = blockOf(left)
+	j.Status.Top = j.Status.Done
+	s.add(j)
+	s.found = 5
+	at := chain.Active().At(5)
+	for n := range 6 {
+		at = chain.MineOn(at, chaintest.Template{Script: []byte{byte(n)}})
+	}
+	reader := s.cfg.Chain.Open()
+	if !(planner{s}).disconnect(reader, reader.Active(), j) || j.Status.Top.Height != 5 {
+		t.Errorf("at height %d", j.Status.Top.Height)
+	}
+	if n := len(s.writer.change.Entries); n != 3 || s.found != 8 {
+		t.Errorf("%d entries more, %d of all", n, s.found)
+	}
+	if !(planner{s}).disconnect(reader, reader.Active(), j) || s.found != 8 {
+		t.Errorf("%d entries after another look", s.found)
 	}
 }
 

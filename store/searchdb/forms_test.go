@@ -325,19 +325,24 @@ func TestVisitedEntries(t *testing.T) {
 	}
 }
 
-// A change is empty when nothing of it is to be done.
+// A change is empty when nothing of it is to be done, whatever else is.
 func TestEmptyChanges(t *testing.T) {
-	for i, c := range []Change{
-		{},
-		{Create: []*Search{{}}},
-		{Extend: []Extension{{}}},
-		{Status: map[ID]Status{1: {}}},
-		{Used: map[ID]Used{1: {}}},
-		{Entries: []Entry{{}}},
-		{Remove: []ID{1}},
-	} {
-		if c.Empty() != (i == 0) {
-			t.Errorf("change %d is empty: %v", i, c.Empty())
+	for kinds := range 1 << 6 {
+		var c Change
+		for i, set := range []func(){
+			func() { c.Create = []*Search{{}} },
+			func() { c.Extend = []Extension{{}} },
+			func() { c.Status = map[ID]Status{1: {}} },
+			func() { c.Used = map[ID]Used{1: {}} },
+			func() { c.Entries = []Entry{{}} },
+			func() { c.Remove = []ID{1} },
+		} {
+			if kinds>>i&1 != 0 {
+				set()
+			}
+		}
+		if c.Empty() != (kinds == 0) {
+			t.Errorf("a change of the kinds %06b is empty: %v", kinds, c.Empty())
 		}
 	}
 }

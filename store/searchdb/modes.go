@@ -50,7 +50,7 @@ func (s *Store) openModes() error {
 	l, _, err := ledger.Open(ledger.Options{
 		FS: s.options.FS, Dir: filepath.Join(s.options.Dir, modesDir), Name: "store of the modes of searches",
 		Version: modesVersion, Network: s.options.Network, Owns: ownsMode, Marks: 1, Log: s.log,
-		WriteBuffer: modesBuffer,
+		WriteBuffer: modesBuffer, Keep: true,
 	})
 	if err != nil {
 		return err
@@ -108,6 +108,9 @@ func (s *Store) loadModes(list []*Search) error {
 		n := of[id]
 		if err != nil {
 			s.log.Warn("the mode of a search is damaged and is dropped", "search", id.String(), "err", err)
+		}
+		if err == nil && n != nil && n.Unread {
+			continue // it counts when the search is read
 		}
 		if err != nil || n == nil || change.Changes <= n.Status.Changes {
 			useless = append(useless, id)

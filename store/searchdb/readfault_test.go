@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/search"
@@ -128,7 +129,9 @@ func TestSweepReadFaults(t *testing.T) {
 		s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
 		r := rand.New(rand.NewPCG(7, 8))
 		for id := ID(1); id <= 2; id++ {
-			if err := s.Commit(&Change{Create: []*Search{large(r, id)}, Entries: payments(r, id, 0, 100)}); err != nil {
+			searches := []*Search{large(r, id)}
+			searches[0].Owner = strings.Repeat("o", 5000) // its definition is read by itself
+			if err := s.Commit(&Change{Create: searches, Entries: payments(r, id, 0, 100)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,7 +5,8 @@
 // survives a loss of power. What searches are told to do, to pause or to end, is written apart from what they
 // find, by [Store.SetModes], which waits for no commit. Every record has a checksum over itself and its key. A search
 // whose definition or state is damaged is dropped when the store is opened, with a word in
-// the log; damage of an entry is [ErrDamaged] to whoever reads it.
+// the log; one that the disk does not read is kept, and is read again the next time. Damage of an entry is
+// [ErrDamaged] to whoever reads it.
 package searchdb
 
 import (
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -105,6 +107,10 @@ type Search struct {
 	Ranges  []Range // of the objects that have one, in their order: see [RangesOf]
 	Status  Status
 	Used    Used // nil: not known, since an earlier version has found the entries
+
+	// Unread says that the disk could not read all of the search. It is [Failed], with no objects and no scripts, and
+	// is not to be written: on the disk it is as it was.
+	Unread bool
 }
 
 // A Change is what one commit does, all of it or nothing.
@@ -176,7 +182,7 @@ func (s *Store) open() error {
 	l, _, err := ledger.Open(ledger.Options{
 		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion, Oldest: withoutChanges,
 		Network: s.options.Network, Owns: owns, Marks: 1, Log: s.log,
-		Paced: true, WriteBuffer: writeBuffer,
+		Paced: true, WriteBuffer: writeBuffer, Keep: true,
 	})
 	if err != nil {
 		return err
@@ -258,7 +264,8 @@ func (s *Store) ids(prefix []byte) (ids []ID, err error) {
 	return ids, nil
 }
 
-// Load returns all searches, in no order. One that is damaged is left out, and is removed.
+// Load returns all searches, in no order. One that is damaged is left out, and is removed; of one that the disk does
+// not read, an EIO, there is what could be read.
 // Errors: those of the file system, [ErrDamaged] where the store itself is.
 func (s *Store) Load() (list []*Search, err error) {
 	ids, err := s.ids(definitionPrefix)
@@ -273,6 +280,10 @@ func (s *Store) Load() (list []*Search, err error) {
 			broken.Remove = append(broken.Remove, id)
 			continue
 		}
+		if errors.Is(err, syscall.EIO) {
+			s.log.Error("a search cannot be read and stands still until the next start", "search", id.String(), "err", err)
+			n, err = n.unread(), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -286,6 +297,20 @@ func (s *Store) Load() (list []*Search, err error) {
 	return list, s.loadModes(list)
 }
 
+// unread is a search all of which could not be read, with what was.
+func (n *Search) unread() *Search {
+	u := &Search{ID: n.ID, Definition: n.Definition, Status: n.Status, Used: Used{}, Unread: true}
+	if u.Name == "" {
+		u.Name = u.ID.String()
+	}
+	if len(u.Status.Joined) == 0 {
+		u.Status.State = search.NewState(search.Block{Height: u.Start - 1})
+	}
+	u.Status.Mode, u.Status.Reason = Failed, "The disk could not read the search. It is read again at the next start"
+	return u
+}
+
+// load reads a search; with an error, what of it could be read.
 func (s *Store) load(id ID) (*Search, error) {
 	n := &Search{ID: id}
 	for _, record := range []struct {
@@ -295,7 +320,7 @@ func (s *Store) load(id ID) (*Search, error) {
 		k := key(record.prefix, id)
 		raw, err := s.ledger.Load().Get(k)
 		if errors.Is(err, ledger.ErrNotFound) {
-			return nil, fmt.Errorf("%w: record %x is missing", ErrDamaged, k)
+			return n, fmt.Errorf("%w: record %x is missing", ErrDamaged, k)
 		}
 		if err == nil {
 			raw, err = checked(k, raw)
@@ -304,17 +329,17 @@ func (s *Store) load(id ID) (*Search, error) {
 			err = record.decode(raw)
 		}
 		if err != nil {
-			return nil, err
+			return n, err
 		}
 	}
 	if err := s.loadParts(objectPrefix, n, n.addObjects); err != nil {
-		return nil, err
+		return n, err
 	}
 	if err := s.loadParts(scriptPrefix, n, n.addScripts); err != nil {
-		return nil, err
+		return n, err
 	}
 	if err := n.check(); err != nil {
-		return nil, err
+		return n, err
 	}
 	n.Objects, n.Scripts = slices.Clone(n.Objects), slices.Clone(n.Scripts) // without the room that they grew by
 	n.Ranges = RangesOf(n.Scripts)

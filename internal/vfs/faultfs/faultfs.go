@@ -4,8 +4,7 @@
 //
 // A call that changes something, or makes it durable, asks the function given
 // to [FS.Inject] first, and fails with what that returns; of a write that fails
-// the first half is done. A read at an offset asks the function given to
-// [FS.InjectReads]. [FS.PowerLoss] puts the files into a state in which a
+// the first half is done. A read asks the function given to [FS.InjectReads]. [FS.PowerLoss] puts the files into a state in which a
 // loss of power may leave them.
 package faultfs
 
@@ -31,7 +30,7 @@ const (
 	Remove
 	Mkdir
 	SyncDir
-	Read // ReadAt alone: what is mapped into memory is read without a call
+	Read // what is mapped into memory is read without a call
 )
 
 // An Op is a call that is about to be made.
@@ -266,6 +265,14 @@ func (f *file) torn(p []byte, write func([]byte) (int, error)) (n int, err error
 		return n, err
 	}
 	return write(p)
+}
+
+// Read implements vfs.File.
+func (f *file) Read(p []byte) (int, error) {
+	if err := f.fs.checkRead(f.Name()); err != nil {
+		return 0, err
+	}
+	return f.File.Read(p)
 }
 
 // ReadAt implements vfs.File.

@@ -111,8 +111,10 @@ func TestErrors(t *testing.T) {
 		{syscall.EINVAL, syscall.EINVAL, syscall.EINVAL},
 	} {
 		sentinels := []error{ErrDamaged, errMissing, ErrNotFound, ErrClosed}
-		for i, got := range []error{fromLevelDB(test.err), fromRead(test.err)} {
-			want := []error{test.want, test.read}[i]
+		for i, got := range []error{
+			fromLevelDB(test.err), fromRead(test.err, false), fromRead(test.err, true),
+		} {
+			want := []error{test.want, test.read, test.want}[i]
 			if !errors.Is(got, want) {
 				t.Errorf("%v (read: %d): %v, want %v", test.err, i, got, want)
 			}

@@ -68,9 +68,9 @@ func isMissingFile(err error) bool {
 }
 
 // fromRead is fromLevelDB for an error of a read, where a sector that the disk cannot
-// read is damage as well.
-func fromRead(err error) error {
-	if errors.Is(err, syscall.EIO) {
+// read is damage as well, unless what is there is to be kept: see [Options].
+func fromRead(err error, keep bool) error {
+	if !keep && errors.Is(err, syscall.EIO) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return fromLevelDB(err)

@@ -8,9 +8,11 @@
 // never reached the disk. A store with a hole goes back to the mark, rows of lost
 // commits may be left.
 //
-// Everything here is a cache of the chain. A folder that cannot be read is emptied
-// when it is opened, and damage found later is [ErrDamaged] at each call, until
-// [Ledger.Wipe]. What another program or a later version wrote is never changed.
+// Everything here is a cache of the chain, unless [Options] say that it is to be kept.
+// A damaged folder is emptied when it is opened, and damage found later is [ErrDamaged]
+// at each call, until [Ledger.Wipe]. A read that fails with EIO counts as damage of a
+// cache: its next read may fail as well, and to make it anew costs time alone. What
+// another program or a later version wrote is never changed.
 //
 // The keys of the package itself begin with V, S, C, P and M; schema.md has them.
 package ledger
@@ -56,6 +58,10 @@ type Options struct {
 	// Paced says that whoever commits much asks [Ledger.Lag] before: then no commit waits until tables are
 	// merged, but where there are as many as maxLag.
 	Paced bool
+
+	// Keep says that nothing here can be made again. A read that fails with EIO is no damage then, but an error
+	// of the file system: the next may succeed.
+	Keep bool
 
 	Cache, WriteBuffer int  // bytes; 0: goleveldb's own
 	Bloom              bool // for reads of keys that are not there
@@ -169,7 +175,7 @@ func (l *Ledger) probe() error {
 	case err != nil:
 		return err
 	}
-	_, err = l.checkFormat(reader{db}, new(Batch))
+	_, err = l.checkFormat(reader{db, l.o.Keep}, new(Batch))
 	return errors.Join(err, db.Close())
 }
 

@@ -71,8 +71,11 @@ func (l *Ledger) restore() error {
 		return err
 	}
 	synced, err := l.Get(syncedKey)
-	if err != nil || len(synced) != 8 {
-		return fmt.Errorf("%w: sync record %x, %w", ErrDamaged, synced, err)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if len(synced) != 8 {
+		return fmt.Errorf("%w: sync record %x", ErrDamaged, synced)
 	}
 	l.synced = binary.BigEndian.Uint64(synced)
 	l.position, err = l.Get(positionKey)

@@ -33,7 +33,7 @@ func (l *Ledger) Get(key []byte) ([]byte, error) {
 	if l.db == nil {
 		return nil, ErrClosed
 	}
-	return reader{l.db}.Get(key)
+	return reader{l.db, l.o.Keep}.Get(key)
 }
 
 // Range implements Reader. Whoever ranges does not call the ledger meanwhile: a Close
@@ -46,7 +46,7 @@ func (l *Ledger) Range(prefix []byte) iter.Seq2[Pair, error] {
 			yield(Pair{}, ErrClosed)
 			return
 		}
-		reader{l.db}.Range(prefix)(yield)
+		reader{l.db, l.o.Keep}.Range(prefix)(yield)
 	}
 }
 
@@ -59,7 +59,7 @@ func (l *Ledger) Between(from, to []byte) iter.Seq2[Pair, error] {
 			yield(Pair{}, ErrClosed)
 			return
 		}
-		reader{l.db}.between(&util.Range{Start: from, Limit: to}, yield)
+		reader{l.db, l.o.Keep}.between(&util.Range{Start: from, Limit: to}, yield)
 	}
 }
 
@@ -70,15 +70,18 @@ func (l *Ledger) Last(prefix []byte) ([]byte, error) {
 	if l.db == nil {
 		return nil, ErrClosed
 	}
-	return reader{l.db}.Last(prefix)
+	return reader{l.db, l.o.Keep}.Last(prefix)
 }
 
 // reader reads a database.
-type reader struct{ db *leveldb.DB }
+type reader struct {
+	db   *leveldb.DB
+	keep bool // as in Options
+}
 
 func (r reader) Get(key []byte) ([]byte, error) {
 	value, err := r.db.Get(key, nil)
-	return value, fromRead(err)
+	return value, fromRead(err, r.keep)
 }
 
 func (r reader) Range(prefix []byte) iter.Seq2[Pair, error] {
@@ -94,7 +97,7 @@ func (r reader) between(keys *util.Range, yield func(Pair, error) bool) {
 		}
 	}
 	if err := it.Error(); err != nil {
-		yield(Pair{}, fromRead(err))
+		yield(Pair{}, fromRead(err, r.keep))
 	}
 }
 
@@ -105,7 +108,7 @@ func (r reader) Last(prefix []byte) ([]byte, error) {
 		return bytes.Clone(it.Key()), nil
 	}
 	if err := it.Error(); err != nil {
-		return nil, fromRead(err)
+		return nil, fromRead(err, r.keep)
 	}
 	return nil, ErrNotFound
 }
