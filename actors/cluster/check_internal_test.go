@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/seed61375155/trawl/actors/cluster/wire"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/match"
 )
@@ -53,6 +56,96 @@ func TestAnswersThatWereLookedInto(t *testing.T) {
 		}
 		if kept := len(j.loans) > 0; kept != test.ended {
 			t.Errorf("%s: lent still: %v", test.name, kept)
+		}
+	}
+}
+
+// A member is down once it says that it knows nothing of this node, or that it does not work for it; what it was lent
+// comes back, and it is met anew. To whom is down already it makes no difference.
+func TestMembersThatKnowNothing(t *testing.T) {
+	for _, kind := range []wire.Kind{wire.Unknown, wire.Refused} {
+		for _, up := range []bool{true, false} {
+			f := newFront(testConfig(new(sentLink)), nil)
+			f.listed([]string{"a:1"})
+			p := f.peers["a:1"]
+			p.up = up
+			pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(1000)})
+			j := &job{pass: pass, local: true, loans: map[match.Heights][]*loan{}}
+			heights, _ := pass.Lend(func(from int32) int32 { return from + 10 })
+			l := &loan{unit: 1, job: j, peer: p, heights: heights}
+			p.out[1], j.loans[heights] = l, []*loan{l}
+			session := p.session
+			f.receive(nil, &wire.Message{Kind: kind, Session: session, Text: "no"})
+			if p.up || (p.session != session) != up || (pass.Left() == 1001) != up || (len(p.out) == 0) != up {
+				t.Errorf("%v, up %v: up %v, another session %v, %d heights are left, %d lent",
+					kind, up, p.up, p.session != session, pass.Left(), len(p.out))
+			}
+			if refusals := p.counts.Refusals; (refusals == 1) != (kind == wire.Refused) {
+				t.Errorf("%v: %d refusals", kind, refusals)
+			}
+		}
+	}
+}
+
+// What a unit takes is known from the speed of its member, and a unit behind another takes as long as both.
+func TestHowLongUnitsTake(t *testing.T) {
+	for _, test := range []struct {
+		rate     float64
+		expected []time.Duration
+	}{
+		{0, []time.Duration{0, 0}},
+		{100, []time.Duration{200 * time.Millisecond, 400 * time.Millisecond}},
+	} {
+		f := newFront(testConfig(new(sentLink)), nil)
+		p := &peer{up: true, workers: 1, out: map[uint64]*loan{}}
+		pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(100_000)})
+		j := &job{pass: pass, loans: map[match.Heights][]*loan{}}
+		p.scans = map[*job]*opened{j: {ready: true, rate: test.rate}}
+		f.jobs = []*job{j}
+		f.fill(p)
+		for unit, want := range test.expected {
+			if l := p.out[uint64(unit+1)]; l == nil || l.expected != want || l.takes != test.expected[0] {
+				t.Errorf("%v blocks a second: unit %d is %+v", test.rate, unit+1, l)
+			}
+		}
+	}
+}
+
+// While scripts are cut it is looked now and then whether anybody still waits for them.
+func TestCutScriptsAreWaitedFor(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for ctx, want := range map[context.Context]int{ended: lookEvery - 1, t.Context(): 3 * lookEvery} {
+		count := 0
+		for range until(ctx, func(yield func([]byte) bool) {
+			for range 3 * lookEvery {
+				if !yield(nil) {
+					return
+				}
+			}
+		}) {
+			count++
+		}
+		if count != want {
+			t.Errorf("%d scripts, want %d", count, want)
+		}
+	}
+}
+
+// A scan that is open already is told of as it is, whatever has become of the chain.
+func TestOpenedTwice(t *testing.T) {
+	link := new(sentLink)
+	cfg := testConfig(link)
+	cfg.Chain = noChain()
+	m := newMember(cfg, nil)
+	s := &session{front: "a:1", scans: map[uint64]*served{}}
+	s.scans[7] = &served{session: s, id: 7, set: m.sets.take(s, announce(3))}
+	for scan, want := range map[uint64]wire.Message{7: {Need: true}, 8: {Text: "its chain cannot be read yet", Retry: true}} {
+		link.sent = nil
+		m.open(s, &wire.Message{Kind: wire.Open, Scan: scan})
+		if got := link.sent; len(got) != 1 || got[0].Kind != wire.Opened || got[0].Scan != scan ||
+			got[0].Need != want.Need || got[0].Retry != want.Retry || got[0].Text != want.Text {
+			t.Errorf("scan %d: %+v", scan, got)
 		}
 	}
 }
