@@ -254,13 +254,13 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 		}
 		return func() {
 			j.checks--
-			f.checked(l, found, verdict, err)
+			l.checked(f, found, verdict, err)
 		}
 	})
 }
 
 // checked takes what was found of an answer that was looked into.
-func (f *front) checked(l *loan, found []match.Hit, verdict verdict, err error) {
+func (l *loan) checked(f *front, found []match.Hit, verdict verdict, err error) {
 	switch {
 	case verdict == wrong:
 		f.exclude(l)

@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// What a member has answered is taken unless it is wrong. Where the member was found wrong meanwhile, only what an audit
-// has found right is taken, and the rest is done again.
+// What a member has answered is taken unless it is wrong. Where the member was found wrong meanwhile, only what an
+// audit has found right is taken, and the rest is done again.
 func TestAnswersThatWereLookedInto(t *testing.T) {
 	unreadable := errors.New("a block cannot be read")
 	for _, test := range []struct {
@@ -44,8 +44,9 @@ func TestAnswersThatWereLookedInto(t *testing.T) {
 			f.jobs = []*job{j}
 		}
 		left := pass.Left()
-		f.checked(l, nil, test.verdict, test.err)
-		if j.settled[p] != test.settled || (p.counts.Audited > 0) != test.audited || (p.counts.Redone > 0) != test.back {
+		l.checked(f, nil, test.verdict, test.err)
+		audited, back := p.counts.Audited > 0, p.counts.Redone > 0
+		if j.settled[p] != test.settled || audited != test.audited || back != test.back {
 			t.Errorf("%s: settled %v, %+v", test.name, j.settled[p], p.counts)
 		}
 		if back := pass.Left() > left; back != test.back {
@@ -140,7 +141,9 @@ func TestOpenedTwice(t *testing.T) {
 	m := newMember(cfg, nil)
 	s := &session{front: "a:1", scans: map[uint64]*served{}}
 	s.scans[7] = &served{session: s, id: 7, set: m.sets.take(s, announce(3))}
-	for scan, want := range map[uint64]wire.Message{7: {Need: true}, 8: {Text: "its chain cannot be read yet", Retry: true}} {
+	for scan, want := range map[uint64]wire.Message{
+		7: {Need: true}, 8: {Text: "its chain cannot be read yet", Retry: true},
+	} {
 		link.sent = nil
 		m.open(s, &wire.Message{Kind: wire.Open, Scan: scan})
 		if got := link.sent; len(got) != 1 || got[0].Kind != wire.Opened || got[0].Scan != scan ||

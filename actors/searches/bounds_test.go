@@ -140,7 +140,8 @@ func TestDiskFullIsTold(t *testing.T) {
 		began := time.Now()
 		time.AfterFunc(time.Second, func() { r.grow(1, 0) })
 		p := do(t, r.ref, messages.WaitSearch{ID: id, Cursor: a.cursor, Limit: 1, Timeout: time.Minute})
-		if took := time.Since(began); took > 1100*time.Millisecond || p.State != messages.SearchPaused || p.Error == "" {
+		took := time.Since(began)
+		if took > 1100*time.Millisecond || p.State != messages.SearchPaused || p.Error == "" {
 			t.Errorf("%s (%q) after %v", p.State, p.Error, took)
 		}
 	})

@@ -281,7 +281,8 @@ func (s *Store) Load() (list []*Search, err error) {
 			continue
 		}
 		if errors.Is(err, syscall.EIO) {
-			s.log.Error("a search cannot be read and stands still until the next start", "search", id.String(), "err", err)
+			s.log.Error("a search cannot be read and stands still until the next start",
+				"search", id.String(), "err", err)
 			n, err = n.unread(), nil
 		}
 		if err != nil {

@@ -4,8 +4,8 @@
 //
 // A call that changes something, or makes it durable, asks the function given
 // to [FS.Inject] first, and fails with what that returns; of a write that fails
-// the first half is done. A read asks the function given to [FS.InjectReads]. [FS.PowerLoss] puts the files into a state in which a
-// loss of power may leave them.
+// the first half is done. A read asks the function given to [FS.InjectReads].
+// [FS.PowerLoss] puts the files into a state in which a loss of power may leave them.
 package faultfs
 
 import (
