@@ -170,11 +170,13 @@ func TestNewsOfSearches(t *testing.T) {
 	r := newRig(t, 7)
 	r.news = new(ask.Feed[messages.News])
 	found, removed := make(chan messages.SearchFound, 1000), make(chan messages.SearchChanged, 10)
+	listening := make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.news.Subscribe(c)
+				close(listening)
 			case messages.SearchFound:
 				found <- m
 			case messages.SearchChanged:
@@ -184,6 +186,7 @@ func TestNewsOfSearches(t *testing.T) {
 			}
 		})
 	})
+	<-listening
 	r.grow(150, 0)
 	r.start()
 	scripts := [][]byte{script(0), script(1), script(2), script(3), script(4), script(5), script(6), script(7)}

@@ -229,16 +229,19 @@ type heard struct {
 // hear listens to the news.
 func (r *rig) hear() *heard {
 	h := &heard{lines: map[string]bool{}}
+	listening := make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.news.Subscribe(c)
+				close(listening)
 			case messages.SearchPool:
 				h.take(&m)
 			}
 		})
 	})
+	<-listening
 	return h
 }
 

@@ -54,16 +54,19 @@ func TestUsed(t *testing.T) {
 		r := newRig(t, 5)
 		r.news = new(ask.Feed[messages.News])
 		told := make(chan messages.SearchExhausted, 100)
+		listening := make(chan struct{})
 		r.sys.Spawn("listener", func() actor.Actor {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
 				case *actor.Started:
 					r.news.Subscribe(c)
+					close(listening)
 				case messages.SearchExhausted:
 					told <- m
 				}
 			})
 		})
+		<-listening
 		r.grow(60, 0)
 		r.start()
 		short := do(t, r.ref, messages.CreateSearch{
