@@ -67,8 +67,10 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 			want: opened{need: true, sent: 3 + window, taken: 3}, sent: window - 2,
 		},
 		{name: "it makes ready", says: wire.Message{Retry: true}, want: opened{}},
-		{name: "it cannot", before: opened{ready: true, source: "b:1"}, says: wire.Message{Text: "no"},
-			want: opened{refused: true}, later: true},
+		{
+			name: "it cannot", before: opened{ready: true, source: "b:1"}, says: wire.Message{Text: "no"},
+			want: opened{refused: true}, later: true,
+		},
 		{name: "it cannot yet", says: wire.Message{Text: "no", Retry: true}, want: opened{}, later: true},
 	} {
 		link := new(sentLink)
