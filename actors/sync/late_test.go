@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // late runs a test that hears which blocks of stale branches came too late, since it heard last.
@@ -132,6 +134,31 @@ func TestLateBlocksInInitialDownload(t *testing.T) {
 		r.join(p2p.Inbound).sayBlock(side, 1)
 		if got := heard(); len(got) > 0 || r.chain.Lookup(&b.Hash) == nil {
 			t.Errorf("told %v", got)
+		}
+	})
+}
+
+// Who gave a block that is connected later, and proves to be wrong then, is left.
+func TestBlockProvesWrong(t *testing.T) {
+	bubble(t, func(r *rig) {
+		r.upToDate()
+		side, p := r.sideOf(), r.join(p2p.Inbound)
+		first := side.Active().At(281).Hash
+		p.sayHeaders(side, 281, 283)
+		q := nodemsg.FetchBlockFrom{Hash: first, Peer: p.info.ID}
+		if _, err := ask.Ask(r.t.Context(), r.sync, q); err != nil {
+			t.Fatal(err)
+		}
+		p.sayBlock(side, 281)
+		r.late = []nodemsg.LateRefusal{{Hash: first, Reason: &messages.RejectError{Reason: "bad-cb-amount"}}}
+		other := r.join(p2p.Inbound)
+		q = nodemsg.FetchBlockFrom{Hash: side.Active().At(282).Hash, Peer: other.info.ID}
+		if _, err := ask.Ask(r.t.Context(), r.sync, q); err != nil {
+			t.Fatal(err)
+		}
+		other.sayBlock(side, 282)
+		if !strings.Contains(p.gone, "bad-cb-amount") || other.gone != "" {
+			t.Errorf("who gave it is left for %q, the other for %q", p.gone, other.gone)
 		}
 	})
 }

@@ -116,6 +116,7 @@ func TestHighBandwidthPeers(t *testing.T) {
 	}{
 		{"three", []p2p.ConnectionType{out, out, out}, []int{0, 1, 2}, []int{0, 1, 2}},
 		{"the oldest goes", []p2p.ConnectionType{out, out, out, out}, []int{0, 1, 2, 3}, []int{1, 2, 3}},
+		{"the oldest again", []p2p.ConnectionType{out, out, out}, []int{0, 1, 2, 0}, []int{1, 2, 0}},
 		{"again", []p2p.ConnectionType{out, out, out, out}, []int{0, 1, 2, 0, 3}, []int{2, 0, 3}},
 		{"the only outbound one stays", []p2p.ConnectionType{out, in, in, in}, []int{0, 1, 2, 3}, []int{0, 2, 3}},
 		{"an outbound one takes its place", []p2p.ConnectionType{out, in, in, out}, []int{0, 1, 2, 3}, []int{1, 2, 3}},
@@ -140,6 +141,9 @@ func TestHighBandwidthPeers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 		for i, p := range peers {
+			if said := len(wires[i].sent); said > 2 || test.name == "the oldest again" && said != 1 {
+				t.Errorf("%s: peer %d is told %d times", test.name, i, said)
+			}
 			last := false
 			for _, m := range wires[i].sent {
 				last = m.(*codec.SendCmpct).HighBandwidth

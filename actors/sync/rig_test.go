@@ -51,10 +51,11 @@ type rig struct {
 	failing  atomic.Int32              // how often the chain fails before it says that block files are read
 
 	view        *chainview.Current
-	slowHeaders time.Duration // how long the chain looks at headers
-	failBlocks  int           // how often the chain fails over blocks
-	restored    [][]byte      // blocks that were stored again
-	restoreErr  error         // that the chain says of them
+	slowHeaders time.Duration         // how long the chain looks at headers
+	failBlocks  int                   // how often the chain fails over blocks
+	restored    [][]byte              // blocks that were stored again
+	restoreErr  error                 // that the chain says of them
+	late        []nodemsg.LateRefusal // that the chain tells beside the next blocks
 }
 
 // bubble runs a test in a bubble, whose clock stands a day after the genesis block.
@@ -138,7 +139,8 @@ func (r *rig) own(c actor.Context) {
 		for i, raw := range m.Req.Raw {
 			refused[i] = r.addBlock(raw)
 		}
-		m.Answer(nodemsg.AcceptedBlocks{Refused: refused}, nil)
+		m.Answer(nodemsg.AcceptedBlocks{Refused: refused, Late: r.late}, nil)
+		r.late = nil
 	case *ask.Call[nodemsg.RestoreBlock, messages.Done]:
 		r.restored = append(r.restored, m.Req.Raw)
 		m.Answer(messages.Done{}, r.restoreErr)

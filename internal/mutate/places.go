@@ -176,7 +176,7 @@ func isLog(call *ast.CallExpr) bool {
 		return false
 	}
 	switch s.Sel.Name {
-	case "Debug", "Info", "Warn", "Log", "Errorf", "Sprintf", "DebugContext", "LogAttrs":
+	case "Debug", "Info", "Warn", "Log", "printf", "debugf", "Errorf", "Sprintf", "DebugContext", "LogAttrs":
 		return true
 	case "Error": // of a logger; an error's takes nothing
 		return len(call.Args) > 0
