@@ -171,11 +171,11 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.settings.Bool("rpcdoccheck", false) {
 		table.CheckResults()
 	}
-	d.message("Done loading")
 	if d.server != nil {
 		d.server.Streams.Serve(node.Events())
 		d.server.Ready(table)
 	}
+	d.say("Done loading") // who waits for it in the log calls at once
 	d.ready(ctx)
 	go d.keepAlive(ctx, d.chainAnswers)
 	go d.watchRoom(ctx, roomTurn, func() bool { return d.hasRoom(d.blocksDir, leastRoom) })
@@ -188,13 +188,12 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	return node.Wait(ctx)
 }
 
-// message tells callers, the log and the service manager what the node is doing.
+// message tells callers, the log and the service manager what the node is doing before it answers calls.
 func (d *daemon) message(text string) {
-	corelog.Printf(d.log, slog.LevelInfo, "init message: %s", text)
 	if d.server != nil {
 		d.server.SetWarmup(text)
 	}
-	d.tellManager("STATUS=" + text)
+	d.say(text)
 }
 
 // close stops the server first, so that nothing new is asked of the node.

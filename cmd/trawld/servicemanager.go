@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -94,4 +96,10 @@ func (s *session) keepAlive(ctx context.Context, alive func(context.Context) err
 func (d *daemon) chainAnswers(ctx context.Context) error {
 	_, err := trawl.Ask(ctx, d.node.Chain(), messages.GetImportStatus{})
 	return err
+}
+
+// say tells the log and the service manager what the node is doing.
+func (s *session) say(text string) {
+	corelog.Printf(s.log, slog.LevelInfo, "init message: %s", text)
+	s.tellManager("STATUS=" + text)
 }
