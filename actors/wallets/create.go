@@ -63,6 +63,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, made.remove())
 	}
+	//nolint:contextcheck // files know no contexts
 	n.onFailure(func() error { return errors.Join(n.discard(), made.remove()) })
 	return o, nil
 }

@@ -134,7 +134,7 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 		_ = made.remove()       // stays if something else came into it
 		return r.notCopied(err)
 	}
-	r.onFailure(func() error {
+	r.onFailure(func() error { //nolint:contextcheck // files know no contexts
 		return errors.Join(r.discard(), os.Remove(r.mark()), made.remove())
 	})
 	return nil

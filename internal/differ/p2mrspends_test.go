@@ -330,6 +330,7 @@ func (s *spender) script(kind spendKind, n uint32, secret []byte) []byte {
 	b := txscript.NewScriptBuilder()
 	sum := sha256.Sum256(secret)
 	switch kind {
+	case keySpend, spendKinds: // a signature alone
 	case openSpend:
 		return []byte{txscript.OP_TRUE}
 	case multiSpend:
@@ -391,6 +392,7 @@ func (s *spender) stack(tx *wire.MsgTx, c *p2mrCoin) wire.TxWitness {
 			return wire.TxWitness{nil}
 		}
 		return wire.TxWitness{s.sign(tx, c, s.keys[0], p2mr.NoCodeSeparator), {1}}
+	case keySpend, waitSpend, lockSpend, spendKinds:
 	}
 	return wire.TxWitness{s.sign(tx, c, s.keys[0], p2mr.NoCodeSeparator)}
 }
