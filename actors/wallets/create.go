@@ -29,6 +29,7 @@ type creation struct {
 // Errors: *messages.WalletError.
 func (n *creation) run(ctx context.Context) (*opened, error) {
 	n.step("Creating wallet…", 0)
+	began := time.Now()
 	defer n.req.Passphrase.Wipe()
 	if n.req.ExternalSigner && !n.req.DisablePrivateKeys {
 		return nil, codes.Errorf(codes.Wallet, "Private keys must be disabled when using an external signer")
@@ -65,6 +66,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	//nolint:contextcheck // files know no contexts
 	n.onFailure(func() error { return errors.Join(n.discard(), made.remove()) })
+	n.logCompleted(began)
 	return o, nil
 }
 
@@ -90,6 +92,8 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 		}
 		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
+	n.logContent(&walletfile.Wallet{})
+	n.logChanges(changes)
 	return &opened{file: file, ledger: ledger, catchUp: catchUp{tip: tip}}, nil
 }
 

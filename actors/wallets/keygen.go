@@ -45,6 +45,7 @@ type keygen struct {
 	timer   ask.Timer   // until deferred key pools are filled up
 	filling bool        // deferred key pools are being filled up
 	checker *ask.Worker // nil: no keys are being checked
+	lines   keyLog
 }
 
 // Messages of the key generation to its actor.
@@ -142,8 +143,9 @@ func (k *keygen) made(c actor.Context, m keysMade) {
 	}
 	k.of.save(c, nil)
 	if k.filling && !k.needsKeys() {
-		k.filling = !k.broken && k.of.open().Pool().FillDeferred()
+		k.fillNext()
 	}
+	k.lines.refilled(k.of.open().Keys().IsFilled, !k.broken && !k.of.open().Vault().Locked())
 	k.makeNext(c)
 }
 
@@ -189,8 +191,14 @@ func (k *keygen) fill(c actor.Context) {
 	if k.of.open() == nil {
 		return
 	}
-	k.filling = k.of.open().Pool().FillDeferred()
+	k.fillNext()
 	k.of.save(c, nil)
+}
+
+// fillNext wants the next keys of deferred key pools.
+func (k *keygen) fillNext() {
+	k.filling = !k.broken && k.of.open().Pool().FillDeferred()
+	k.lines.filling(k.filling, k.of.open().Pool().Deferring())
 }
 
 // checkKeys has keys checked that the file brought.
@@ -200,8 +208,10 @@ func (k *keygen) checkKeys(c actor.Context) {
 	}
 	unchecked := k.of.open().Vault().UncheckedKeys(keysAtOnce())
 	if len(unchecked) == 0 {
+		k.lines.checked()
 		return
 	}
+	k.lines.checking()
 	k.checker = ask.Go(c, func() any { return keysChecked{unchecked, checkAll(k.ctx, unchecked)} })
 }
 
@@ -225,6 +235,7 @@ func (k *keygen) checked(c actor.Context, m keysChecked) {
 	for i, key := range m.keys {
 		k.of.open().Vault().Checked(key, m.valid[i])
 		if !m.valid[i] {
+			k.lines.failed = true
 			k.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.label())
 		}
 	}

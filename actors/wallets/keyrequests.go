@@ -3,6 +3,7 @@ package wallets
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -10,6 +11,7 @@ import (
 func (k *keygen) newAddress(c actor.Context, m *newAddress) {
 	give := func() {
 		changing(c, k.of, m, func() (string, error) { return k.of.open().Pool().NewAddress(m.Req) })
+		k.lines.refilling(k.of.open().Pool().LowPools())
 	}
 	if k.of.open().Pool().WantAddress(m.Req) {
 		k.after(c, give)
@@ -44,9 +46,13 @@ func (k *keygen) refill(c actor.Context, m *keypoolRefill) {
 func (k *keygen) refillWith(c actor.Context, m *keypoolRefill) {
 	_ = k.of.open().Pool().Refill(m.Req.Size) // it wants keys; whether it has them is told below
 	k.after(c, func() {
-		changing(
-			c, k.of, m, func() (messages.Done, error) { return messages.Done{}, k.of.open().Pool().Refill(m.Req.Size) },
-		)
+		changing(c, k.of, m, func() (messages.Done, error) {
+			err := k.of.open().Pool().Refill(m.Req.Size)
+			if err == nil && k.broken && k.of.open().Pool().Wanting() {
+				err = codes.Errorf(codes.Wallet, "Error refreshing keypool.")
+			}
+			return messages.Done{}, err
+		})
 	})
 }
 

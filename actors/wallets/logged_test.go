@@ -21,14 +21,41 @@ import (
 
 // A logged is the log of a registry, as it stands in debug.log. It may be read while it is written.
 type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed with the next line; nil: nobody waits
 }
 
 func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
 	return l.text.Write(p)
+}
+
+// until waits for a line that has some words.
+func (l *logged) until(tb testing.TB, words string) {
+	tb.Helper()
+	for {
+		l.mu.Lock()
+		if strings.Contains(l.text.String(), words) {
+			l.mu.Unlock()
+			return
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-tb.Context().Done():
+			tb.Fatalf("not logged: %s", words)
+		}
+	}
 }
 
 // logger returns what writes to the log.
@@ -142,5 +169,6 @@ func TestSignatureWarningsAreLogged(t *testing.T) {
 	q := pay(10_000_000)
 	q.Payments[0].Script, q.Sign = scriptAt(t, address), messages.SignAll
 	check("payment", do(t, ref, q).PQCKeys[0],
-		"reached the signature limit (1073741824 of 1073741824 signatures used, 0 remaining). Rotate to a new key/address.")
+		"reached the signature limit (1073741824 of 1073741824 signatures used, 0 remaining). "+
+			"Rotate to a new key/address.")
 }

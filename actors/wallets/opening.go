@@ -81,9 +81,7 @@ func (h *home) open(ctx context.Context) (*opened, error) {
 		return nil, err
 	}
 	kept = true
-	corelog.Printf(
-		h.cfg.Log, infoLevel, "[%s] Wallet completed loading in %15dms", h.label(), time.Since(began).Milliseconds(),
-	)
+	h.logCompleted(began)
 	return o, nil
 }
 
@@ -131,14 +129,17 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 	if content.Version != nil {
 		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Last client version = %d", h.label(), *content.Version)
 	}
+	h.logContent(content)
 	o := &opened{file: file, warnings: h.warnings(content, severity)}
-	encrypted := len(content.MasterKeys) > 0
+	encrypted, active := len(content.MasterKeys) > 0, content.Active
 	o.ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain) //nolint:contextcheck // as above
 	if err != nil {
 		content.Zero()
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(walletfile.Corrupt)
 	}
+	h.logSkipped(o.ledger.Book().Skipped())
+	h.logLoadedActive(active)
 	if encrypted && !o.ledger.Vault().Encrypted() {
 		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Detected extraneous encryption keys in this wallet without "+
 			"private keys. Removing extraneous encryption keys.", h.label())
@@ -169,6 +170,7 @@ func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everyt
 		h.cfg.Log.Error("wallet not written", "wallet", h.name, "err", err)
 		return notWritten(err)
 	}
+	h.logChanges(changes)
 	return h.planCatchUp(o, chain, everything)
 }
 

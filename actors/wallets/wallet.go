@@ -65,7 +65,7 @@ func newWallet(h *home) actor.Producer {
 		w.publisher = publisher{home: h, of: w}
 		w.signer = signer{home: h, of: w, ctx: w.ctx}
 		w.spender = newSpender(h, w)
-		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
+		w.keygen = keygen{home: h, of: w, ctx: w.ctx, lines: keyLog{home: h}}
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
 		w.rescans = rescans{home: h, of: scanView{w}, ctx: w.ctx, ended: w.rescanEnded}
@@ -238,6 +238,7 @@ func (w *Wallet) attach(c actor.Context) {
 func (w *Wallet) attached(c actor.Context) {
 	w.live = true
 	w.mode.Become(w.ready)
+	w.logSizes(w.ledger)
 	w.tellRegistry(c, arrived{w.home, w.warnings})
 	info := w.ledger.Info()
 	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+

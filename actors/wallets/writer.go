@@ -86,6 +86,7 @@ func (w *writer) wrote(c actor.Context, m written) {
 		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
 		w.warn("")
 	}
+	w.logChanges(inFlight)
 	w.publish(inFlight)
 	for _, call := range called {
 		call(nil)

@@ -1,6 +1,10 @@
 package walletfile
 
-import "github.com/btcsuite/btcd/chaincfg/chainhash"
+import (
+	"bytes"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
 
 // OutputType is the kind of addresses that an active descriptor is for.
 type OutputType uint8
@@ -41,6 +45,21 @@ func (s Slot) Key() []byte {
 		name = "activeinternalspk"
 	}
 	return append(KeyPrefix(name), byte(s.Type))
+}
+
+// SlotOf returns the slot that a record of this key is of. It is false for records of other kinds.
+func SlotOf(key []byte) (Slot, bool) {
+	const size = 1 + len("activeexternalspk") + 1 // the length of the name, and the type
+	if len(key) != size {
+		return Slot{}, false
+	}
+	for _, internal := range []bool{false, true} {
+		slot := Slot{Type: OutputType(key[size-1]), Internal: internal}
+		if bytes.Equal(key, slot.Key()) {
+			return slot, true
+		}
+	}
+	return Slot{}, false
 }
 
 func parseActiveExternal(key, value *cursor) Entry { return parseActive(key, value, false) }

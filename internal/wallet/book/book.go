@@ -28,6 +28,8 @@ type Book struct {
 	payees  map[Destination]int // numbers of own ones that were paid to, with or without an entry
 	labels  shelf               // entries with a label: all but change
 	paid    shelf               // those of them that were paid to
+
+	skipped []string // addresses of the file that the network does not have, and that have no entry
 }
 
 // New returns an empty address book, whose changes go into the log.
@@ -37,6 +39,12 @@ func New(net *descriptor.Network, log *records.Log) *Book {
 		entries: make(map[Destination]*Entry), payees: make(map[Destination]int),
 	}
 }
+
+// Len returns how many entries there are, those without a label too.
+func (b *Book) Len() int { return len(b.entries) }
+
+// Skipped returns the addresses of the file that were left out, in the file's order.
+func (b *Book) Skipped() []string { return b.skipped }
 
 // Label returns the label of an address, or nil.
 func (b *Book) Label(d Destination) *string {

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/txscript"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet/book"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -290,6 +292,29 @@ func TestNoAddress(t *testing.T) {
 	}
 	if e := b.Find(""); e == nil || e.Script() != nil {
 		t.Errorf("entry without address: %v", e)
+	}
+}
+
+// A network that does not have a type of addresses leaves them out, and tells.
+func TestSkipped(t *testing.T) {
+	qbit, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	had := *qbit.Descriptors()
+	had.Restricted = false
+	legacy, ok := descriptor.AddressOf(slices.Concat(
+		[]byte{txscript.OP_DUP, txscript.OP_HASH160, txscript.OP_DATA_20}, make([]byte, 20),
+		[]byte{txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG}), &had)
+	if !ok {
+		t.Fatal("no address")
+	}
+	b := book.New(qbit.Descriptors(), new(records.Log))
+	label := "x"
+	b.Load(map[string]*walletfile.Address{legacy: {Label: &label}, "none": {Label: &label}})
+	b.EndLoading()
+	if got := b.Skipped(); !slices.Equal(got, []string{"none", legacy}) || b.Len() > 0 || len(b.Labels("")) > 0 {
+		t.Errorf("skipped %q, %d entries, labels %q", got, b.Len(), b.Labels(""))
 	}
 }
 

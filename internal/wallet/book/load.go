@@ -32,15 +32,21 @@ func (b *Book) EndLoading() {
 }
 
 // loadAddress takes over one address. All texts that are no address share one
-// entry, as in Core.
+// entry, as in Core; on networks that do not have all types they are left out.
 func (b *Book) loadAddress(text string, a *walletfile.Address) {
 	var e *Entry
 	pkScript, err := descriptor.ScriptOfAddress(text, b.net)
-	if err == nil {
+	switch {
+	case err == nil:
 		e = b.entry(pkScript)
-	} else if e = b.entries[""]; e == nil {
-		e = &Entry{}
-		b.entries[""] = e
+	case b.net != nil && b.net.Restricted:
+		b.skipped = append(b.skipped, text)
+		return
+	default:
+		if e = b.entries[""]; e == nil {
+			e = &Entry{}
+			b.entries[""] = e
+		}
 	}
 	if a.Label != nil {
 		e.label = a.Label

@@ -72,6 +72,9 @@ func (m *descriptorManager) slot(internal bool) (walletfile.Slot, bool) {
 // slow reports whether keys that take milliseconds are derived from extended keys.
 func (m *descriptorManager) slow() bool { return m.desc.HasP2MRSource() }
 
+// wanting reports whether slow keys are to be made.
+func (m *descriptorManager) wanting() bool { return m.wanted > m.lastDerived+1 }
+
 // poolSize is the number of addresses that are derived and not given out.
 func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int(m.record.NextIndex) }
 

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -22,14 +25,14 @@ const warmPool = 16
 func (p *Pool) Jobs(limit int) []*Job {
 	var jobs []*Job
 	for _, m := range p.set.managers {
+		if limit <= 0 || !m.wanting() {
+			continue
+		}
+		full := makerOf(p.set, m)
+		if full == nil {
+			continue
+		}
 		first := m.lastDerived + 1
-		if m.wanted <= first || limit <= 0 || p.vault.Locked() || !p.vault.HasKeys(m.id()) {
-			continue
-		}
-		full, err := p.set.withPrivateKeys(m)
-		if err != nil || !full.HasAllPrivateKeys() {
-			continue
-		}
 		last := min(int64(m.wanted), int64(first)+int64(limit)) - 1
 		limit -= int(last-int64(first)) + 1
 		// Without a cache: the wallet's own may change meanwhile.
@@ -38,10 +41,40 @@ func (p *Pool) Jobs(limit int) []*Job {
 	return jobs
 }
 
+// makerOf returns a descriptor with the private keys that its wanted keys are made with, nil where the
+// wallet does not have them now.
+func makerOf(s *Set, m *descriptorManager) *descriptor.Descriptor {
+	if s.vault.Locked() || !s.vault.HasKeys(m.id()) {
+		return nil
+	}
+	full, err := s.withPrivateKeys(m)
+	if err != nil {
+		return nil
+	}
+	if !full.HasAllPrivateKeys() {
+		full.Wipe()
+		return nil
+	}
+	return full
+}
+
+// makeable reports whether keys of a descriptor are wanted and can be made.
+func makeable(s *Set, m *descriptorManager) bool {
+	if !m.wanting() {
+		return false
+	}
+	full := makerOf(s, m)
+	if full == nil {
+		return false
+	}
+	full.Wipe()
+	return true
+}
+
 // Wanting reports whether there are keys that [Pool.Jobs] would have made.
 func (p *Pool) Wanting() bool {
 	return !p.vault.Locked() && slices.ContainsFunc(p.set.managers, func(m *descriptorManager) bool {
-		return m.wanted > m.lastDerived+1 && p.vault.HasKeys(m.id())
+		return m.wanting() && p.vault.HasKeys(m.id())
 	})
 }
 
@@ -223,10 +256,41 @@ func (p *Pool) FillDeferred() bool {
 
 // refillSoon wants the key pool filled up once few addresses are left.
 func (p *Pool) refillSoon(m *descriptorManager) {
-	low := min(p.set.params.KeyPool, max(warmPool, p.set.params.KeyPool/10))
-	if m.slow() && !m.deferred && int32(m.poolSize()) <= low {
+	if m.slow() && !m.deferred && m.poolSize() <= lowMark(p.set.params.KeyPool) {
 		_ = p.topUp(m, 0) // only notes the wish
 	}
+}
+
+// lowMark is with how few addresses left a key pool of slow keys is filled up again.
+func lowMark(keyPool int32) int { return int(min(keyPool, max(warmPool, keyPool/10))) }
+
+// A LowPool is a key pool of slow keys that has few addresses left.
+type LowPool struct {
+	ID         chainhash.Hash // of the descriptor
+	Internal   bool           // for change
+	Left, Mark int            // addresses, and how many are few
+}
+
+// LowPools returns the key pools that are to be filled up since they have few addresses left. There are
+// none while the wallet is locked, or fills the pools of its beginning.
+func (p *Pool) LowPools() []LowPool {
+	if p.vault.Locked() || p.Deferring() {
+		return nil
+	}
+	var low []LowPool
+	for _, internal := range []bool{false, true} {
+		m := p.set.active[walletfile.Slot{Type: walletfile.MerkleRoot, Internal: internal}]
+		if m != nil && m.wanting() && m.poolSize() <= lowMark(p.set.params.KeyPool) && p.vault.HasKeys(m.id()) {
+			low = append(low, LowPool{m.id(), internal, max(m.poolSize(), 0), lowMark(p.set.params.KeyPool)})
+		}
+	}
+	return low
+}
+
+// IsFilled reports whether a descriptor has all the keys that it wants.
+func (s *Set) IsFilled(id chainhash.Hash) bool {
+	m := s.byID[id]
+	return m == nil || !m.wanting()
 }
 
 // WantAddress wants the key of the next address, and reports whether it is

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -164,14 +165,45 @@ func (p *Pool) Refill(size int) error {
 		return err
 	}
 	total := 0
+	var short error
 	for _, m := range p.set.activeManagers() {
+		var why error
 		if size <= maxIndices {
-			_ = p.topUp(m, int32(size))
+			why = p.topUp(m, int32(size))
 		}
 		total += m.poolSize()
+		if short == nil {
+			short = shortage(p.set, m, size, why)
+		}
+	}
+	if p.set.params.Kinds.SlowKeys {
+		return short
 	}
 	if total < size {
 		return codes.Errorf(codes.Wallet, "Error refreshing keypool.")
 	}
 	return nil
+}
+
+// shortage says, in the words of networks with slow keys, that the pool of an active descriptor could not
+// be filled up to size, and why if that is known. It is nil where the pool is full, or is being filled.
+func shortage(s *Set, m *descriptorManager, size int, why error) error {
+	if size == 0 {
+		size = int(s.params.KeyPool)
+	}
+	left := max(m.poolSize(), 0)
+	if why == nil && (left >= size || makeable(s, m)) {
+		return nil
+	}
+	place := "external"
+	if _, internal := s.isActive(m); internal {
+		place = "internal"
+	}
+	reason := ""
+	if why != nil || m.wanting() {
+		reason = fmt.Sprintf(": descriptor expansion failed at index %d; "+
+			"private derivation material may be missing or unavailable", m.lastDerived+1)
+	}
+	return codes.Errorf(codes.Wallet, "Could not top up active %s %v descriptor keypool "+
+		"(descriptor id %v, target=%d, remaining=%d)%s", place, m.desc.OutputType(), m.id(), size, left, reason)
 }
