@@ -31,7 +31,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-code test-nodes test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-recorded strace haproxy chromium lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-recorded strace haproxy chromium lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,14 +42,7 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy ## everything that CI runs
-	@$(MAKE) -k -j2 test-code test-nodes
-
-# Two rows of targets that run side by side: most tests of nodes wait, the rest computes.
-test-code:
-	@failed=0; for target in fmt vet lint large-recorded large-stores large-wallets race-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
-test-nodes:
-	@failed=0; for target in strace race-packages large-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
+test: tidy fmt vet lint race large ## everything that CI runs
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
@@ -71,7 +64,8 @@ SERIAL := internal/arch/testdata/serial.txt
 RACE_NODES := TestAbortLatency|TestAttachHostile|TestClusterAbort|TestClusterMethods|TestDaemonLifecycle|TestKill9WalletWrites
 RACE_NODES := $(RACE_NODES)|TestManySearches|TestPublished|TestRPCClient|TestSearchEvents|TestShop|TestThreeNodesAgree
 
-race: race-packages race-nodes ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
+race: ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
+	@failed=0; for target in race-packages race-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
 
 race-packages:
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
