@@ -59,8 +59,8 @@ var idleOptions = map[string]string{
 		"refused or replaced are not kept for them",
 	"checkblockindex": "tests hold the tree of blocks against a slow one instead; a running node does not check it",
 	"checkmempool":    "tests hold the memory pool against a slow one instead; a running node does not check it",
-	"maxsigcachesize": "there is no cache of signatures but those of P2MR, of which the last 65,536 of the pool or more are remembered: " +
-		"those of a block are verified again, on all cores",
+	"maxsigcachesize": "the size of the cache is fixed: it holds the last 65,536 P2MR signatures or more of the memory pool. Blocks " +
+		"verify all other signatures again, on all cores",
 	"natpmp": "no port is opened at a router; open it there by hand, and name the address with `-externalip` if the " +
 		"node does not find it",
 }

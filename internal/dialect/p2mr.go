@@ -24,7 +24,7 @@ type P2MR struct {
 	BIP30        int32 // no transaction may repeat one with unspent outputs
 	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
 
-	// Signatures are those of transactions that were verified for the memory pool.
+	// Signatures caches the signatures that were verified for the memory pool.
 	Signatures *vm.Signatures
 }
 

@@ -73,27 +73,3 @@ func (r *Reservation) take(key PublicKey) error {
 	r.left[key]--
 	return nil
 }
-
-// A Limit says how near a key is to its last signature.
-type Limit int
-
-// The states of a key.
-const (
-	LimitFar       Limit = iota
-	LimitWarning         // from a quarter of the signatures on
-	LimitCritical        // 2^24 signatures or fewer are left
-	LimitExhausted       // none is left
-)
-
-// LimitOf returns the state of a key that has made so many signatures.
-func LimitOf(made uint32) Limit {
-	switch {
-	case made >= MaxSignatures:
-		return LimitExhausted
-	case made >= MaxSignatures-1<<24:
-		return LimitCritical
-	case made >= MaxSignatures/4:
-		return LimitWarning
-	}
-	return LimitFar
-}

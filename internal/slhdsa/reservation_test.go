@@ -63,23 +63,3 @@ func TestReserveRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestLimitOf(t *testing.T) {
-	for _, test := range []struct {
-		made uint32
-		want Limit
-	}{
-		{0, LimitFar},
-		{1<<28 - 1, LimitFar},
-		{1 << 28, LimitWarning},
-		{1<<30 - 1<<24 - 1, LimitWarning},
-		{1<<30 - 1<<24, LimitCritical},
-		{1<<30 - 1, LimitCritical},
-		{1 << 30, LimitExhausted},
-		{1<<32 - 1, LimitExhausted},
-	} {
-		if got := LimitOf(test.made); got != test.want {
-			t.Errorf("LimitOf(%d) = %d, want %d", test.made, got, test.want)
-		}
-	}
-}

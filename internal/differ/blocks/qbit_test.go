@@ -42,7 +42,7 @@ func qbit(t *testing.T, p2mrOnly bool) *chain {
 	return &chain{network.Params.GenesisBlock, network.Subsidy, 1000, true, p2mrOnly}
 }
 
-// TestQbitBlocks sends a trawld and a qbitd the same blocks, some of them mined together with those of another chain.
+// TestQbitBlocks sends a trawld and a qbitd the same blocks. Some of the blocks are merge-mined.
 func TestQbitBlocks(t *testing.T) {
 	random, words := differ.QbitRandom(t), map[string]int{}
 	for left := differ.QbitCases(t, 600); left > 0 && !t.Failed(); left -= treeSize {

@@ -13,8 +13,8 @@ import (
 // hours have. There are twice as many at most, which take some 10 MB.
 const keptSignatures = 1 << 16
 
-// Signatures remembers signatures of transactions that were right, so that those of the memory pool need not be
-// verified again in a block. Its memory is bounded. It is safe for concurrent use.
+// Signatures is a cache of right signatures: a block does not verify again what was verified for the memory pool.
+// Its memory is bounded. It is safe for concurrent use.
 type Signatures struct {
 	salt [sha256.Size]byte // nobody can foresee under what a signature is remembered
 	most int
