@@ -136,8 +136,8 @@ func TestCompactBlocksInDownload(t *testing.T) {
 		p.forget()
 		p.say(&codec.SendCmpct{Version: codec.CmpctVersion})
 		p.say(compact.Of(blockAt(r.t, remote, 9), nil))
-		if got := p.commands(); len(got) > 0 || p.handled != p.said {
-			t.Errorf("sent %v, %d of %d are handled", got, p.handled, p.said)
+		if got := p.commands(); len(got) > 0 || p.handled() != p.said {
+			t.Errorf("sent %v, %d of %d are handled", got, p.handled(), p.said)
 		}
 		p.sayHeaders(remote, 1, 20)
 		for _, h := range p.asked(remote) {
@@ -156,7 +156,7 @@ func TestLowWorkCompactBlock(t *testing.T) {
 		grow(remote, 12)
 		p := r.join(p2p.Inbound)
 		p.say(compact.Of(blockAt(r.t, remote, 1), nil))
-		if r.chain.Lookup(&remote.Active().At(1).Hash) != nil || p.handled != p.said {
+		if r.chain.Lookup(&remote.Active().At(1).Hash) != nil || p.handled() != p.said {
 			t.Error("its header is kept")
 		}
 		p.serve(remote)
@@ -284,8 +284,8 @@ func TestRefusedWithParent(t *testing.T) {
 		for _, h := range p.asked(remote) {
 			p.sayBlock(remote, h)
 		}
-		if p.gone != "" || p.handled != p.said || r.height() != 285 {
-			t.Errorf("left for %q, %d of %d are handled, at height %d", p.gone, p.handled, p.said, r.height())
+		if p.gone != "" || p.handled() != p.said || r.height() != 285 {
+			t.Errorf("left for %q, %d of %d are handled, at height %d", p.gone, p.handled(), p.said, r.height())
 		}
 	})
 }

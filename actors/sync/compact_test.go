@@ -74,8 +74,8 @@ func (c *compactRig) want(height int32, gone string) {
 	if c.source.gone != gone {
 		c.t.Errorf("peer left for %q, want %q", c.source.gone, gone)
 	}
-	if c.source.handled != c.source.said {
-		c.t.Errorf("%d of %d messages are credited", c.source.handled, c.source.said)
+	if c.source.handled() != c.source.said {
+		c.t.Errorf("%d of %d messages are credited", c.source.handled(), c.source.said)
 	}
 }
 

@@ -76,8 +76,8 @@ func TestFloodOfHeaders(t *testing.T) {
 				p.sayHeaders(flood, 1000, 1999)
 				p.sayHeaders(flood, 1, 10)
 			}
-			if p.handled != p.said {
-				t.Fatalf("%d of %d messages are credited", p.handled, p.said)
+			if p.handled() != p.said {
+				t.Fatalf("%d of %d messages are credited", p.handled(), p.said)
 			}
 		}
 		if r.chain.Lookup(&flood.Active().At(1).Hash) != nil {
@@ -122,8 +122,8 @@ func TestUnrequestedBlocks(t *testing.T) {
 		if p.gone != "!prev-blk-not-found" && p.gone != "!invalid header received" {
 			t.Errorf("a block that stands nowhere: left for %q", p.gone)
 		}
-		if p.handled != p.said {
-			t.Errorf("%d of %d messages are credited", p.handled, p.said)
+		if p.handled() != p.said {
+			t.Errorf("%d of %d messages are credited", p.handled(), p.said)
 		}
 	})
 }
@@ -226,8 +226,8 @@ func FuzzMessages(f *testing.F) {
 				)
 			}
 			for _, p := range peers {
-				if p.handled != p.said && p.gone == "" {
-					t.Errorf("%d of %d messages are credited", p.handled, p.said)
+				if p.handled() != p.said && p.gone == "" {
+					t.Errorf("%d of %d messages are credited", p.handled(), p.said)
 				}
 				p.leave("")
 			}

@@ -71,8 +71,8 @@ func TestLateBlocks(t *testing.T) {
 					t.Errorf("height %d: the header is not known, or the block is kept", h)
 				}
 			}
-			if p.gone != "" || p.handled != p.said {
-				t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled, p.said)
+			if p.gone != "" || p.handled() != p.said {
+				t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled(), p.said)
 			}
 		})
 	}

@@ -35,8 +35,8 @@ func TestWhileFilesAreRead(t *testing.T) {
 		p.say(&codec.BlockTxn{Block: remote.Active().At(1).Hash})
 		p.sayInv(remote.Active().At(5).Hash)
 		if got := p.commands(); len(got) > 0 || r.chain.Lookup(&remote.Active().At(1).Hash) != nil ||
-			p.handled != p.said || p.gone != "" {
-			t.Errorf("sent %v, %d of %d are handled, left for %q", got, p.handled, p.said, p.gone)
+			p.handled() != p.said || p.gone != "" {
+			t.Errorf("sent %v, %d of %d are handled, left for %q", got, p.handled(), p.said, p.gone)
 		}
 		r.failing.Store(0)
 		time.Sleep(time.Second)
@@ -55,7 +55,7 @@ func TestLowWorkBlock(t *testing.T) {
 		grow(remote, 3)
 		p := r.join(p2p.Inbound)
 		p.sayBlock(remote, 1)
-		if r.chain.Lookup(&remote.Active().At(1).Hash) != nil || p.handled != p.said || p.gone != "" {
+		if r.chain.Lookup(&remote.Active().At(1).Hash) != nil || p.handled() != p.said || p.gone != "" {
 			t.Errorf("its header is kept, or left for %q", p.gone)
 		}
 	})
@@ -101,8 +101,8 @@ func TestLeavesBeforeItsBlockIsJudged(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			r.slow = 0
-			if want := map[bool]int32{true: 286, false: 285}[reason == ""]; r.height() != want || p.handled != p.said {
-				t.Errorf("%q: at height %d, %d of %d are handled", reason, r.height(), p.handled, p.said)
+			if want := map[bool]int32{true: 286, false: 285}[reason == ""]; r.height() != want || p.handled() != p.said {
+				t.Errorf("%q: at height %d, %d of %d are handled", reason, r.height(), p.handled(), p.said)
 			}
 			r.state() // it goes on
 		})

@@ -85,8 +85,8 @@ func TestPrunedBlockUnasked(t *testing.T) {
 		if r.chain.Lookup(&hash).Status()&chainview.Pruned == 0 {
 			t.Error("it is stored again")
 		}
-		if got := take[*codec.GetBlockTxn](p); len(got) != 0 || p.gone != "" || p.handled != p.said {
-			t.Errorf("asked for %v, left for %q, %d of %d are handled", got, p.gone, p.handled, p.said)
+		if got := take[*codec.GetBlockTxn](p); len(got) != 0 || p.gone != "" || p.handled() != p.said {
+			t.Errorf("asked for %v, left for %q, %d of %d are handled", got, p.gone, p.handled(), p.said)
 		}
 	})
 }

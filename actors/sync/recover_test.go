@@ -133,8 +133,8 @@ func TestRecoveredBlock(t *testing.T) {
 		if err != nil || len(r.given) != 1 || !bytes.Equal(r.given[0], want) {
 			t.Fatalf("the chain was given %d blocks, %v", len(r.given), err)
 		}
-		if first.handled != first.said || first.gone != "" {
-			t.Errorf("%d messages of %d were handled, left %q", first.handled, first.said, first.gone)
+		if first.handled() != first.said || first.gone != "" {
+			t.Errorf("%d messages of %d were handled, left %q", first.handled(), first.said, first.gone)
 		}
 		wait(time.Minute)
 		if r.asked(first) || r.asked(second) {
@@ -287,8 +287,8 @@ func FuzzRecovery(f *testing.F) {
 				r.act(peers[int(script[i+1])%4], script[i], script[i+2], whole, data)
 			}
 			for _, p := range peers {
-				if p.handled != p.said && p.gone == "" {
-					t.Errorf("%d of %d messages are credited", p.handled, p.said)
+				if p.handled() != p.said && p.gone == "" {
+					t.Errorf("%d of %d messages are credited", p.handled(), p.said)
 				}
 				if r.asked(p) {
 					questions++

@@ -236,8 +236,8 @@ type fakePeer struct {
 	mu   gosync.Mutex
 	sent []wire.Message
 
-	handled int // messages that it was credited
-	said    int // messages that it sent
+	done atomic.Int32 // messages that it was credited
+	said int          // messages that it sent
 }
 
 // join connects a peer.
@@ -268,6 +268,9 @@ func (p *fakePeer) forget() {
 	defer p.mu.Unlock()
 	p.sent = nil
 }
+
+// handled returns how many messages the peer was credited.
+func (p *fakePeer) handled() int { return int(p.done.Load()) }
 
 // next takes the first message that the peer was sent, nil when there is none.
 func (p *fakePeer) next() (m wire.Message) {
@@ -302,7 +305,7 @@ func (p *fakePeer) say(m wire.Message) {
 	p.said++
 	p.r.sync.Tell(link.Received{
 		Peer: p, Message: p2p.Message{Message: m, Payload: payload, Received: time.Now()},
-		Handled: func() { p.handled++ },
+		Handled: func() { p.done.Add(1) },
 	})
 	synctest.Wait()
 }

@@ -29,8 +29,8 @@ func TestSyncsFromOnePeer(t *testing.T) {
 		if r.height() != tip.Height {
 			t.Fatalf("at height %d, want %d (%q)", r.height(), tip.Height, p.gone)
 		}
-		if p.handled != p.said {
-			t.Errorf("%d of %d messages are credited", p.handled, p.said)
+		if p.handled() != p.said {
+			t.Errorf("%d of %d messages are credited", p.handled(), p.said)
 		}
 	})
 }
@@ -293,12 +293,12 @@ func TestPingAfterBlocks(t *testing.T) {
 		one.sayBlock(remote, 6)
 		one.say(wire.NewMsgPing(1))
 		other.say(wire.NewMsgPing(2))
-		if one.handled != one.said-1 || other.handled != other.said {
-			t.Errorf("%d of %d are handled, of another peer %d of %d", one.handled, one.said, other.handled, other.said)
+		if one.handled() != one.said-1 || other.handled() != other.said {
+			t.Errorf("%d of %d are handled, of another peer %d of %d", one.handled(), one.said, other.handled(), other.said)
 		}
 		time.Sleep(time.Hour)
-		if one.handled != one.said || r.height() != 4 {
-			t.Errorf("%d of %d are handled at height %d", one.handled, one.said, r.height())
+		if one.handled() != one.said || r.height() != 4 {
+			t.Errorf("%d of %d are handled at height %d", one.handled(), one.said, r.height())
 		}
 	})
 }
@@ -317,8 +317,8 @@ func TestBlocksBeforeTheyAreAskedFor(t *testing.T) {
 			p.sayBlock(remote, h)
 		}
 		time.Sleep(time.Hour)
-		if r.height() != blocks || p.handled != p.said {
-			t.Errorf("at height %d of %d, %d of %d messages are handled", r.height(), blocks, p.handled, p.said)
+		if r.height() != blocks || p.handled() != p.said {
+			t.Errorf("at height %d of %d, %d of %d messages are handled", r.height(), blocks, p.handled(), p.said)
 		}
 	})
 }

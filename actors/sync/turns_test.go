@@ -72,27 +72,27 @@ func TestWaitsForHeaders(t *testing.T) {
 			p.sayBlock(remote, 286)
 			other.sayBlock(remote, 285)
 			other.say(wire.NewMsgPing(1))
-			if other.handled != other.said || p.handled != p.said-3 {
+			if other.handled() != other.said || p.handled() != p.said-3 {
 				t.Errorf("of another peer %d of %d are handled, of this %d of %d",
-					other.handled, other.said, p.handled, p.said)
+					other.handled(), other.said, p.handled(), p.said)
 			}
 			other.sayInv(chainhash.Hash{2})
 			other.sayHeaders(remote, 286, 286)
-			if other.handled != other.said-2 {
-				t.Errorf("%d of %d are handled, want all but two", other.handled, other.said)
+			if other.handled() != other.said-2 {
+				t.Errorf("%d of %d are handled, want all but two", other.handled(), other.said)
 			}
 			p.forget()
 			if leaves {
 				p.leave("")
 				synctest.Wait()
-				if p.handled != p.said-1 {
-					t.Errorf("%d of %d are handled after it left", p.handled, p.said)
+				if p.handled() != p.said-1 {
+					t.Errorf("%d of %d are handled after it left", p.handled(), p.said)
 				}
 			}
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			if other.handled != other.said || p.handled != p.said {
-				t.Errorf("%d of %d and %d of %d are handled", other.handled, other.said, p.handled, p.said)
+			if other.handled() != other.said || p.handled() != p.said {
+				t.Errorf("%d of %d and %d of %d are handled", other.handled(), other.said, p.handled(), p.said)
 			}
 			if got := take[*wire.MsgGetHeaders](other); len(got) != 1 {
 				t.Errorf("asked for headers %d times", len(got))
@@ -112,8 +112,8 @@ func TestChainOpenedAnew(t *testing.T) {
 		grow(remote, 1)
 		r.view.Set(nil)
 		p.sayHeaders(remote, 286, 286)
-		if p.handled != p.said || len(p.asked(remote)) > 0 {
-			t.Fatalf("without a chain %d of %d messages are handled", p.handled, p.said)
+		if p.handled() != p.said || len(p.asked(remote)) > 0 {
+			t.Fatalf("without a chain %d of %d messages are handled", p.handled(), p.said)
 		}
 		r.slow, r.failBlocks = time.Minute, 1
 		old := r.chain
@@ -129,8 +129,8 @@ func TestChainOpenedAnew(t *testing.T) {
 		synctest.Wait()
 		r.slow = 0
 		p.serve(remote)
-		if r.height() != 286 || p.gone != "" || p.handled != p.said {
-			t.Errorf("at height %d, left for %q, %d of %d are handled", r.height(), p.gone, p.handled, p.said)
+		if r.height() != 286 || p.gone != "" || p.handled() != p.said {
+			t.Errorf("at height %d, left for %q, %d of %d are handled", r.height(), p.gone, p.handled(), p.said)
 		}
 	})
 }
@@ -143,8 +143,8 @@ func TestChainFailsOverBlocks(t *testing.T) {
 		r.failBlocks = 3
 		p := r.join(p2p.OutboundFullRelay)
 		p.serve(remote)
-		if r.height() != 40 || p.gone != "" || p.handled != p.said {
-			t.Errorf("at height %d, left for %q, %d of %d are handled", r.height(), p.gone, p.handled, p.said)
+		if r.height() != 40 || p.gone != "" || p.handled() != p.said {
+			t.Errorf("at height %d, left for %q, %d of %d are handled", r.height(), p.gone, p.handled(), p.said)
 		}
 	})
 }
@@ -162,8 +162,8 @@ func TestStopped(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if p.gone != "sync stopped" || p.handled < p.said-1 {
-			t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled, p.said)
+		if p.gone != "sync stopped" || p.handled() < p.said-1 {
+			t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled(), p.said)
 		}
 		lost := 0
 		events := r.root.ActorSystem().EventStream
@@ -222,8 +222,8 @@ func TestPrunedBlockForUser(t *testing.T) {
 			}
 			p.sayBlock(remote, 7)
 			want, _ := remote.Raw(&b.Hash)
-			if len(r.restored) != 1 || !bytes.Equal(r.restored[0], want) || p.handled != p.said {
-				t.Errorf("%d blocks are stored, %d of %d are handled", len(r.restored), p.handled, p.said)
+			if len(r.restored) != 1 || !bytes.Equal(r.restored[0], want) || p.handled() != p.said {
+				t.Errorf("%d blocks are stored, %d of %d are handled", len(r.restored), p.handled(), p.said)
 			}
 			if left := map[bool]string{true: "", false: "!mutated block"}[fault == nil]; p.gone != left {
 				t.Errorf("left for %q, want %q", p.gone, left)
@@ -278,8 +278,8 @@ func TestUnrequested(t *testing.T) {
 				t.Errorf("a block %d ahead is stored: %v", height-285, !want)
 			}
 		}
-		if p.gone != "" || p.handled != p.said {
-			t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled, p.said)
+		if p.gone != "" || p.handled() != p.said {
+			t.Errorf("left for %q, %d of %d are handled", p.gone, p.handled(), p.said)
 		}
 	})
 }
