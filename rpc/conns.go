@@ -12,7 +12,8 @@ import (
 // conns are the open connections of a server. There are never more than the
 // limit: when it is reached a new one takes the place of the one that has
 // been quiet longest, so that half-open connections, however many, do not
-// keep clients out. A connection whose request was read in full is not quiet.
+// keep clients out; those of users who have logged in go after all others. A
+// connection whose request was read in full is not quiet.
 type conns struct {
 	limit, perPeer int
 	patience       time.Duration // endPatience
@@ -20,7 +21,7 @@ type conns struct {
 	mu     sync.Mutex
 	total  int
 	byPeer map[netip.Prefix]int
-	quiet  list.List          // of *conn, the longest first
+	quiet  [2]list.List       // of *conn, the longest first: of strangers, and of users who have logged in
 	held   map[*conn]struct{} // those that are being answered
 	closed bool
 }
@@ -31,6 +32,7 @@ type conn struct {
 	owner *conns
 	peer  netip.Prefix
 	quiet *list.Element // nil: a request of it is being answered
+	list  *list.List    // the one that quiet is in
 	gone  bool
 
 	// The handler's, which has one request at a time.
@@ -78,7 +80,7 @@ func (s *conns) add(c net.Conn) *conn {
 	}
 	s.total++
 	s.byPeer[added.peer]++
-	added.quiet = s.quiet.PushBack(added)
+	added.rest()
 	return added
 }
 
@@ -88,16 +90,35 @@ func (s *conns) len() int {
 	return s.total
 }
 
-// evict closes the connection that has been quiet longest of those that match.
+// evict closes the connection that has been quiet longest of those that match, one of a stranger if there is one.
 func (s *conns) evict(match func(*conn) bool) bool {
-	for e := s.quiet.Front(); e != nil; e = e.Next() {
-		if old := e.Value.(*conn); match(old) {
-			s.remove(old)
-			_ = old.Conn.Close()
-			return true
+	for i := range s.quiet {
+		for e := s.quiet[i].Front(); e != nil; e = e.Next() {
+			if old := e.Value.(*conn); match(old) {
+				s.remove(old)
+				_ = old.Conn.Close()
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// rest has a connection be quiet from now on. The lock is held.
+func (c *conn) rest() {
+	c.list = &c.owner.quiet[0]
+	if c.user != nil {
+		c.list = &c.owner.quiet[1]
+	}
+	c.quiet = c.list.PushBack(c)
+}
+
+// stir ends that. The lock is held.
+func (c *conn) stir() {
+	if c.quiet != nil {
+		c.list.Remove(c.quiet)
+		c.quiet = nil
+	}
 }
 
 func (s *conns) remove(c *conn) {
@@ -106,10 +127,7 @@ func (s *conns) remove(c *conn) {
 	}
 	c.gone = true
 	delete(s.held, c)
-	if c.quiet != nil {
-		s.quiet.Remove(c.quiet)
-		c.quiet = nil
-	}
+	c.stir()
 	s.total--
 	if s.byPeer[c.peer]--; s.byPeer[c.peer] == 0 {
 		delete(s.byPeer, c.peer)
@@ -138,10 +156,7 @@ func (c *conn) hold() bool {
 	}
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
-	if c.quiet != nil {
-		c.owner.quiet.Remove(c.quiet)
-		c.quiet = nil
-	}
+	c.stir()
 	if !c.gone {
 		c.owner.held[c] = struct{}{}
 	}
@@ -150,6 +165,9 @@ func (c *conn) hold() bool {
 
 // release says that the answer is out.
 func (c *conn) release() {
+	if c == nil {
+		return
+	}
 	s := c.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +178,7 @@ func (c *conn) release() {
 		_ = c.Conn.Close()
 	default:
 		delete(s.held, c)
-		c.quiet = s.quiet.PushBack(c)
+		c.rest()
 	}
 }
 

@@ -90,8 +90,8 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 		t.Errorf("%d peers are known", got)
 	}
 	s.close()
-	if s.total != 0 || len(s.byPeer) != 0 || s.quiet.Len() != 0 {
-		t.Errorf("%d connections, %v, %d quiet after the end", s.total, s.byPeer, s.quiet.Len())
+	if s.total != 0 || len(s.byPeer) != 0 || s.quiet[0].Len()+s.quiet[1].Len() != 0 {
+		t.Errorf("%d connections, %v, %d quiet after the end", s.total, s.byPeer, s.quiet[0].Len()+s.quiet[1].Len())
 	}
 	if s.add(&distant{from: "127.0.0.1:9"}) != nil {
 		t.Error("a connection after the end")
@@ -118,5 +118,28 @@ func TestHeldConnections(t *testing.T) {
 	}
 	if err := c.Close(); err != nil || s.total != 0 { // as net/http does
 		t.Errorf("got %v, %d connections", err, s.total)
+	}
+}
+
+// Those of users go after those of strangers, whoever is quiet longer.
+func TestUsersStay(t *testing.T) {
+	s := newConns(3)
+	var all []*distant
+	add := func(user *string) {
+		d := &distant{from: "127.0.0.1:1"}
+		all = append(all, d)
+		c := s.add(d)
+		c.hold()
+		c.belongTo(user)
+		c.release()
+	}
+	name := "u"
+	for _, user := range []*string{&name, nil, &name, nil, &name, &name} {
+		add(user)
+	}
+	for i, want := range []bool{true, true, false, true, false, false} {
+		if all[i].closed != want {
+			t.Errorf("connection %d: closed is %v", i, all[i].closed)
+		}
 	}
 }

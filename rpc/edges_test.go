@@ -255,7 +255,7 @@ func TestAnsweredConnectionsMakeRoom(t *testing.T) {
 		waitFor(t, func() bool {
 			s.conns.mu.Lock()
 			defer s.conns.mu.Unlock()
-			return s.conns.quiet.Len() == s.conns.total
+			return s.conns.quiet[0].Len()+s.conns.quiet[1].Len() == s.conns.total
 		})
 	}
 }

@@ -34,7 +34,13 @@ const (
 //
 // Two logins need no turn. The cookie cannot be guessed. And a connection on which a user has logged in is that
 // user's: a wrong login there ends that, and costs the next turns of all.
+//
+// The connection of a login that waits is not closed to make room, and whether its client has hung up cannot be seen
+// while what it sent is unread. So not more than limit wait, and perPeer of an address: another one puts out the one
+// that has waited longest where most do.
 type guesses struct {
+	limit, perPeer int // 0: no limit
+
 	mu    sync.Mutex
 	next  time.Time // no turn begins before
 	lanes [2]lane   // of users known at their address, and of all others
@@ -51,33 +57,36 @@ type knownLogin struct {
 // A turn is a place in time for one comparison that may fail.
 type turn time.Time
 
-// enter waits for a turn; failed says that a login was wrong before on the same connection. It is false where none came
-// in time, or ctx or stopped has ended.
+// enter waits for a turn of a login that came on a connection, nil in tests without one. It is false where none came in
+// time, too many wait, or ctx or stopped has ended.
 func (g *guesses) enter(
-	ctx, stopped context.Context, user string, from netip.Prefix, failed bool,
+	ctx, stopped context.Context, user string, from netip.Prefix, on *conn,
 ) (t turn, ok bool) {
-	w := g.queue(user, from, failed)
+	w := g.queue(user, from, on.hasFailed())
 	select {
-	case t := <-w.turn:
-		return t, true
+	case t, ok := <-w.turn:
+		return t, ok
 	default:
+	}
+	if on.hold() {
+		defer on.release()
 	}
 	patience := time.NewTimer(guessPatience)
 	defer patience.Stop()
 	select {
-	case t := <-w.turn:
-		return t, true
+	case t, ok := <-w.turn:
+		return t, ok
 	case <-patience.C:
 	case <-ctx.Done():
 	case <-stopped.Done():
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if w.in == nil { // its turn has just come: the next one's, then
-		g.giveBack(<-w.turn)
-		return t, false
+	if w.in != nil {
+		w.leave()
+	} else if late, ok := <-w.turn; ok { // its turn has just come: the next one's, then
+		g.giveBack(late)
 	}
-	w.leave()
 	return t, false
 }
 
@@ -94,9 +103,24 @@ func (g *guesses) queue(user string, from netip.Prefix, failed bool) *waiter {
 	if failed {
 		tried = "failed"
 	}
-	half.lane(from.String()).lane(user).lane(tried).add(w)
+	peer := half.lane(from.String())
+	peer.lane(user).lane(tried).add(w)
 	g.dispatch()
+	switch all := g.lanes[0].size + g.lanes[1].size; {
+	case g.limit > 0 && all > g.limit:
+		g.fuller().putOut()
+	case g.perPeer > 0 && peer.size > g.perPeer && from.IsValid() && !from.Addr().IsLoopback():
+		peer.putOut()
+	}
 	return w
+}
+
+// fuller returns the half in which more wait.
+func (g *guesses) fuller() *lane {
+	if g.lanes[0].size > g.lanes[1].size {
+		return &g.lanes[0]
+	}
+	return &g.lanes[1]
 }
 
 // dispatch gives the next turn away if it is time for it. The lock is held.

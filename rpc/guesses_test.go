@@ -58,7 +58,8 @@ func (g *gate) ask(from string, on *conn, user, password string) (who command.Ca
 	return who, http.StatusOK
 }
 
-func connFrom(ip string) *conn { return &conn{peer: peerAt(netip.MustParseAddr(ip))} }
+// connFrom returns a quiet connection from an address.
+func connFrom(ip string) *conn { return newConns(1).add(&distant{from: ip + ":1"}) }
 
 // core is another node that knows one login, and notes each comparison.
 type core struct {
@@ -256,6 +257,63 @@ func TestGuessesAreForgotten(t *testing.T) {
 		}
 		if len(g.guesses.known) > knownLogins {
 			t.Errorf("%d logins are remembered", len(g.guesses.known))
+		}
+	})
+}
+
+// No more logins wait than may; the next one puts out the one that has waited longest where most do, so that others
+// keep their turns. A connection whose login waits is not closed for another one, but afterwards.
+func TestFewWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, nil, "alice")
+		g.guesses.limit, g.guesses.perPeer = 20, 12
+		began := time.Now()
+		type outcome struct {
+			status int
+			after  time.Duration
+		}
+		var mu sync.Mutex
+		got := map[string][]outcome{}
+		var all sync.WaitGroup
+		ask := func(from, user, password string, on *conn) {
+			all.Go(func() {
+				_, status := g.ask(from, on, user, password)
+				mu.Lock()
+				defer mu.Unlock()
+				got[from] = append(got[from], outcome{status, time.Since(began)})
+			})
+			synctest.Wait()
+		}
+		const guesser, far, home = "127.0.0.1:1", "192.0.2.1:1", "198.51.100.1:1"
+		ask(guesser, "nobody", "wrong", nil) // takes the first turn
+		own := newConns(1)
+		waits := own.add(&distant{from: home})
+		ask(home, "alice", "right", waits)
+		if own.add(&distant{from: home}) != nil {
+			t.Error("a connection whose login waits is closed")
+		}
+		for range 14 {
+			ask(far, "nobody", "wrong", nil)
+		}
+		if len(got[far]) != 2 || got[far][0] != (outcome{tooManyGuesses.status, 0}) {
+			t.Errorf("of one address: %v", got[far])
+		}
+		for range 30 {
+			ask(guesser, "nobody", "wrong", nil)
+		}
+		if n := g.guesses.lanes[0].size + g.guesses.lanes[1].size; n != 20 {
+			t.Errorf("%d logins wait", n)
+		}
+		all.Wait()
+		if len(got[home]) != 1 || got[home][0].status != http.StatusOK || got[home][0].after > 2*guessGap {
+			t.Errorf("a right login: %v", got[home])
+		}
+		if own.add(&distant{from: home}) == nil {
+			t.Error("the connection is not quiet after its login has waited")
+		}
+		atOnce := slices.DeleteFunc(append(got[far], got[guesser]...), func(o outcome) bool { return o.after > 0 })
+		if len(atOnce) != 25 {
+			t.Errorf("%d of 45 are put out, want 25", len(atOnce))
 		}
 	})
 }

@@ -41,11 +41,12 @@ func authorize(s *Server, r *http.Request) (who command.Caller, refused *respons
 func (s *Server) judge(r *http.Request, c *claim) (who command.Caller, refused *response) {
 	began := time.Now()
 	who.Addr = r.RemoteAddr
+	from, conn := clientOf(r), connOf(r)
 	if s.cookie.is(c) {
 		who.User = cookieUser
+		conn.belongTo(&c.user)
 		return who, nil
 	}
-	from, conn := clientOf(r), connOf(r)
 	if conn.isOf(c.user) && s.guesses.lend() {
 		if knows(r.Context(), s, c, &who) {
 			return who, nil
@@ -56,7 +57,7 @@ func (s *Server) judge(r *http.Request, c *claim) (who command.Caller, refused *
 			return who, refuseWrong(s, r, began)
 		}
 	}
-	turn, ok := s.guesses.enter(r.Context(), s.ctx, c.user, from, conn.hasFailed())
+	turn, ok := s.guesses.enter(r.Context(), s.ctx, c.user, from, conn)
 	if !ok {
 		if missed, due := s.unseen.due(); due {
 			s.log.Warn("too many wrong logins: a login is refused unseen", "peer", r.RemoteAddr, "before", missed)

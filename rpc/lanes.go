@@ -12,12 +12,13 @@ type lane struct {
 	below   map[string]*lane
 	order   list.List // of the lanes below, the next first
 	waiters list.List // the last first
+	size    int       // how many wait here and below
 	oldest  bool      // the one that has waited longest was picked last
 }
 
 // A waiter is in a lane until its turn comes.
 type waiter struct {
-	turn  chan turn // with room for it
+	turn  chan turn // with room for it; closed: it was put out
 	in    *lane     // nil: its turn has come
 	place *list.Element
 }
@@ -36,9 +37,30 @@ func (l *lane) lane(name string) *lane {
 	return found
 }
 
-func (l *lane) empty() bool { return l.order.Len() == 0 && l.waiters.Len() == 0 }
+func (l *lane) empty() bool { return l.size == 0 }
 
-func (l *lane) add(w *waiter) { w.in, w.place = l, l.waiters.PushFront(w) }
+func (l *lane) add(w *waiter) {
+	w.in, w.place = l, l.waiters.PushFront(w)
+	for ; l != nil; l = l.above {
+		l.size++
+	}
+}
+
+// putOut has the one that has waited longest in the fullest lane wait no more.
+func (l *lane) putOut() {
+	for len(l.below) > 0 {
+		var fullest *lane
+		for _, below := range l.below {
+			if fullest == nil || below.size > fullest.size {
+				fullest = below
+			}
+		}
+		l = fullest
+	}
+	w := l.waiters.Back().Value.(*waiter)
+	w.leave()
+	close(w.turn)
+}
 
 // pick takes out the waiter whose turn it is, nil where none waits. It is the last that came and the first in turns: a
 // guesser that keeps many in a lane has few of those that came last, and one that comes again and again none of those
@@ -66,8 +88,11 @@ func (w *waiter) leave() {
 	l := w.in
 	l.waiters.Remove(w.place)
 	w.in = nil
-	for ; l.above != nil && l.empty(); l = l.above {
-		delete(l.above.below, l.name)
-		l.above.order.Remove(l.place)
+	for ; l != nil; l = l.above {
+		l.size--
+		if l.above != nil && l.empty() {
+			delete(l.above.below, l.name)
+			l.above.order.Remove(l.place)
+		}
 	}
 }

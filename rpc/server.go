@@ -113,6 +113,7 @@ func NewServer(c Config) (*Server, error) {
 		replies:   budget{limit: maxReplies},
 		batch:     maxBatchReply,
 	}
+	s.guesses.limit, s.guesses.perPeer = max(c.MaxConns/4, 1), maxConnsPerPeer/2
 	if c.REST {
 		s.rest = newPublicDoor(s, c.Threads, c.WorkQueue)
 	}
