@@ -112,8 +112,8 @@ vet: ## go vet of the assembly, for ARM too (golangci-lint vets all); the packag
 	GOARCH=arm64 $(GO) vet ./filters ./internal/slhdsa
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
-lint: $(LINT) ## golangci-lint, see .golangci.yml
-	$(LINT) run ./...
+lint: $(LINT) ## golangci-lint, see .golangci.yml; with 5 GB of memory, which take a quarter less time than 2.5
+	GOGC=400 $(LINT) run ./...
 
 fmt: $(LINT) ## fail when a file is not formatted
 	@test -z "$$($(LINT) fmt --diff)" || { $(LINT) fmt --diff; exit 1; }

@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -58,6 +59,53 @@ func TestLowWork(t *testing.T) {
 		honest.serve(long)
 		if r.height() != 4600 {
 			t.Errorf("at height %d, want 4600", r.height())
+		}
+	})
+}
+
+// While a proven chain is read again, each message of it is answered with one request for more.
+func TestAskedOnceForMore(t *testing.T) {
+	demanding(t, 2100, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 4100)
+		p := r.join(p2p.OutboundFullRelay)
+		p.forget()
+		for i, from := range []int32{1, 2001, 1, 2001, 4001} {
+			to := min(from+codec.MaxHeaders-1, 4100)
+			p.sayHeaders(remote, from, to)
+			want := 1
+			if to == 4100 {
+				want = 0
+			}
+			if got := len(take[*wire.MsgGetHeaders](p)); got != want {
+				t.Errorf("message %d: asked %d times, want %d", i, got, want)
+			}
+		}
+		if r.chain.Lookup(&remote.Active().Tip().Hash) == nil {
+			t.Error("the chain did not come over")
+		}
+	})
+}
+
+// A new peer is asked for what follows the best header, though that came from elsewhere.
+func TestHeadersFromElsewhere(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 285)
+		for h := int32(1); h <= 285; h++ {
+			header := remote.Active().At(h).Header()
+			var raw bytes.Buffer
+			if err := header.Serialize(&raw); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.addHeader(raw.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := r.join(p2p.OutboundFullRelay)
+		got := take[*wire.MsgGetHeaders](p)
+		if len(got) != 1 || *got[0].BlockLocatorHashes[0] != remote.Active().At(284).Hash {
+			t.Errorf("asked %d times, or not from the best header on", len(got))
 		}
 	})
 }

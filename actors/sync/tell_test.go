@@ -38,6 +38,9 @@ func TestTellsOfNewHeaders(t *testing.T) {
 		if text := log.String(); strings.Contains(text, "Saw new") {
 			t.Errorf("in the initial download: %s", text)
 		}
+		if text := log.String(); !strings.Contains(text, "Synchronizing blockheaders, height: 285 (~") {
+			t.Errorf("nothing says how far the headers are: %s", text)
+		}
 		if got := r.height(); got != 285 {
 			t.Fatalf("height %d", got)
 		}
@@ -69,5 +72,29 @@ func TestTellsOfNewHeaders(t *testing.T) {
 		next = remote.Mine(chaintest.Template{Solved: true})
 		source.say(compact.Of(blockAt(t, remote, 287), nil))
 		expect("a compact block", fmt.Sprintf("cmpctblock header hash=%v height=287 peer=%d peeraddr=192.0.2.1:8333", next.Hash, source.info.ID))
+	})
+}
+
+// Blocks that a peer has just announced are asked for at once; the log says so of more than one.
+func TestTellsOfAnnouncedBlocks(t *testing.T) {
+	var log bytes.Buffer
+	bubbleWith(t, func(c *sync.Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}, func(r *rig) {
+		remote, source := r.upToDate()
+		for _, n := range []int32{1, 2} {
+			log.Reset()
+			tip := grow(remote, int(n))
+			source.sayHeaders(remote, tip.Height-n+1, tip.Height)
+			if got := strings.Count(log.String(), "Downloading blocks toward "+tip.Hash.String()); got != int(n)-1 {
+				t.Errorf("%d blocks: told %d times", n, got)
+			}
+			if got := len(source.asked(remote)); got != int(n) {
+				t.Errorf("asked for %d of %d blocks", got, n)
+			}
+			for h := tip.Height - n + 1; h <= tip.Height; h++ {
+				source.sayBlock(remote, h)
+			}
+		}
 	})
 }
