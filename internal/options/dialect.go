@@ -13,6 +13,7 @@ type dialect struct {
 	client   string // what the reference node calls itself
 	names    Names
 	help     map[string][2]string // words in help texts of options; see qbitHelp
+	args     map[string]string    // values that help texts name; see qbitArgs
 	config   string               // name of the reference node's configuration file
 	dir      string               // end of the name of the default data directory
 	money    Money
@@ -69,7 +70,7 @@ func NamesOf(dialect string) Names { return dialectOf(dialect).names }
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
 	"bitcoin": {
-		"Bitcoin Core", bitcoinNames, nil, "bitcoin.conf", "",
+		"Bitcoin Core", bitcoinNames, nil, nil, "bitcoin.conf", "",
 		Money{"BTC", 100},
 		Pool{101, 100_000, 5},
 		map[Chain]uint16{
@@ -81,7 +82,7 @@ var dialects = map[string]*dialect{
 		map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20},
 	},
 	"qbit": {
-		"qbit", qbitNames, qbitHelp, "qbit.conf", "-qbit",
+		"qbit", qbitNames, qbitHelp, qbitArgs, "qbit.conf", "-qbit",
 		Money{"QBT", 250},
 		Pool{404, 200_000, 17},
 		map[Chain]uint16{

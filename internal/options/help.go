@@ -30,8 +30,8 @@ func (s *Settings) Help() string {
 			b.WriteString(titles[o.Category] + "\n\n")
 		}
 		b.WriteString(nameIndent + "-" + o.Name)
-		if o.Arg != "" {
-			b.WriteString("=" + o.Arg)
+		if arg := s.dialect().arg(o); arg != "" {
+			b.WriteString("=" + arg)
 		}
 		b.WriteString("\n" + textIndent + Wrap(s.dialect().helpText(o), helpWidth-len(textIndent), textIndent) + "\n\n")
 	}

@@ -1,6 +1,9 @@
 package options
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // qbitHelp are the words in the help texts of options that are others on qbit's networks, by the name of the option:
 // Bitcoin's words, and those in their place.
@@ -24,6 +27,12 @@ var qbitHelp = map[string][2]string{
 		"8352, testnet: 18352, testnet4: 48352, signet: 38352, regtest: 18452",
 	},
 }
+
+// qbitArgs are the values that qbit's help texts name where Bitcoin's name none.
+var qbitArgs = map[string]string{"addresstype": "<type>", "changetype": "<type>"}
+
+// arg returns what stands for the value of an option in the help text of a dialect; empty: nothing.
+func (d *dialect) arg(o *Option) string { return cmp.Or(o.Arg, d.args[o.Name]) }
 
 // helpText is what an option does on the networks of a dialect.
 func (d *dialect) helpText(o *Option) string {

@@ -13,10 +13,11 @@ func TestHelpOfDialects(t *testing.T) {
 	for arg, words := range map[string][2][]string{
 		"-help-debug": {
 			{"(default: 101)", "bitcoind.pid", "0.00003)", "(default: 100000)", "regtest: 18443)"},
-			{"(default: 404)", "qbitd.pid", "p2mr (default"},
+			{"(default: 404)", "qbitd.pid", "p2mr (default", "-addresstype="},
 		},
 		"-dialect=qbit": {
 			{
+				"-addresstype=<type>", "-changetype=<type>", "-walletpqcparallel=<0|1>",
 				"(default: 404)", "qbitd.pid", "0.0000075)", "(default: 200000)", "regtest: 18452)", "qbit.conf",
 				"p2mr (default: p2mr, with -p2mronly=0 bech32)", "(default: 2000000)", "(default: 4000)",
 			},

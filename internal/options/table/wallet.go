@@ -38,7 +38,7 @@ var wallet = []options.Option{
 	{Name: "walletnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when a transaction of a wallet changes; " +
 		"%s is replaced by its id, %w by the wallet's name, %b by the hash of its block or \"unconfirmed\", %h by " +
 		"the height of it or -1"},
-	{Name: "walletpqcparallel", Help: "Sign several inputs at once (default: 1); dialect qbit only"},
+	{Name: "walletpqcparallel", Arg: "<0|1>", Help: "Sign several inputs at once (default: 1); dialect qbit only"},
 	{
 		Name: "walletpqcsignthreads", Arg: "<n>",
 		Help: "Inputs to sign at once at most (default: 0, as many as there are cores); dialect qbit only",
