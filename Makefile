@@ -31,7 +31,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-recorded strace haproxy chromium lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure large-recorded strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,7 +50,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-recorded
+RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-pure large-recorded
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again.
@@ -81,14 +81,18 @@ LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestorin
 LARGE_WALLETS := $(LARGE_WALLETS)|TestRecorded|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
+LARGE_PURE   := TestMusigSecrets|TestPushes|TestQueryIsASet|TestSignWithNonce
+
 large: strace ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
-	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-recorded
+	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-pure large-recorded
 large-nodes:
 	$(GO) test $(QUICK) -shuffle=on -parallel=3 -timeout=15m ./internal/e2e
 large-wallets:
 	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets ./internal/wallet
 large-stores:
 	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
+large-pure:
+	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./filters ./internal/rawtx
 
 large-recorded:
 	$(GO) test $(QUICK) -timeout=5m ./internal/differ/...
@@ -107,8 +111,10 @@ strace haproxy chromium:
 vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
 	./rpc/web/vendor.sh
 
-vet: ## go vet of the assembly, for ARM too (golangci-lint vets all); the packages without a disk build for Windows
+vet: ## go vet of the assembly; golangci-lint vets all else
 	$(GO) vet ./filters ./internal/curve ./internal/slhdsa
+
+platforms: ## go vet of the assembly for ARM; the packages without a disk build for Windows
 	GOARCH=arm64 $(GO) vet ./filters ./internal/slhdsa
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 

@@ -99,6 +99,18 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	return p
 }
 
+// KillCore ends the bitcoind at once.
+func (p *Pair) KillCore() { p.core.Kill() }
+
+// RestartCore starts the bitcoind again on its data directory, after it was killed.
+func (p *Pair) RestartCore() {
+	p.tb.Helper()
+	_ = os.Remove(p.cookie()) // of the one that was killed
+	binary, _ := p.config.rival()
+	p.Core = nil
+	p.startCore(binary)
+}
+
 // insert has a tape answer in the place of bitcoind.
 func (p *Pair) insert(tape *recording.Tape) {
 	p.tb.Helper()

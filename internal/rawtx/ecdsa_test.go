@@ -65,6 +65,9 @@ func TestInvert(t *testing.T) {
 
 // What is computed in constant time is what is computed otherwise.
 func TestSignWithNonce(t *testing.T) {
+	if raceEnabled {
+		t.Skip("`make large` runs it")
+	}
 	hash := sha256.Sum256([]byte("hash"))
 	for _, secret := range edges() {
 		for _, nonce := range edges() {

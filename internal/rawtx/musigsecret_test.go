@@ -14,6 +14,9 @@ import (
 // TestMusigSecrets: nonces and partial signatures are those of the library, for any participants, some of them the
 // same, and any tweaks.
 func TestMusigSecrets(t *testing.T) {
+	if raceEnabled {
+		t.Skip("`make large` runs it")
+	}
 	draw32 := func(t *rapid.T, label string) [32]byte {
 		return [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, label))
 	}

@@ -15,6 +15,9 @@ import (
 
 // Data is pushed in its shortest form, and a script that only pushes leaves what was pushed.
 func TestPushes(t *testing.T) {
+	if raceEnabled {
+		t.Skip("`make large` runs it")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.OneOf(
 			rapid.SliceOfN(rapid.Byte(), 0, 3), rapid.SliceOfN(rapid.Just(byte(7)), 70, 80),

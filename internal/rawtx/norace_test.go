@@ -1,0 +1,5 @@
+//go:build !race
+
+package rawtx
+
+const raceEnabled = false
