@@ -31,7 +31,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure large-recorded strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,7 +50,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-pure large-recorded
+RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-pure
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again.
@@ -84,7 +84,7 @@ LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRe
 LARGE_PURE   := TestMusigSecrets|TestPushes|TestQueryIsASet|TestSignWithNonce
 
 large: strace ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
-	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-pure large-recorded
+	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-pure
 large-nodes:
 	$(GO) test $(QUICK) -shuffle=on -parallel=3 -timeout=15m ./internal/e2e
 large-wallets:
@@ -93,9 +93,6 @@ large-stores:
 	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
 large-pure:
 	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./filters ./internal/rawtx
-
-large-recorded:
-	$(GO) test $(QUICK) -timeout=5m ./internal/differ/...
 
 test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e

@@ -68,7 +68,7 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	switch {
 	case c.repeats():
 		if !recording.Live() {
-			e2e.SkipUnderRace(tb, "recordings are played by `make large`")
+			e2e.SkipUnderRace(tb, "recordings are played without")
 		}
 		tape = recording.Open(tb)
 	case binary == "":
