@@ -288,6 +288,7 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 		e.used = append(e.used, at)
 	}
 	e.pending.addUndo(&at.Hash, undo)
+	e.recent.Add(at, b.raw, b.message(), undo)
 	e.mark(at, at.Status()&^chainview.NoUndo|chainview.Valid)
 	e.steps = append(e.steps, s)
 	move(e, at, s.txs)

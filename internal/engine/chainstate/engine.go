@@ -79,6 +79,7 @@ type Engine struct {
 	db      *chaindb.DB
 	disk    disk // db, but in tests of failing writes
 	tree    *chainview.Tree
+	recent  *reading.Recent
 	choice  *forkchoice.Choice
 	clock   *clock.Clock
 	log     *slog.Logger
@@ -145,7 +146,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
 		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
-		scripts: true,
+		scripts: true, recent: new(reading.Recent),
 	}
 	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
 	e.recovery = recovery{engine: e, copies: cfg.DB.Copies()}
@@ -155,7 +156,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
-	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
+	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net, Recent: e.recent}
 }
 
 // Totals implements engine.Validator. Chains that do not count have none.

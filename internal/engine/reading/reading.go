@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
@@ -24,6 +25,8 @@ type Reader struct {
 	*chainview.Tree
 	DB  *chaindb.DB
 	Net *dialect.Network
+
+	Recent *Recent // of all readers of a chain; nil: none are kept
 }
 
 var (
@@ -48,16 +51,30 @@ func (r Reader) HasBegunToStrip() bool { return r.DB.HasBegunToStrip() }
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
+	if kept := r.recent(hash); kept != nil {
+		return kept.raw()
+	}
+	return r.readRaw(hash)
+}
+
+func (r Reader) readRaw(hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.Block(hash)
 	return raw, r.readError(hash, err)
 }
 
 // Block implements chainview.Reader.
 func (r Reader) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
-	raw, err := r.Raw(hash)
+	if kept := r.recent(hash); kept != nil {
+		return kept.block()
+	}
+	raw, err := r.readRaw(hash)
 	if err != nil {
 		return nil, err
 	}
+	return r.parse(hash, raw)
+}
+
+func (r Reader) parse(hash *chainhash.Hash, raw []byte) (*wire.MsgBlock, error) {
 	block, _, err := r.Net.ReadBlock(raw)
 	if err != nil {
 		return nil, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
@@ -143,6 +160,9 @@ func (r Reader) Outline(block *chainhash.Hash) (o chainview.Outline, err error) 
 
 // RawInto implements chainview.RawIntoReader.
 func (r Reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
+	if kept := r.recent(hash); kept != nil {
+		return kept.raw()
+	}
 	raw, err := r.DB.BlockInto(buf, hash)
 	return raw, r.readError(hash, err)
 }
@@ -161,6 +181,10 @@ func (r Reader) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
 	if r.isGenesis(hash) {
 		return nil, nil
 	}
+	if kept := r.recent(hash); kept != nil {
+		spent, err := kept.spent()
+		return scriptsOf(spent), err
+	}
 	scripts, err := r.DB.SpentScripts(hash)
 	return scripts, r.undoError(hash, err)
 }
@@ -170,10 +194,31 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	if r.isGenesis(hash) {
 		return nil, nil
 	}
+	if kept := r.recent(hash); kept != nil {
+		return kept.spent()
+	}
+	return r.readSpent(hash)
+}
+
+func (r Reader) readSpent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	undo, err := r.DB.Undo(hash)
 	if err != nil {
 		return nil, r.undoError(hash, err)
 	}
+	return spentCoins(undo), nil
+}
+
+func scriptsOf(spent [][]chainview.Coin) (scripts [][]byte) {
+	for _, coins := range spent {
+		for i := range coins {
+			scripts = append(scripts, coins[i].Script)
+		}
+	}
+	return scripts
+}
+
+// spentCoins returns the coins of undo data as readers have them.
+func spentCoins(undo [][]blockfile.Coin) [][]chainview.Coin {
 	n := 0
 	for _, coins := range undo {
 		n += len(coins)
@@ -189,7 +234,7 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 		}
 		spent[i], all = all[:len(coins):len(coins)], all[len(coins):]
 	}
-	return spent, nil
+	return spent
 }
 
 // isGenesis knows the one block that was never connected, so that it has no
