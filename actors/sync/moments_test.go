@@ -101,7 +101,8 @@ func TestLeavesBeforeItsBlockIsJudged(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			r.slow = 0
-			if want := map[bool]int32{true: 286, false: 285}[reason == ""]; r.height() != want || p.handled() != p.said {
+			want := map[bool]int32{true: 286, false: 285}[reason == ""]
+			if r.height() != want || p.handled() != p.said {
 				t.Errorf("%q: at height %d, %d of %d are handled", reason, r.height(), p.handled(), p.said)
 			}
 			r.state() // it goes on

@@ -269,9 +269,6 @@ func (p *fakePeer) forget() {
 	p.sent = nil
 }
 
-// handled returns how many messages the peer was credited.
-func (p *fakePeer) handled() int { return int(p.done.Load()) }
-
 // next takes the first message that the peer was sent, nil when there is none.
 func (p *fakePeer) next() (m wire.Message) {
 	p.mu.Lock()

@@ -51,6 +51,9 @@ func (r *rig) upToDate() (*chaintest.Chain, *fakePeer) {
 	return remote, source
 }
 
+// handled returns how many messages the peer was credited.
+func (p *fakePeer) handled() int { return int(p.done.Load()) }
+
 func (p *fakePeer) sayInv(hash chainhash.Hash) {
 	m := wire.NewMsgInv()
 	_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeBlock, &hash)) // one fits

@@ -37,10 +37,14 @@ func TestQbitNetwork(t *testing.T) {
 	for i, p := range []*differ.Pair{whole, stripped} {
 		kind := []string{"whole", "stripped"}[i]
 		n.nodes = append(n.nodes,
-			&networkNode{name: kind + " trawld", addr: p.Trawl.P2P, kill: p.Trawl.Kill, start: func() { p.Trawl.Restart() },
-				client: func() *jsonrpc.Client { return p.Trawl.Client }},
-			&networkNode{name: kind + " qbitd", addr: p.CoreP2P, kill: p.KillCore, start: p.RestartCore,
-				client: func() *jsonrpc.Client { return p.Core }},
+			&networkNode{
+				name: kind + " trawld", addr: p.Trawl.P2P, kill: p.Trawl.Kill, start: func() { p.Trawl.Restart() },
+				client: func() *jsonrpc.Client { return p.Trawl.Client },
+			},
+			&networkNode{
+				name: kind + " qbitd", addr: p.CoreP2P, kill: p.KillCore, start: p.RestartCore,
+				client: func() *jsonrpc.Client { return p.Core },
+			},
 		)
 	}
 	n.begin()

@@ -132,8 +132,9 @@ var steps = []step{
 		needs: "core",
 	},
 	{
-		name: "p2mr", what: "blocks, merged mining, spends, packets, payments with P2MR outputs and a network, beside qbit",
-		run: "P2MR|MergedMining|Qbit", needs: "qbit",
+		name: "p2mr",
+		what: "blocks, merged mining, spends, packets, payments with P2MR outputs and a network, beside qbit",
+		run:  "P2MR|MergedMining|Qbit", needs: "qbit",
 		packages: []string{"./internal/differ", "./internal/differ/blocks"},
 	},
 	{
