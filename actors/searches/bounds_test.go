@@ -1,6 +1,7 @@
 package searches_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -267,7 +268,8 @@ func TestPruned(t *testing.T) {
 		t.Fatalf("%d entries, want %d of 4", len(got), len(want))
 	}
 	for i := range got {
-		if got[i].Type != want[i].Type || got[i].Amount != want[i].Amount || got[i].TxID != want[i].TxID {
+		if got[i].Type != want[i].Type || got[i].Amount != want[i].Amount || got[i].TxID != want[i].TxID ||
+			got[i].Index != want[i].Index || !bytes.Equal(got[i].Script, want[i].Script) {
 			t.Errorf("entry %d: %+v, want %+v", i, got[i], want[i])
 		}
 	}

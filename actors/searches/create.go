@@ -173,7 +173,6 @@ func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.Search
 	j := &job{Search: n, shownUsed: searchdb.Used{}}
 	s.add(j)
 	written := *n // the worker that writes it has a state of its own
-	written.Status.State = n.Status.Clone()
 	s.writer.change.Create = append(s.writer.change.Create, &written)
 	s.dirty(j)
 	return messages.SearchCreated{ID: n.ID.String(), Name: n.Name, Created: true}, nil

@@ -120,13 +120,10 @@ func (s planner) failed(r *round, err error) {
 	if errors.Is(err, chainview.ErrClosed) || errors.Is(err, chainview.ErrNotReady) || errors.Is(
 		err, chainview.ErrNotYet,
 	) {
-		s.lookLater()
 		for _, m := range r.members {
 			m.awaits = true
 		}
-		self := s.c.Self()
-		root := s.c.ActorSystem().Root
-		time.AfterFunc(lookAgain, func() { root.Send(self, indexed{}) })
+		s.after(lookAgain, indexed{})
 		return
 	}
 	if len(r.members) == 1 {

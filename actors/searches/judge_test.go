@@ -1,6 +1,7 @@
 package searches
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ func alone(t *testing.T, blocks int) (*Searches, *chaintest.Chain) {
 		Log: slog.New(slog.DiscardHandler),
 	}}
 	s.cfg.Chain.Set(chain)
+	s.ctx, s.cancel = context.WithCancel(t.Context())
 	return s, chain
 }
 

@@ -1,9 +1,7 @@
 package searches
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -300,7 +298,6 @@ func (s planner) start(reader chainview.Reader, r *round) {
 		s.plan()
 		return
 	}
-	slices.SortFunc(r.members, func(a, b *member) int { return cmp.Compare(a.Number, b.Number) })
 	s.rounds.number++
 	r.number = s.rounds.number
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -333,9 +330,7 @@ func (s planner) indexedAlready(stop *chainview.Block) bool {
 func (s planner) indexed(m indexed) {
 	if m.err != nil {
 		s.lookLater()
-		if s.ctx.Err() != nil || !errors.Is(m.err, messages.ErrBlockNotFound) {
-			s.cfg.Log.Debug("searches wait for filters", "err", m.err)
-		}
+		s.cfg.Log.Debug("searches wait for filters", "err", m.err)
 	}
 	for _, j := range s.jobs {
 		j.awaits = false

@@ -56,7 +56,6 @@ func (t *table) reset(list []*searchdb.Search) {
 	*t = newTable()
 	for _, n := range list {
 		shown := n.Status
-		shown.State = n.Status.Clone()
 		j := &job{Search: n, shown: &shown, shownUsed: maps.Clone(n.Used), fresh: searchdb.Used{}}
 		j.exhausted = exhaustedOf(j.descriptors())
 		t.add(j)

@@ -22,10 +22,10 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// refuses asks and wants an error.
+// refuses asks and wants an error, and nothing beside it.
 func refuses[Q messages.Request[R], R any](t *testing.T, ref *ask.Ref, q Q, want error) {
 	t.Helper()
-	if got, err := ask.Ask(t.Context(), ref, q); !errors.Is(err, want) {
+	if got, err := ask.Ask(t.Context(), ref, q); !errors.Is(err, want) || !reflect.ValueOf(&got).Elem().IsZero() {
 		t.Errorf("%T: %+v, %v; want %v", q, got, err, want)
 	}
 }

@@ -83,9 +83,7 @@ func (s *Searches) flush() {
 	w.urgent, w.running, w.creating = false, true, len(change.Create) > 0
 	change.Status = make(map[searchdb.ID]searchdb.Status, len(changed))
 	for id, j := range changed {
-		status := j.Status
-		status.State = j.Status.Clone()
-		change.Status[id] = status
+		change.Status[id] = j.Status
 	}
 	followed := s.followed(&change, changed)
 	var news map[searchdb.ID]*messages.SearchFound

@@ -34,7 +34,7 @@ func (j *Joined) passed() int32 { return max(j.Done, j.From-1) }
 // leave the chain all are looked for from the lowest of these heights on.
 const deep = 1000
 
-// State is how far a search has come.
+// State is how far a search has come. What it holds is replaced, and never changed in place: a copy stays as it is.
 type State struct {
 	Start  int32 // the lowest height that any script is looked for at
 	From   int32 // from which on blocks were looked at for all scripts: Start, or higher
@@ -163,11 +163,4 @@ func (s *State) Disconnect(stays Block, left []Block) []Entry {
 	s.Epoch++
 	s.Found += uint64(len(entries))
 	return entries
-}
-
-// Clone returns a copy that shares nothing.
-func (s *State) Clone() State {
-	c := *s
-	c.Joined = slices.Clone(s.Joined)
-	return c
 }
