@@ -15,11 +15,8 @@ import (
 // ended takes what a round has found.
 func (s planner) ended(p *pass, took time.Duration, err error) {
 	r := p.round
-	cancelled := s.rounds.running == r && err != nil && errors.Is(err, context.Canceled)
 	s.rounds.running, s.rounds.ended = nil, time.Now()
-	if p.union != nil {
-		s.rounds.unions.used(p.union)
-	}
+	s.rounds.unions.used(p.union)
 	r.cancel()
 	switch {
 	case err == nil:
@@ -30,7 +27,7 @@ func (s planner) ended(p *pass, took time.Duration, err error) {
 		}
 	case errors.Is(err, errHeavy):
 		s.lighten(p)
-	case !cancelled:
+	case !errors.Is(err, context.Canceled):
 		s.failed(r, err)
 	}
 	s.flush()

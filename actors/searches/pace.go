@@ -8,10 +8,10 @@ const pauseForTable = 20 * time.Millisecond
 // paced has the actor begin the round that has waited for the store.
 type paced struct{}
 
-// paces reports whether the next round waits, since more is found than the store puts in order. What is
-// asked meanwhile is answered as ever.
-func (s planner) paces() bool {
-	wait := holdBack(s.cfg.Store.Lag(), time.Since(s.rounds.ended))
+// paces reports whether the next round waits, since more is found than the store puts in order, which is so many
+// tables behind. What is asked meanwhile is answered as ever.
+func (s planner) paces(lag int) bool {
+	wait := holdBack(lag, time.Since(s.rounds.ended))
 	if wait > 0 && !s.rounds.pacing {
 		s.rounds.pacing = true
 		s.after(min(wait, roundTime), paced{}) // it may be less by then

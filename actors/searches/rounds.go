@@ -121,7 +121,7 @@ func (s planner) plan() {
 		return // what was found is read, where a pruned block spends it
 	}
 	gathers := s.gathers()
-	if s.paces() {
+	if s.paces(s.cfg.Store.Lag()) {
 		return
 	}
 	reader := s.cfg.Chain.Open()
