@@ -349,5 +349,14 @@ func TestSweptTogether(t *testing.T) {
 		if now := left(); now != 0 {
 			t.Errorf("%d entries are left of searches that were removed", now)
 		}
+		made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: -1})
+		r.reader(made.ID).wait(messages.SearchDone)
+		n, _ := strconv.ParseUint(made.ID, 16, 64)
+		ids = []searchdb.ID{searchdb.ID(n)}
+		do(t, r.ref, messages.RemoveSearch{ID: made.ID})
+		time.Sleep(3 * time.Second)
+		if now := left(); now != 0 {
+			t.Errorf("%d entries are left of one that was removed later", now)
+		}
 	})
 }

@@ -1,0 +1,103 @@
+package searches
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/scriptset"
+	"github.com/seed61375155/trawl/internal/spends"
+)
+
+type reads interface{ match.View } // so that a view can have a method View
+
+// oneFilter has the filter of one block.
+type oneFilter struct {
+	reads
+
+	filter filters.Filter
+	height int32
+	err    error
+	open   int
+}
+
+func (o *oneFilter) View() match.View {
+	o.open++
+	return o
+}
+
+func (o *oneFilter) Filters(from int32, active bool, dst []filters.Filter) error {
+	if from != o.height || active || len(dst) != 1 || dst[0].Block != o.filter.Block {
+		return errors.New("another filter is asked for")
+	}
+	dst[0] = o.filter
+	return o.err
+}
+
+func (o *oneFilter) Guard(read func()) error {
+	read()
+	return nil
+}
+
+func (o *oneFilter) Release() { o.open-- }
+
+// What a pruned block may spend without showing it, of scripts that it does not pay to, its filter says: where that has
+// one of them nobody can say what was spent.
+func TestDoubtOfPruned(t *testing.T) {
+	taproot := append([]byte{0x51, 32}, make([]byte, 32)...)
+	hashed := append([]byte{0x00, 20}, make([]byte, 20)...)
+	bare := []byte{0x51}
+	block := &chainview.Block{Height: 7, Hash: chainhash.Hash{5}}
+	own := scriptset.New(3)
+	for _, s := range [][]byte{taproot, hashed, bare} {
+		own.Add(s)
+	}
+	var builder filters.Builder
+	filterOf := func(scripts ...[]byte) filters.Filter {
+		data := append([]byte(nil), builder.Build(&block.Hash, append(scripts, []byte("other")))...)
+		return filters.Filter{Block: block.Hash, Data: data}
+	}
+	lost, damaged := errors.New("lost"), filterOf()
+	damaged.Unsure = true
+	for _, test := range []struct {
+		name     string
+		evidence spends.Evidence
+		seen     []byte
+		filter   filters.Filter
+		err      error
+		want     error
+	}{
+		{"shows nothing", spends.Evidence{}, nil, filters.Filter{}, nil, nil},
+		{"shows one", spends.Evidence{Scripts: [][]byte{bare, hashed}}, nil, filters.Filter{}, nil, chainview.ErrPruned},
+		{"shows another", spends.Evidence{Scripts: [][]byte{[]byte("x")}}, nil, filters.Filter{}, nil, nil},
+		{"hides one", spends.Evidence{Taproot: true}, nil, filterOf(taproot), nil, chainview.ErrPruned},
+		{"hides a bare one", spends.Evidence{Bare: true}, nil, filterOf(bare), nil, chainview.ErrPruned},
+		{"hides another", spends.Evidence{Taproot: true, Bare: true}, nil, filterOf(hashed), nil, nil},
+		{"hides none of that class", spends.Evidence{Bare: true}, nil, filterOf(taproot), nil, nil},
+		{"pays to it", spends.Evidence{Bare: true}, bare, filterOf(bare), nil, nil},
+		{"damaged", spends.Evidence{Bare: true}, nil, damaged, nil, filters.ErrBadFilter},
+		{"not read", spends.Evidence{Bare: true}, nil, filterOf(), lost, lost},
+	} {
+		source := &oneFilter{filter: test.filter, height: 7, err: test.err}
+		p := &pass{cfg: &Config{Scheduler: match.NewScheduler(match.SchedulerConfig{Source: source})}}
+		seen := map[string]bool{}
+		if test.seen != nil {
+			seen[string(test.seen)] = true
+		}
+		err := p.doubt(block, own, seen, &test.evidence)
+		if !errors.Is(err, test.want) || test.want == nil && err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		again, ok := errors.AsType[*match.DamagedError](err)
+		if damaged := errors.Is(test.want, filters.ErrBadFilter); ok != damaged || ok && again.Block != block.Hash {
+			t.Errorf("%s: it can be made again: %v", test.name, ok)
+		}
+		if source.open != 0 {
+			t.Errorf("%s: %d views are open", test.name, source.open)
+		}
+	}
+}
