@@ -19,12 +19,14 @@ import (
 type mailbox struct {
 	actor.Context
 
-	pid    *actor.PID
-	system *actor.ActorSystem
+	pid     *actor.PID
+	system  *actor.ActorSystem
+	message any
 }
 
 func (m mailbox) Self() *actor.PID                                    { return m.pid }
 func (m mailbox) ActorSystem() *actor.ActorSystem                     { return m.system }
+func (m mailbox) Message() any                                        { return m.message }
 func (mailbox) Get(ctxext.ContextExtensionID) ctxext.ContextExtension { return nil }
 
 // probed has a probe get what a state sends itself. What workers leave is done in the probe: wait for it. It is for
@@ -35,6 +37,13 @@ func probed(t *testing.T, s *Searches) *actortest.Probe {
 	p := sys.Probe("searches")
 	s.c = mailbox{pid: p.PID(), system: sys.Root.ActorSystem()}
 	return p
+}
+
+// receive has a state take a message, as its actor does.
+func (s *Searches) receive(message any) {
+	c := s.c.(mailbox)
+	c.message = message
+	s.Receive(c)
 }
 
 // answer is what a caller got.

@@ -1,8 +1,11 @@
 package searches
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,6 +273,8 @@ func TestPoolIsTriedAgain(t *testing.T) {
 		probe := probed(t, s)
 		s.cfg.Changes = new(ask.Feed[messages.PoolChanged])
 		s.cfg.Changes.Subscribe(s.c)
+		var log bytes.Buffer
+		s.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 		p, u := mempool{s}, &s.unconfirmed
 		u.view, u.running = poolview.New(), true
 		j := jobAt(1, 0, -1, 0)
@@ -280,6 +285,7 @@ func TestPoolIsTriedAgain(t *testing.T) {
 		for _, fail := range []func(){
 			func() { p.contents(poolContents{poolview.Contents{Err: errors.New("no pool")}}) },
 			func() { p.haveCoins(poolCoins{err: errors.New("no coins")}) },
+			func() { p.haveCoins(poolCoins{err: ask.ErrStopped}) }, // which is no fault
 		} {
 			if fail(); !u.running || len(u.queue) != 1 {
 				t.Error("it goes on with a pool that cannot be read")
@@ -288,6 +294,9 @@ func TestPoolIsTriedAgain(t *testing.T) {
 			synctest.Wait()
 			probe.Quiet()
 			actortest.Expect[poolAgain](probe)
+		}
+		if n := strings.Count(log.String(), "\n"); n != 2 {
+			t.Errorf("%d lines in the log: %s", n, log.String())
 		}
 		p.again()
 		if u.view != nil || u.running || len(u.queue) > 0 || u.entries != 1 || !u.cut || len(u.holders) != 1 {

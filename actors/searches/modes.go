@@ -112,7 +112,6 @@ func (s *Searches) modesWritten(then []func(error)) {
 	}
 	callAll(then, nil)
 	s.flushModes()
-	s.plan()
 }
 
 // newest returns a status that was written, with the mode that was written apart from it where that is newer.

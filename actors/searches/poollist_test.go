@@ -63,6 +63,9 @@ func TestPoolList(t *testing.T) {
 		if !slices.Equal(got, want) || l.entries != len(want) {
 			t.Fatalf("step %d: %d entries, counted %d, want %d", step, len(got), l.entries, len(want))
 		}
+		if n := len(l.ordered) - len(model); n != l.left {
+			t.Fatalf("step %d: %d have left, counted %d", step, n, l.left)
+		}
 		if len(l.ordered) > 2*len(model)+1 {
 			t.Fatalf("step %d: %d places of %d transactions", step, len(l.ordered), len(model))
 		}

@@ -38,6 +38,8 @@ func (o *oneFilter) Filters(from int32, active bool, dst []filters.Filter) error
 	return o.err
 }
 
+func (o *oneFilter) Active(int32, *chainhash.Hash) bool { return false }
+
 func (o *oneFilter) Guard(read func()) error {
 	read()
 	return nil
