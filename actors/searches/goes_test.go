@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/poolview"
@@ -142,6 +143,11 @@ func TestTimersAreTaken(t *testing.T) {
 		}
 		s.writer.sweeping = false
 		s.sweep()
+		if s.tasks.Drop(); !s.writer.sweeping || s.writer.sweepAgain {
+			t.Errorf("nothing is deleted: %+v", s.writer)
+		}
+		s.writer.sweeping = false
+		s.sweep()
 		synctest.Wait()
 		if s.writer.sweeping || s.writer.sweepAgain {
 			t.Errorf("it is deleted still: %+v", s.writer)
@@ -224,19 +230,26 @@ func (b badUndo) Spent(*chainhash.Hash) ([][]chainview.Coin, error) { return nil
 // Where it cannot be read what a block spends, nothing is found in it but the error.
 func TestUndoIsNotRead(t *testing.T) {
 	_, chain := alone(t, 9)
+	pays := chain.Mine(chaintest.Template{Script: []byte("b")})
 	lost := errors.New("lost")
 	for _, reader := range []badUndo{{chain, lost, nil}, {chain, nil, lost}, {chain, nil, nil}} {
-		m := lookingFor(1, chain.Active().Tip(), "a")
+		m, other := lookingFor(1, pays, "a", "b"), lookingFor(2, pays, "b")
 		p := &pass{
 			cfg: &Config{HeaderLen: func([]byte) int { return filters.HeaderLen }}, reader: reader,
-			round: &round{stop: m.last, members: []*member{m}}, union: newUnion([]*member{m}),
+			round: &round{stop: pays, members: []*member{m, other}}, union: newUnion([]*member{m, other}),
 			found: map[chainhash.Hash][]search.Entry{},
 		}
 		p.buffers.New = func() any { return new([]byte) }
-		keep, err := p.keep(t.Context(), &m.last.Hash)
-		if want := errors.Join(reader.scripts, reader.coins); keep || (want == nil) != (err == nil) ||
-			want != nil && !errors.Is(err, lost) || len(p.found) > 0 || p.blocks != 0 {
+		keep, err := p.keep(t.Context(), &pays.Hash)
+		want := errors.Join(reader.scripts, reader.coins)
+		if keep != (want == nil) || want != nil && !errors.Is(err, lost) || want == nil && err != nil {
 			t.Errorf("%+v: kept %v, %v", reader, keep, err)
+		}
+		if found := len(p.found[pays.Hash]); keep && (found != 1 || p.weight != 2 || p.blocks != 1) || !keep && found > 0 {
+			t.Errorf("%+v: %d entries, which weigh %d", reader, found, p.weight)
+		}
+		if keep, err = p.keep(t.Context(), &pays.Parent.Hash); keep || (want == nil) != (err == nil) {
+			t.Errorf("%+v: kept %v of a block that has nothing, %v", reader, keep, err)
 		}
 	}
 }

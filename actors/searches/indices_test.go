@@ -112,13 +112,18 @@ func TestUsedIsWritten(t *testing.T) {
 	}
 }
 
-// A descriptor has the whole of its ranges and the highest index that is used; it is used up where fewer than 20 follow.
+// A descriptor has the whole of its ranges and the highest index that is used; it is used up where fewer than 20
+// follow.
 func TestDescriptorsOfSearch(t *testing.T) {
 	j := jobAt(1, 0, -1, 5)
 	j.Objects = []searchdb.Object{"a#x", "b", "a", "c", "d", "e"}
 	j.Ranges = []searchdb.Range{
-		{Object: 0, First: 5, Last: 9}, {Object: 1, First: 0, Last: 27}, {Object: 2, First: 2, Last: 40},
-		{Object: 3, First: 1, Last: 30}, {Object: 4, First: 0, Last: math.MaxInt32}, {Object: 5, First: 0, Last: 19},
+		{Object: 0, First: 5, Last: 9},
+		{Object: 1, First: 0, Last: 27},
+		{Object: 2, First: 2, Last: 40},
+		{Object: 3, First: 1, Last: 30},
+		{Object: 4, First: 0, Last: math.MaxInt32},
+		{Object: 5, First: 0, Last: 19},
 	}
 	want := []messages.SearchDescriptor{
 		{Desc: "a#x", First: 2, Last: 40, HighestUsed: 20, Known: true},

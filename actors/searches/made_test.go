@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -303,5 +305,88 @@ func TestOrdersClear(t *testing.T) {
 		s.cancel()
 		time.Sleep(time.Second)
 		synctest.Wait()
+	})
+}
+
+// A search begins at its first block and ends at its last, the lowest ones too.
+func TestPlaced(t *testing.T) {
+	s, chain := alone(t, 3)
+	for _, test := range []struct {
+		start, stop, wantStop int32
+		follow                bool
+	}{{0, 0, 0, false}, {0, 1, 1, false}, {1, 1, 1, false}, {2, -1, 3, false}, {3, 3, 3, false}, {3, 0, -1, true}} {
+		n := new(searchdb.Search)
+		n.Stop = -1
+		q := messages.CreateSearch{Start: test.start, Stop: test.stop, Follow: test.follow}
+		below, err := s.place(n, &q)
+		want := search.Block{Height: -1}
+		if test.start > 0 {
+			want = blockOf(chain.Active().At(test.start - 1))
+		}
+		if err != nil || below != want || n.Stop != test.wantStop {
+			t.Errorf("%+v: from behind %v up to %d, %v", test, below, n.Stop, err)
+		}
+		if !test.follow && n.StopBlock != chain.Active().At(test.wantStop).Hash {
+			t.Errorf("%+v: up to another block", test)
+		}
+	}
+}
+
+// It is looked at the pool for a search that is on the disk, and is still there.
+func TestPoolOfMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := alone(t, 9)
+		probe := probed(t, s)
+		s.cfg.Pool = probe.Ref
+		u := &s.unconfirmed
+		u.view, u.running = poolview.New(), true
+		s.writer.running = true
+		for _, test := range []struct {
+			err     error
+			removed bool
+			want    int
+		}{{errors.New("lost"), false, 0}, {nil, true, 0}, {nil, false, 1}} {
+			q := messages.CreateSearch{Name: "n", Objects: objectsOf("a"), Follow: true, Mempool: true}
+			call, answers := called(t.Context(), probe, q)
+			s.create(call)
+			synctest.Wait()
+			j := s.names["n"]
+			if test.removed {
+				s.drop(j)
+			}
+			s.writer.done(test.err)
+			if a := answered(t, answers); !errors.Is(a.err, test.err) || len(u.queue) != test.want {
+				t.Errorf("%+v: %+v, %d things are to be done", test, a, len(u.queue))
+			}
+			j.shown = &j.Status
+			more, extended := called(t.Context(), probe, messages.ExtendSearch{ID: j.ID.String(), Objects: objectsOf("b")})
+			s.extend(more)
+			synctest.Wait()
+			u.queue = nil
+			if !test.removed {
+				s.drop(j) // meanwhile
+				s.writer.done(nil)
+				if a := answered(t, extended); a.err != nil || len(u.queue) > 0 {
+					t.Errorf("%+v: extended %+v, %d things are to be done", test, a, len(u.queue))
+				}
+			}
+		}
+	})
+}
+
+// A store that is being written is not opened again.
+func TestOpensNothingThatIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		s, _ := alone(t, 9)
+		probed(t, s)
+		stored(t, s)
+		s.writes, s.down = 1, true
+		s.reopenNow()
+		time.Sleep(retryAfter / 2)
+		synctest.Wait()
+		if s.cancel(); !s.down {
+			t.Error("it was opened again")
+		}
 	})
 }

@@ -290,7 +290,7 @@ func (s reading) reloaded() {
 	for _, list := range before {
 		for w := range list {
 			s.waiters.take(w)
-			if w.job = s.jobs[w.job.ID]; w.job == nil || w.job.shown == nil {
+			if w.job = s.jobs[w.job.ID]; w.job == nil {
 				w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
 				continue
 			}

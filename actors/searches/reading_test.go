@@ -16,7 +16,8 @@ import (
 
 // An entry names what it is of: a payment and a spend a script, all others a block alone.
 func TestEntriesTell(t *testing.T) {
-	of := texts{[]searchdb.Object{"a", "b"}, []searchdb.Script{{Script: []byte{1}}, {Script: []byte{2}, Object: 1, Index: 7}}}
+	scripts := []searchdb.Script{{Script: []byte{1}}, {Script: []byte{2}, Object: 1, Index: 7}}
+	of := texts{[]searchdb.Object{"a", "b"}, scripts}
 	for _, test := range []struct {
 		kind   search.Kind
 		script uint32
@@ -78,8 +79,13 @@ func TestUnconfirmedOfPages(t *testing.T) {
 		script               uint32
 		more                 bool
 	}{
-		{0, 3, 0, 1, false}, {2, 3, 2, 1, false}, {3, 3, 3, 1, false}, {4, 3, 3, 1, true}, {1, 0, 0, 1, true},
-		{3, 9, 3, 0, false}, {5, 9, 3, 0, true},
+		{0, 3, 0, 1, false},
+		{2, 3, 2, 1, false},
+		{3, 3, 3, 1, false},
+		{4, 3, 3, 1, true},
+		{1, 0, 0, 1, true},
+		{3, 9, 3, 0, false},
+		{5, 9, 3, 0, true},
 	} {
 		p := &poolPart{request: poolRequest{after: at, limit: test.limit}, cut: test.more}
 		for n := range test.entries {
@@ -246,7 +252,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 			t.Errorf("after its time: %+v", a)
 		}
 		reading{s}.overdue(overdue{waiter: w}) // once more
-		if w.timer.IsSet() || w.left() {
+		if s.tasks.Len() > 0 || w.timer.IsSet() || w.left() {
 			t.Error("the call is still watched")
 		}
 
@@ -257,7 +263,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 		}
 		cancel()
 		m := actortest.Expect[overdue](probe)
-		if (reading{s}).overdue(m); !m.gone || m.waiter != w || w.timer.IsSet() {
+		if (reading{s}).overdue(m); s.tasks.Len() > 0 || !m.gone || m.waiter != w || w.timer.IsSet() {
 			t.Errorf("gone: %+v", m)
 		}
 		holds(0)

@@ -177,6 +177,11 @@ func TestHeavyRounds(t *testing.T) {
 		}
 	}
 	s.rounds.crowd = 2
+	many.members[0].found = make([]search.Entry, maxWeight/2-1)
+	if p.resize(many, time.Second); s.rounds.crowd != 4 {
+		t.Errorf("at most %d searches after a round that found less", s.rounds.crowd)
+	}
+	s.rounds.crowd = 2
 	many.members[0].found = make([]search.Entry, maxWeight/2)
 	if p.resize(many, time.Second); s.rounds.crowd != 2 {
 		t.Errorf("at most %d searches after a round that found much", s.rounds.crowd)
