@@ -10,7 +10,6 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/poolview"
@@ -169,14 +168,14 @@ func TestFailedRounds(t *testing.T) {
 				}
 				if test.want == "later" {
 					time.Sleep(lookAgain - 1)
-					synctest.Wait()
+					probe.settle()
 					probe.Quiet()
-					if m := actortest.Expect[indexed](probe); m.err != nil || m.stop != nil {
+					if m := expect[indexed](probe); m.err != nil || m.stop != nil {
 						t.Errorf("%+v", m)
 					}
 				}
 				s.cancel()
-				synctest.Wait()
+				probe.settle()
 				probe.Quiet()
 			})
 		})
@@ -207,10 +206,10 @@ func TestAsksAgainForWhatLacks(t *testing.T) {
 				t.Error("it is said again")
 			}
 			time.Sleep(fetchAgain - 1)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
-			actortest.Expect[askAgain](probe)
-			synctest.Wait()
+			expect[askAgain](probe)
+			probe.settle()
 			probe.Quiet()
 			p.askAgain()
 			if one.awaits || two.awaits || !other.awaits || one.lacks == "" {
@@ -236,10 +235,10 @@ func TestWaitForFilters(t *testing.T) {
 				t.Errorf("it waits: %v, and the filters of %v are there", j.awaits, s.rounds.indexed)
 			}
 			time.Sleep(lookAgain - 1)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
-			actortest.Expect[look](probe)
-			synctest.Wait()
+			expect[look](probe)
+			probe.settle()
 			probe.Quiet()
 			s.rounds.looking = false
 		}

@@ -29,14 +29,50 @@ func (m mailbox) ActorSystem() *actor.ActorSystem                     { return m
 func (m mailbox) Message() any                                        { return m.message }
 func (mailbox) Get(ctxext.ContextExtensionID) ctxext.ContextExtension { return nil }
 
-// probed has a probe get what a state sends itself. What workers leave is done in the probe: wait for it. It is for
-// bubbles.
-func probed(t *testing.T, s *Searches) *actortest.Probe {
+// probe gets what a state sends itself. It takes nothing, and so no worker's end is dealt with, but while the test
+// waits: the state is the test's otherwise.
+type probe struct {
+	*actortest.Probe
+
+	s  *Searches
+	on chan struct{} // closed: it goes on
+}
+
+// probed has a probe get what a state sends itself. It is for bubbles.
+func probed(t *testing.T, s *Searches) *probe {
 	t.Helper()
 	sys := actortest.New(t)
-	p := sys.Probe("searches")
+	p := &probe{Probe: sys.Probe("searches"), s: s}
 	s.c = mailbox{pid: p.PID(), system: sys.Root.ActorSystem()}
+	p.hold()
+	t.Cleanup(func() { close(p.on) })
 	return p
+}
+
+// hold returns when the probe takes nothing.
+func (p *probe) hold() {
+	on, held := make(chan struct{}), make(chan struct{})
+	ask.Then(context.Background(), p.s.c, nil, messages.GetPoolTxs{}, func(messages.PoolTxs, error) any {
+		close(held)
+		<-on
+		return nil
+	})
+	<-held
+	p.on = on
+}
+
+// settle waits until all is done that is to be done now.
+func (p *probe) settle() {
+	close(p.on)
+	synctest.Wait()
+	p.hold()
+}
+
+// expect returns what the state has sent itself next.
+func expect[T any](p *probe) T {
+	close(p.on)
+	defer p.hold()
+	return actortest.Expect[T](p.Probe)
 }
 
 // receive has a state take a message, as its actor does.
@@ -52,24 +88,28 @@ type answer[R any] struct {
 	err error
 }
 
-// called returns a request as the actor gets it, and where its answer comes.
-func called[Q messages.Request[R], R any](
-	ctx context.Context, p *actortest.Probe, q Q,
-) (call *ask.Call[Q, R], answers chan answer[R]) {
-	answers = make(chan answer[R], 1)
+// coming is an answer that is to come.
+type coming[R any] struct {
+	p       *probe
+	answers chan answer[R]
+}
+
+// called returns a request as the actor gets it, and its answer.
+func called[Q messages.Request[R], R any](ctx context.Context, p *probe, q Q) (*ask.Call[Q, R], *coming[R]) {
+	c := &coming[R]{p, make(chan answer[R], 1)}
 	go func() {
 		val, err := ask.Ask(ctx, p.Ref, q)
-		answers <- answer[R]{val, err}
+		c.answers <- answer[R]{val, err}
 	}()
-	return actortest.Expect[*ask.Call[Q, R]](p), answers
+	return expect[*ask.Call[Q, R]](p), c
 }
 
 // answered returns the answer that has come.
-func answered[R any](t *testing.T, answers chan answer[R]) (a answer[R]) {
+func answered[R any](t *testing.T, c *coming[R]) (a answer[R]) {
 	t.Helper()
-	synctest.Wait()
+	c.p.settle()
 	select {
-	case a = <-answers:
+	case a = <-c.answers:
 	default:
 		t.Fatal("no answer has come")
 	}
@@ -77,11 +117,11 @@ func answered[R any](t *testing.T, answers chan answer[R]) (a answer[R]) {
 }
 
 // unanswered reports an answer that has come.
-func unanswered[R any](t *testing.T, answers chan answer[R]) {
+func unanswered[R any](t *testing.T, c *coming[R]) {
 	t.Helper()
-	synctest.Wait()
+	c.p.settle()
 	select {
-	case a := <-answers:
+	case a := <-c.answers:
 		t.Errorf("an answer has come: %+v", a)
 	default:
 	}

@@ -98,7 +98,7 @@ func TestWhenARoundBegins(t *testing.T) {
 					t.Errorf("it begins: %v", begins)
 				}
 				if s.cfg.Chain.Open() == nil {
-					actortest.Expect[look](probe)
+					expect[look](probe)
 				}
 				s.cancel()
 				time.Sleep(time.Second)
@@ -117,9 +117,9 @@ func TestGathersAgain(t *testing.T) {
 			if !(planner{s}).gathers() || !(planner{s}).gathers() {
 				t.Error("nobody waits")
 			}
-			actortest.Expect[gathered](probe)
+			expect[gathered](probe)
 			time.Sleep(settleTime)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
 			s.rounds.timer = false
 		}
@@ -129,7 +129,7 @@ func TestGathersAgain(t *testing.T) {
 			t.Error("they wait for none")
 		}
 		time.Sleep(time.Second)
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 	})
 }
@@ -150,12 +150,12 @@ func TestPaces(t *testing.T) {
 				t.Errorf("it does not wait for %d tables", tables)
 			}
 			time.Sleep(want - 1)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
-			actortest.Expect[paced](probe)
+			expect[paced](probe)
 			s.rounds.pacing = false
 			time.Sleep(time.Second)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
 			if p.paces(10) {
 				t.Error("it waits for ten tables that long")
@@ -199,10 +199,10 @@ func TestPausesForRoom(t *testing.T) {
 				t.Errorf("step %d: it is told: %v, %v", i, told, s.writer.changed)
 			}
 			if step.pauses {
-				actortest.Expect[look](probe)
+				expect[look](probe)
 				s.rounds.looking = false
 			}
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
 		}
 	})
@@ -280,11 +280,11 @@ func TestLoadedAgain(t *testing.T) {
 		s.add(stays)
 		s.add(gone)
 		const many = 10
-		var kept, lost []chan answer[messages.SearchPage]
-		wait := func(j *job) chan answer[messages.SearchPage] {
+		var kept, lost []*coming[messages.SearchPage]
+		wait := func(j *job) *coming[messages.SearchPage] {
 			q, answers := called(t.Context(), probe, messages.WaitSearch{ID: j.ID.String(), Limit: 1})
 			reading{s}.wait(q)
-			synctest.Wait()
+			probe.settle()
 			return answers
 		}
 		for range many {
@@ -308,7 +308,7 @@ func TestLoadedAgain(t *testing.T) {
 		if a := answered(t, answers); len(a.val) != 1 || a.val[0].ID != stays.ID.String() {
 			t.Errorf("listed are %+v", a.val)
 		}
-		pool := actortest.Expect[*ask.Call[messages.GetPoolTxs, messages.PoolTxs]](probe)
+		pool := expect[*ask.Call[messages.GetPoolTxs, messages.PoolTxs]](probe)
 		for i := range many {
 			unanswered(t, kept[i]) // it waits for the pool
 			if a := answered(t, lost[i]); !errors.Is(a.err, messages.ErrSearchNotFound) {
@@ -316,10 +316,10 @@ func TestLoadedAgain(t *testing.T) {
 			}
 		}
 		pool.Answer(messages.PoolTxs{}, nil)
-		mempool{s}.contents(actortest.Expect[poolContents](probe))
-		coins := actortest.Expect[*ask.Call[messages.GetPoolCoins, []*messages.Coin]](probe)
+		mempool{s}.contents(expect[poolContents](probe))
+		coins := expect[*ask.Call[messages.GetPoolCoins, []*messages.Coin]](probe)
 		coins.Answer(nil, nil)
-		mempool{s}.haveCoins(actortest.Expect[poolCoins](probe))
+		mempool{s}.haveCoins(expect[poolCoins](probe))
 		for i := range many {
 			if a := answered(t, kept[i]); a.err != nil || a.val.Height != 5 {
 				t.Errorf("of one that stays: %+v", a)
@@ -366,7 +366,7 @@ func TestStopsAll(t *testing.T) {
 		s.add(j)
 		q, answers := called(t.Context(), probe, messages.WaitSearch{ID: j.ID.String(), Limit: 1, Timeout: time.Second})
 		reading{s}.wait(q)
-		synctest.Wait()
+		probe.settle()
 		done := false
 		s.tasks.Go(s.c, func() func() {
 			<-s.ctx.Done()
@@ -377,7 +377,7 @@ func TestStopsAll(t *testing.T) {
 		s.cfg.Tip.Publish(messages.TipChanged{})
 		s.cfg.Changes.Publish(messages.PoolChanged{})
 		time.Sleep(time.Minute)
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 		if unanswered(t, answers); done || len(s.waiters.of) > 0 || s.ctx.Err() == nil {
 			t.Errorf("work was done: %v, %d wait", done, len(s.waiters.of))

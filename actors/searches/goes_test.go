@@ -29,60 +29,60 @@ func TestGoesOnAtOnce(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		action func(*testing.T, *Searches, *actortest.Probe)
+		action func(*testing.T, *Searches, *probe)
 		writes bool
 	}{
-		{"a block", func(_ *testing.T, s *Searches, _ *actortest.Probe) { s.receive(messages.TipChanged{}) }, false},
-		{"after a while", func(t *testing.T, s *Searches, _ *actortest.Probe) {
+		{"a block", func(_ *testing.T, s *Searches, _ *probe) { s.receive(messages.TipChanged{}) }, false},
+		{"after a while", func(t *testing.T, s *Searches, _ *probe) {
 			s.rounds.looking = true
 			if s.receive(look{}); s.rounds.looking && s.full == "" {
 				t.Error("it will look again")
 			}
 		}, false},
-		{"after others were made", func(t *testing.T, s *Searches, _ *actortest.Probe) {
+		{"after others were made", func(t *testing.T, s *Searches, _ *probe) {
 			s.rounds.timer = true
 			if s.receive(gathered{}); s.rounds.timer {
 				t.Error("it waits for others")
 			}
 		}, false},
-		{"when the store is in order", func(t *testing.T, s *Searches, _ *actortest.Probe) {
+		{"when the store is in order", func(t *testing.T, s *Searches, _ *probe) {
 			s.rounds.pacing = true
 			if s.receive(paced{}); s.rounds.pacing {
 				t.Error("it waits for the store")
 			}
 		}, false},
-		{"with filters", func(_ *testing.T, s *Searches, _ *actortest.Probe) { s.receive(indexed{}) }, false},
-		{"with peers", func(t *testing.T, s *Searches, _ *actortest.Probe) {
+		{"with filters", func(_ *testing.T, s *Searches, _ *probe) { s.receive(indexed{}) }, false},
+		{"with peers", func(t *testing.T, s *Searches, _ *probe) {
 			s.rounds.asking = true
 			if s.receive(askAgain{}); s.rounds.asking {
 				t.Error("it will ask again")
 			}
 		}, false},
-		{"after a write", func(_ *testing.T, s *Searches, _ *actortest.Probe) {
+		{"after a write", func(_ *testing.T, s *Searches, _ *probe) {
 			s.dirty(s.jobs[1])
 			s.writer.urgent = true
 			s.written(new(searchdb.Change), nil, nil, nil)
 		}, true},
-		{"after a round", func(_ *testing.T, s *Searches, _ *actortest.Probe) {
+		{"after a round", func(_ *testing.T, s *Searches, _ *probe) {
 			s.dirty(s.jobs[1])
 			s.writer.urgent = true
 			planner{s}.ended(round(s), time.Second, context.Canceled)
 		}, true},
-		{"by hand", func(t *testing.T, s *Searches, p *actortest.Probe) {
+		{"by hand", func(t *testing.T, s *Searches, p *probe) {
 			s.modes.running = true
 			call, _ := called(t.Context(), p, messages.ResumeSearch{ID: s.jobs[2].ID.String()})
 			s.writer.urgent = true
 			s.receive(call)
 		}, true},
-		{"made", func(t *testing.T, s *Searches, p *actortest.Probe) {
+		{"made", func(t *testing.T, s *Searches, p *probe) {
 			call, _ := called(t.Context(), p, messages.CreateSearch{Objects: objectsOf("a"), Follow: true})
 			s.receive(call)
 		}, true},
-		{"extended", func(t *testing.T, s *Searches, p *actortest.Probe) {
+		{"extended", func(t *testing.T, s *Searches, p *probe) {
 			call, _ := called(t.Context(), p, messages.ExtendSearch{ID: s.jobs[1].ID.String(), Objects: objectsOf("a")})
 			s.receive(call)
 		}, true},
-		{"without another", func(t *testing.T, s *Searches, p *actortest.Probe) {
+		{"without another", func(t *testing.T, s *Searches, p *probe) {
 			call, _ := called(t.Context(), p, messages.RemoveSearch{ID: s.jobs[2].ID.String()})
 			s.receive(call)
 		}, true},
@@ -109,7 +109,7 @@ func TestGoesOnAtOnce(t *testing.T) {
 						s.rounds.running.base = j.Status.Done
 					}
 					test.action(t, s, probe)
-					synctest.Wait()
+					probe.settle()
 					if begins && *asked == 0 {
 						t.Error("no round begins")
 					}
@@ -129,7 +129,7 @@ func TestTimersAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		s, _ := alone(t, 9)
-		probed(t, s)
+		probe := probed(t, s)
 		stored(t, s)
 		j := jobAt(1, 0, -1, 9)
 		s.add(j)
@@ -137,7 +137,7 @@ func TestTimersAreTaken(t *testing.T) {
 		s.writer.timer, s.writer.sweepTimer, s.writer.sweeping = true, true, true
 		s.receive(flushNow{})
 		s.receive(sweepNow{})
-		synctest.Wait()
+		probe.settle()
 		if s.writer.timer || s.writer.last.IsZero() || s.writer.sweepTimer || !s.writer.sweepAgain {
 			t.Errorf("%+v", s.writer)
 		}
@@ -148,7 +148,7 @@ func TestTimersAreTaken(t *testing.T) {
 		}
 		s.writer.sweeping = false
 		s.sweep()
-		synctest.Wait()
+		probe.settle()
 		if s.writer.sweeping || s.writer.sweepAgain {
 			t.Errorf("it is deleted still: %+v", s.writer)
 		}
@@ -183,7 +183,7 @@ func TestRoundBegins(t *testing.T) {
 		r := &round{stop: chain.Active().Tip(), members: members}
 		p := planner{s}
 		p.start(s.cfg.Chain.Open(), r)
-		m := actortest.Expect[indexed](probe)
+		m := expect[indexed](probe)
 		if !errors.Is(m.err, ask.ErrAbsent) || m.stop != r.stop || source.open != 0 || s.rounds.running != nil {
 			t.Errorf("%+v, %d views are open", m, source.open)
 		}
@@ -204,7 +204,7 @@ func TestRoundBegins(t *testing.T) {
 				t.Errorf("%d began at %v, %d; its round is %d", i, m.began, m.beganHeight, m.served)
 			}
 		}
-		synctest.Wait()
+		probe.settle()
 		if r.number != 5 || s.rounds.running != nil || len(s.rounds.unions) != 1 || members[0].Status.Mode != 0 {
 			t.Errorf("the round %d goes on: %v", r.number, s.rounds.running)
 		}
@@ -301,7 +301,7 @@ func TestRemovalIsTold(t *testing.T) {
 			s.add(j)
 			wait, waits := called(t.Context(), probe, messages.WaitSearch{ID: j.ID.String(), Limit: 1})
 			s.serve(wait)
-			synctest.Wait()
+			probe.settle()
 			call, answers := called(t.Context(), probe, messages.RemoveSearch{ID: j.ID.String()})
 			s.serve(call)
 			unanswered(t, answers)
@@ -318,16 +318,16 @@ func TestRemovalIsTold(t *testing.T) {
 				s.waiters.stop()
 				continue
 			}
-			if m := actortest.Expect[messages.SearchChanged](probe); !m.Removed || m.ID != j.ID.String() {
+			if m := expect[messages.SearchChanged](probe); !m.Removed || m.ID != j.ID.String() {
 				t.Errorf("told: %+v", m)
 			}
 			if a := answered(t, waits); !errors.Is(a.err, messages.ErrSearchNotFound) || !s.writer.sweepTimer {
 				t.Errorf("%+v", a)
 			}
 			if timer {
-				actortest.Expect[sweepNow](probe)
+				expect[sweepNow](probe)
 				time.Sleep(time.Minute)
-				synctest.Wait()
+				probe.settle()
 				probe.Quiet()
 			}
 		}
@@ -350,7 +350,7 @@ func TestWriteHasEnded(t *testing.T) {
 			{"failed after another one", lost, true, true, false, false},
 		} {
 			s, _ := alone(t, 9)
-			probed(t, s)
+			probe := probed(t, s)
 			s.cancel() // it is not opened again
 			goOn := make(chan struct{})
 			var told, shown bool
@@ -369,7 +369,7 @@ func TestWriteHasEnded(t *testing.T) {
 				t.Errorf("%d writes go on", s.writes)
 			}
 			close(goOn)
-			synctest.Wait()
+			probe.settle()
 			if told != test.told || shown != test.shown || s.down != test.down || s.writes != 0 {
 				t.Errorf("%s: told %v, shown %v, down %v", test.name, told, shown, s.down)
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/search"
@@ -119,7 +118,7 @@ func TestHeldIsTold(t *testing.T) {
 		_, more := inPoolOf(1, 2)
 		told := func(n uint32, removed bool) {
 			t.Helper()
-			m := actortest.Expect[messages.SearchPool](probe)
+			m := expect[messages.SearchPool](probe)
 			if m.ID != j.ID.String() || m.Name != "1" || m.Removed != removed || m.Entry.N != n || m.Entry.Index != 4 {
 				t.Errorf("told: %+v", m)
 			}
@@ -131,7 +130,7 @@ func TestHeldIsTold(t *testing.T) {
 		p.left(tx)
 		told(0, true)
 		told(1, true)
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 	})
 }
@@ -161,7 +160,7 @@ func TestKnownOfThePool(t *testing.T) {
 			rest[i] = &poolview.Tx{Tx: wire.NewMsgTx(2), Order: uint64(i)}
 		}
 		p.looked(&poolCoins{whole: j, jobs: []*job{j}, rest: rest})
-		m := actortest.Expect[poolCoins](probe)
+		m := expect[poolCoins](probe)
 		if m.whole != j || !slices.Equal(m.txs, rest[:poolBatch]) || !slices.Equal(m.rest, rest[poolBatch:]) {
 			t.Errorf("%d are looked at, and %d then", len(m.txs), len(m.rest))
 		}
@@ -170,7 +169,7 @@ func TestKnownOfThePool(t *testing.T) {
 		}
 		u.queue = []poolWork{{job: j}}
 		p.looked(&poolCoins{whole: j})
-		m = actortest.Expect[poolCoins](probe)
+		m = expect[poolCoins](probe)
 		if calls != 0 || j.poolKnown || m.whole != j || len(m.txs) != 1 || len(u.queue) != 0 {
 			t.Error("all is known before it was looked at once more")
 		}
@@ -220,7 +219,7 @@ func TestPoolWorkInOrder(t *testing.T) {
 		}
 		looked := func(whole *job, wids ...byte) {
 			t.Helper()
-			m := actortest.Expect[poolCoins](probe)
+			m := expect[poolCoins](probe)
 			var got []byte
 			for _, tx := range m.txs {
 				got = append(got, tx.WID[0])
@@ -254,14 +253,14 @@ func TestPoolWorkInOrder(t *testing.T) {
 			u.queue[i].tx = &poolview.Tx{Tx: wire.NewMsgTx(2)}
 		}
 		p.looked(&poolCoins{})
-		if m := actortest.Expect[poolCoins](probe); len(m.txs) != poolBatch || len(u.queue) != 1 {
+		if m := expect[poolCoins](probe); len(m.txs) != poolBatch || len(u.queue) != 1 {
 			t.Errorf("%d are looked at together, %d wait", len(m.txs), len(u.queue))
 		}
 		j.Mempool = false
 		if p.looked(&poolCoins{}); u.running || len(u.queue) > 0 {
 			t.Error("it is looked at the pool for no search")
 		}
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 	})
 }
@@ -291,9 +290,9 @@ func TestPoolIsTriedAgain(t *testing.T) {
 				t.Error("it goes on with a pool that cannot be read")
 			}
 			time.Sleep(lookAgain - 1)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
-			actortest.Expect[poolAgain](probe)
+			expect[poolAgain](probe)
 		}
 		if n := strings.Count(log.String(), "\n"); n != 2 {
 			t.Errorf("%d lines in the log: %s", n, log.String())
@@ -303,7 +302,7 @@ func TestPoolIsTriedAgain(t *testing.T) {
 			t.Errorf("what is known has become %+v", u)
 		}
 		s.cfg.Changes.Publish(messages.PoolChanged{})
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet() // it listens to nothing meanwhile
 	})
 }

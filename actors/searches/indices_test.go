@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
@@ -52,7 +51,7 @@ func TestFindsUsed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, _ := alone(t, 9)
-				probed(t, s)
+				probe := probed(t, s)
 				s.writer.running = true
 				one, two := rangedJob(1), rangedJob(2)
 				known, blocks, plain := rangedJob(3), rangedJob(4), rangedJob(5)
@@ -78,7 +77,7 @@ func TestFindsUsed(t *testing.T) {
 				}
 				s.cfg.Lists = lists
 				usage{s}.findUsed()
-				synctest.Wait()
+				probe.settle()
 				for n, want := range test.want {
 					j := []*job{nil, one, two}[n]
 					if !reflect.DeepEqual(j.Used, want) || (s.writer.used[j.ID] == j) != (want != nil) ||
@@ -177,13 +176,13 @@ func TestUsedUpIsTold(t *testing.T) {
 		told := func(want bool) {
 			t.Helper()
 			if (usage{s}).tellExhausted(j); want {
-				m := actortest.Expect[messages.SearchExhausted](probe)
+				m := expect[messages.SearchExhausted](probe)
 				if m.ID != j.ID.String() || m.Name != "1" || m.Descriptor.HighestUsed != j.shownUsed[0] {
 					t.Errorf("told of %+v", m)
 				}
 			}
 			time.Sleep(time.Second)
-			synctest.Wait()
+			probe.settle()
 			probe.Quiet()
 		}
 		told(false)

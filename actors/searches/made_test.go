@@ -37,10 +37,10 @@ func TestMadeOnce(t *testing.T) {
 		s, chain := alone(t, 9)
 		probe := probed(t, s)
 		s.writer.running = true
-		asks := func(q messages.CreateSearch) chan answer[messages.SearchCreated] {
+		asks := func(q messages.CreateSearch) *coming[messages.SearchCreated] {
 			call, answers := called(t.Context(), probe, q)
 			s.create(call)
-			synctest.Wait()
+			probe.settle()
 			return answers
 		}
 		q := messages.CreateSearch{Name: "n", Owner: "o", Objects: objectsOf("a", "b"), Start: 4, Stop: 8}
@@ -71,7 +71,7 @@ func TestMadeOnce(t *testing.T) {
 			t.Errorf("another of the name: %+v", a.val)
 		}
 		s.writer.done(nil)
-		for created, answers := range map[bool]chan answer[messages.SearchCreated]{true: first, false: again} {
+		for created, answers := range map[bool]*coming[messages.SearchCreated]{true: first, false: again} {
 			a := answered(t, answers)
 			if want := (messages.SearchCreated{ID: j.ID.String(), Name: "n", Created: created}); a.err != nil || a.val != want {
 				t.Errorf("got %+v, want %+v", a, want)
@@ -100,7 +100,7 @@ func TestMadeOnce(t *testing.T) {
 func TestPreparedInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)
-		probed(t, s)
+		probe := probed(t, s)
 		var steps []string
 		goOn := make(chan struct{})
 		for n := range 3 {
@@ -111,13 +111,13 @@ func TestPreparedInTurn(t *testing.T) {
 			})
 		}
 		for n := range 3 {
-			synctest.Wait()
+			probe.settle()
 			if want := fmt.Sprint("work ", n); len(steps) != 2*n+1 || steps[2*n] != want || !s.prep.running {
 				t.Errorf("done is %v", steps)
 			}
 			goOn <- struct{}{}
 		}
-		synctest.Wait()
+		probe.settle()
 		if len(steps) != 6 || steps[5] != "then 2" || s.prep.running || len(s.prep.queue) > 0 {
 			t.Errorf("done is %v", steps)
 		}
@@ -166,7 +166,7 @@ func TestExtended(t *testing.T) {
 					ID: j.ID.String(), Objects: objectsOf("a", "b", "c"), Start: test.start,
 				})
 				s.extend(call)
-				synctest.Wait()
+				probe.settle()
 				if test.err != nil {
 					if a := answered(t, answers); !errors.Is(a.err, test.err) || len(j.Scripts) != 1 || cancelled {
 						t.Errorf("%+v", a)
@@ -218,7 +218,7 @@ func TestNotExtended(t *testing.T) {
 		j := jobAt(1, 4, -1, 8)
 		j.Scripts = []searchdb.Script{{Script: []byte("a"), Index: -1}}
 		s.add(j)
-		extend := func(during func(), scripts ...string) chan answer[messages.SearchStatus] {
+		extend := func(during func(), scripts ...string) *coming[messages.SearchStatus] {
 			call, answers := called(t.Context(), probe, messages.ExtendSearch{
 				ID: j.ID.String(), Objects: objectsOf(scripts...), Start: -1,
 			})
@@ -229,7 +229,7 @@ func TestNotExtended(t *testing.T) {
 			} else {
 				s.extend(call)
 			}
-			synctest.Wait()
+			probe.settle()
 			return answers
 		}
 		if a := answered(t, extend(nil, "a")); a.err != nil || a.val.Scripts != 1 {
@@ -289,7 +289,7 @@ func TestOrdersClear(t *testing.T) {
 		}
 		callAll(s.modes.then, nil)
 		var got []bool
-		for _, answers := range []chan answer[bool]{answers, goesOn, ended, none} {
+		for _, answers := range []*coming[bool]{answers, goesOn, ended, none} {
 			got = append(got, answered(t, answers).val)
 		}
 		if !slices.Equal(got, []bool{true, true, true, false}) {
@@ -304,7 +304,7 @@ func TestOrdersClear(t *testing.T) {
 		}
 		s.cancel()
 		time.Sleep(time.Second)
-		synctest.Wait()
+		probe.settle()
 	})
 }
 
@@ -349,7 +349,7 @@ func TestPoolOfMade(t *testing.T) {
 			q := messages.CreateSearch{Name: "n", Objects: objectsOf("a"), Follow: true, Mempool: true}
 			call, answers := called(t.Context(), probe, q)
 			s.create(call)
-			synctest.Wait()
+			probe.settle()
 			j := s.names["n"]
 			if test.removed {
 				s.drop(j)
@@ -361,7 +361,7 @@ func TestPoolOfMade(t *testing.T) {
 			j.shown = &j.Status
 			more, extended := called(t.Context(), probe, messages.ExtendSearch{ID: j.ID.String(), Objects: objectsOf("b")})
 			s.extend(more)
-			synctest.Wait()
+			probe.settle()
 			u.queue = nil
 			if !test.removed {
 				s.drop(j) // meanwhile
@@ -379,12 +379,12 @@ func TestOpensNothingThatIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		s, _ := alone(t, 9)
-		probed(t, s)
+		probe := probed(t, s)
 		stored(t, s)
 		s.writes, s.down = 1, true
 		s.reopenNow()
 		time.Sleep(retryAfter / 2)
-		synctest.Wait()
+		probe.settle()
 		if s.cancel(); !s.down {
 			t.Error("it was opened again")
 		}

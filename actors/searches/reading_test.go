@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -197,25 +196,25 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 		j := jobAt(1, 0, -1, 9)
 		s.add(j)
 		s.cfg.Lists = listOf{}
-		waits := func(ctx context.Context, cursor string, d time.Duration) chan answer[messages.SearchPage] {
+		waits := func(ctx context.Context, cursor string, d time.Duration) *coming[messages.SearchPage] {
 			t.Helper()
 			q, answers := called(ctx, probe, messages.WaitSearch{
 				ID: j.ID.String(), Cursor: cursor, Limit: 5, Timeout: d,
 			})
 			reading{s}.wait(q)
-			synctest.Wait()
+			probe.settle()
 			return answers
 		}
 		holds := func(want int) {
 			t.Helper()
-			synctest.Wait()
+			probe.settle()
 			if n := len(s.waiters.of[j]); n != want || want == 0 && len(s.waiters.of) > 0 {
 				t.Errorf("%d wait for the search, want %d; of %d searches", n, want, len(s.waiters.of))
 			}
 		}
 		end := cursorText(j.ID, lastPlace(j.shown))
 		const many = 20
-		var atEnd, before []chan answer[messages.SearchPage]
+		var atEnd, before []*coming[messages.SearchPage]
 		for range many {
 			atEnd, before = append(atEnd, waits(t.Context(), end, 0)), append(before, waits(t.Context(), "", 0))
 		}
@@ -246,7 +245,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 		for w = range s.waiters.of[j] {
 			break
 		}
-		reading{s}.overdue(actortest.Expect[overdue](probe))
+		reading{s}.overdue(expect[overdue](probe))
 		holds(0)
 		if a := answered(t, late); a.err != nil || a.val.Height != 8 {
 			t.Errorf("after its time: %+v", a)
@@ -262,7 +261,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 			break
 		}
 		cancel()
-		m := actortest.Expect[overdue](probe)
+		m := expect[overdue](probe)
 		if (reading{s}).overdue(m); s.tasks.Len() > 0 || !m.gone || m.waiter != w || w.timer.IsSet() {
 			t.Errorf("gone: %+v", m)
 		}
@@ -272,7 +271,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 		}
 
 		late = waits(t.Context(), end, time.Second)
-		m = actortest.Expect[overdue](probe)
+		m = expect[overdue](probe)
 		delete(s.jobs, j.ID)
 		reading{s}.overdue(m)
 		if a := answered(t, late); !errors.Is(a.err, messages.ErrSearchNotFound) {
@@ -297,7 +296,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 		if unanswered(t, stopped); w.timer.IsSet() || w.left() { // the guard of the actor does
 			t.Error("the call is still watched")
 		}
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 	})
 }
@@ -343,13 +342,13 @@ func TestNewToAWaiter(t *testing.T) {
 				s.cfg.Lists = duringLists{s.cfg.Lists, test.during}
 			}
 			reading{s}.wait(q)
-			synctest.Wait()
-			if got := len(answers) > 0; got != test.news {
+			probe.settle()
+			if got := len(answers.answers) > 0; got != test.news {
 				t.Errorf("%s: answered at once: %v", test.name, got)
 			}
 			cancel()
 			for len(s.waiters.of) > 0 {
-				reading{s}.overdue(actortest.Expect[overdue](probe))
+				reading{s}.overdue(expect[overdue](probe))
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func TestWhenItIsWritten(t *testing.T) {
 				idle := len(s.writer.changed) == 0 || s.writer.running
 				s.flush()
 				s.flush()
-				synctest.Wait()
+				probe.settle()
 				if waits := j.shown.Reason == ""; waits != test.waits {
 					t.Fatalf("it waits: %v", waits)
 				}
@@ -99,19 +99,19 @@ func TestWhenItIsWritten(t *testing.T) {
 				}
 				if idle {
 					time.Sleep(time.Minute)
-					synctest.Wait()
+					probe.settle()
 					probe.Quiet()
 					return
 				}
 				for range 2 { // of each two one
-					actortest.Expect[flushNow](probe)
+					expect[flushNow](probe)
 					s.writer.timer, s.writer.last = false, time.Now()
 					s.flush()
 					s.flush()
 				}
-				actortest.Expect[flushNow](probe)
+				expect[flushNow](probe)
 				time.Sleep(time.Minute)
-				synctest.Wait()
+				probe.settle()
 				probe.Quiet()
 			})
 		})
@@ -161,7 +161,7 @@ func TestWrittenIsShown(t *testing.T) {
 			t.Errorf("used are %v, %v", changed[1].shownUsed, changed[4].shownUsed)
 		}
 		for range len(told) {
-			switch m := actortest.Expect[messages.News](probe).(type) {
+			switch m := expect[messages.News](probe).(type) {
 			case messages.SearchChanged:
 				told[m.ID]--
 			case messages.SearchFound:
@@ -179,7 +179,7 @@ func TestWrittenIsShown(t *testing.T) {
 		if s.written(&searchdb.Change{}, nil, nil, nil); !s.writer.created.IsZero() {
 			t.Error("none was made")
 		}
-		synctest.Wait()
+		probe.settle()
 		probe.Quiet()
 	})
 }
@@ -232,7 +232,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 func TestBrokenTellsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, chain := alone(t, 9)
-		probed(t, s)
+		probe := probed(t, s)
 		s.cancel() // it is not opened again
 		cancelled := false
 		s.rounds.running = &round{stop: chain.Active().Tip(), cancel: func() { cancelled = true }}
@@ -257,7 +257,7 @@ func TestBrokenTellsAll(t *testing.T) {
 			!reflect.DeepEqual(s.modes, modeWriter{running: true}) || !s.down || s.full == "" || s.opening != 1 {
 			t.Errorf("afterwards: %+v, %+v", s.writer, s.modes)
 		}
-		synctest.Wait()
+		probe.settle()
 	})
 }
 
