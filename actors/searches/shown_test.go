@@ -3,7 +3,6 @@ package searches
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"testing"
 	"testing/synctest"
@@ -139,7 +138,7 @@ func TestWrittenIsShown(t *testing.T) {
 		change.Used = map[searchdb.ID]searchdb.Used{1: {3: 4}}
 		news[2] = &messages.SearchFound{ID: "two"}
 		changed[4].shownUsed = searchdb.Used{5: 6}
-		var called error = errors.New("not yet")
+		called := errors.New("not yet")
 		s.writer.running, s.writer.creating = true, true
 		s.written(&change, changed, news, []func(error){func(err error) { called = err }})
 		if called != nil || s.writer.running || s.writer.creating || s.writer.last.IsZero() ||
@@ -170,7 +169,7 @@ func TestWrittenIsShown(t *testing.T) {
 				}
 			}
 		}
-		for id, n := range maps.All(told) {
+		for id, n := range told {
 			if n != 0 {
 				t.Errorf("%s is told %d times", id, 1-n)
 			}
