@@ -114,8 +114,10 @@ func TestGathersAgain(t *testing.T) {
 		probe := probed(t, s)
 		s.prep.running = true
 		for range 2 {
-			if !(planner{s}).gathers() || !(planner{s}).gathers() {
-				t.Error("nobody waits")
+			for range 2 {
+				if !(planner{s}).gathers() {
+					t.Error("nobody waits")
+				}
 			}
 			expect[gathered](probe)
 			time.Sleep(settleTime)
@@ -146,8 +148,10 @@ func TestPaces(t *testing.T) {
 		}
 		for tables, want := range map[int]time.Duration{1: pauseForTable, 2: 2 * pauseForTable, 100: roundTime} {
 			s.rounds.ended = time.Now()
-			if !p.paces(tables) || !p.paces(tables) {
-				t.Errorf("it does not wait for %d tables", tables)
+			for range 2 {
+				if !p.paces(tables) {
+					t.Errorf("it does not wait for %d tables", tables)
+				}
 			}
 			time.Sleep(want - 1)
 			probe.settle()

@@ -34,18 +34,21 @@ func TestGoesOnAtOnce(t *testing.T) {
 	}{
 		{"a block", func(_ *testing.T, s *Searches, _ *probe) { s.receive(messages.TipChanged{}) }, false},
 		{"after a while", func(t *testing.T, s *Searches, _ *probe) {
+			t.Helper()
 			s.rounds.looking = true
 			if s.receive(look{}); s.rounds.looking && s.full == "" {
 				t.Error("it will look again")
 			}
 		}, false},
 		{"after others were made", func(t *testing.T, s *Searches, _ *probe) {
+			t.Helper()
 			s.rounds.timer = true
 			if s.receive(gathered{}); s.rounds.timer {
 				t.Error("it waits for others")
 			}
 		}, false},
 		{"when the store is in order", func(t *testing.T, s *Searches, _ *probe) {
+			t.Helper()
 			s.rounds.pacing = true
 			if s.receive(paced{}); s.rounds.pacing {
 				t.Error("it waits for the store")
@@ -53,6 +56,7 @@ func TestGoesOnAtOnce(t *testing.T) {
 		}, false},
 		{"with filters", func(_ *testing.T, s *Searches, _ *probe) { s.receive(indexed{}) }, false},
 		{"with peers", func(t *testing.T, s *Searches, _ *probe) {
+			t.Helper()
 			s.rounds.asking = true
 			if s.receive(askAgain{}); s.rounds.asking {
 				t.Error("it will ask again")
@@ -175,7 +179,7 @@ func TestRoundBegins(t *testing.T) {
 		var members []*member
 		for n := range 3 {
 			members = append(members, lookingFor(n, chain.Active().Tip(), "a"))
-			members[n].job.beganHeight = 7
+			members[n].beganHeight = 7
 			s.add(members[n].job)
 		}
 		members[1].served, members[1].began = 1, time.Unix(5, 0)

@@ -2,10 +2,10 @@ package searches
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,7 +151,7 @@ func TestManyDescriptors(t *testing.T) {
 	s, _ := alone(t, 9)
 	j := jobAt(1, 0, -1, 5)
 	for n := range maxDescriptors + 2 {
-		j.Objects = append(j.Objects, searchdb.Object(fmt.Sprint(n)))
+		j.Objects = append(j.Objects, searchdb.Object(strconv.Itoa(n)))
 		j.Ranges = append(j.Ranges, searchdb.Range{Object: uint32(n)})
 	}
 	all := j.Ranges

@@ -202,7 +202,7 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 				ID: j.ID.String(), Cursor: cursor, Limit: 5, Timeout: d,
 			})
 			reading{s}.wait(q)
-			probe.settle()
+			probe.settle() //nolint:contextcheck // the probe does not end with a caller
 			return answers
 		}
 		holds := func(want int) {
