@@ -266,6 +266,7 @@ func (e *Engine) Close() error {
 		synced = e.disk.Sync()
 	}
 	e.coins.Close()
+	e.recent.Close()
 	e.behind.close()
 	if err := errors.Join(flushed, synced, e.db.Close()); err != nil {
 		return fmt.Errorf("close chain: %w", err)

@@ -121,4 +121,7 @@ func TestRecentBlocks(t *testing.T) {
 	}
 	disk.InjectReads(nil)
 	must(t, e.Close())
+	if err := readAll(t, e.Reader(), tip, 1); !errors.Is(err, chainview.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
 }

@@ -18,8 +18,19 @@ const recentBlocks = 3
 // follow the chain. There are 2*recentBlocks at most, of one chain or of two branches. The zero value is ready. It
 // is safe for concurrent use.
 type Recent struct {
-	mu   sync.Mutex
-	kept map[chainhash.Hash]*recent
+	mu     sync.Mutex
+	kept   map[chainhash.Hash]*recent
+	closed bool
+}
+
+// Close lets all blocks go and keeps none from now on, so that readers that outlive the chain are told so.
+func (c *Recent) Close() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept, c.closed = nil, true
 }
 
 // A recent is one block. Each of its parts is made by the first that asks for it; the others wait. What they return
@@ -108,6 +119,9 @@ func (c *Recent) keep(hash chainhash.Hash, tip int32, e *recent) *recent {
 
 // put keeps a block, and lets those go that are far from the tip. The lock is held.
 func (c *Recent) put(hash chainhash.Hash, tip int32, e *recent) {
+	if c.closed {
+		return
+	}
 	if c.kept == nil {
 		c.kept = make(map[chainhash.Hash]*recent, 2*recentBlocks)
 	}
