@@ -237,7 +237,8 @@ func TestRoundHasEnded(t *testing.T) {
 			r.members = append(r.members, memberOf(j, r.stop))
 		}
 		s.rounds.running = r
-		p := &pass{round: r, union: &union{places: map[searchdb.ID]int{}}, blocks: 2, weight: maxWeight, built: time.Hour}
+		all := &union{places: map[searchdb.ID]int{}}
+		p := &pass{round: r, union: all, blocks: 2, weight: maxWeight, built: time.Hour}
 		planner{s}.ended(p, time.Hour+roundTime, test.err)
 		for _, m := range r.members {
 			if m.Status.Done.Height != test.done || m.alone != test.alone || m.Status.Mode != searchdb.Running {
@@ -333,7 +334,8 @@ func TestLoadedAgain(t *testing.T) {
 			t.Errorf("%d wait, looked %d times, used %v", len(s.waiters.of), *asked, s.jobs[1].Used)
 		}
 		left := 0
-		err := s.cfg.Store.Entries(3, searchdb.Place{}, searchdb.LastOf(9, 9), func(searchdb.Place, *search.Entry) bool {
+		end := searchdb.LastOf(9, 9)
+		err := s.cfg.Store.Entries(3, searchdb.Place{}, end, func(searchdb.Place, *search.Entry) bool {
 			left++
 			return true
 		})

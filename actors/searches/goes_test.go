@@ -8,16 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/poolview"
-	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
@@ -73,20 +68,24 @@ func TestGoesOnAtOnce(t *testing.T) {
 			planner{s}.ended(round(s), time.Second, context.Canceled)
 		}, true},
 		{"by hand", func(t *testing.T, s *Searches, p *probe) {
+			t.Helper()
 			s.modes.running = true
 			call, _ := called(t.Context(), p, messages.ResumeSearch{ID: s.jobs[2].ID.String()})
 			s.writer.urgent = true
 			s.receive(call)
 		}, true},
 		{"made", func(t *testing.T, s *Searches, p *probe) {
+			t.Helper()
 			call, _ := called(t.Context(), p, messages.CreateSearch{Objects: objectsOf("a"), Follow: true})
 			s.receive(call)
 		}, true},
 		{"extended", func(t *testing.T, s *Searches, p *probe) {
+			t.Helper()
 			call, _ := called(t.Context(), p, messages.ExtendSearch{ID: s.jobs[1].ID.String(), Objects: objectsOf("a")})
 			s.receive(call)
 		}, true},
 		{"without another", func(t *testing.T, s *Searches, p *probe) {
+			t.Helper()
 			call, _ := called(t.Context(), p, messages.RemoveSearch{ID: s.jobs[2].ID.String()})
 			s.receive(call)
 		}, true},
@@ -213,49 +212,6 @@ func TestRoundBegins(t *testing.T) {
 			t.Errorf("the round %d goes on: %v", r.number, s.rounds.running)
 		}
 	})
-}
-
-// badUndo is a chain whose undo data cannot be read: nothing of it, or not the coins.
-type badUndo struct {
-	chainview.Reader
-
-	scripts, coins error
-}
-
-func (b badUndo) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
-	if b.scripts != nil {
-		return nil, b.scripts
-	}
-	return [][]byte{[]byte("a")}, nil
-}
-
-func (b badUndo) Spent(*chainhash.Hash) ([][]chainview.Coin, error) { return nil, b.coins }
-
-// Where it cannot be read what a block spends, nothing is found in it but the error.
-func TestUndoIsNotRead(t *testing.T) {
-	_, chain := alone(t, 9)
-	pays := chain.Mine(chaintest.Template{Script: []byte("b")})
-	lost := errors.New("lost")
-	for _, reader := range []badUndo{{chain, lost, nil}, {chain, nil, lost}, {chain, nil, nil}} {
-		m, other := lookingFor(1, pays, "a", "b"), lookingFor(2, pays, "b")
-		p := &pass{
-			cfg: &Config{HeaderLen: func([]byte) int { return filters.HeaderLen }}, reader: reader,
-			round: &round{stop: pays, members: []*member{m, other}}, union: newUnion([]*member{m, other}),
-			found: map[chainhash.Hash][]search.Entry{},
-		}
-		p.buffers.New = func() any { return new([]byte) }
-		keep, err := p.keep(t.Context(), &pays.Hash)
-		want := errors.Join(reader.scripts, reader.coins)
-		if keep != (want == nil) || want != nil && !errors.Is(err, lost) || want == nil && err != nil {
-			t.Errorf("%+v: kept %v, %v", reader, keep, err)
-		}
-		if found := len(p.found[pays.Hash]); keep && (found != 1 || p.weight != 2 || p.blocks != 1) || !keep && found > 0 {
-			t.Errorf("%+v: %d entries, which weigh %d", reader, found, p.weight)
-		}
-		if keep, err = p.keep(t.Context(), &pays.Parent.Hash); keep || (want == nil) != (err == nil) {
-			t.Errorf("%+v: kept %v of a block that has nothing, %v", reader, keep, err)
-		}
-	}
 }
 
 // Without a chain nothing can be made or extended, and the tip is below all.

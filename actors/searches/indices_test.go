@@ -158,7 +158,8 @@ func TestManyDescriptors(t *testing.T) {
 	for n, want := range map[int]bool{maxDescriptors: false, maxDescriptors + 1: true, maxDescriptors + 2: true} {
 		j.Ranges = all[:n]
 		st := reading{s}.fullStatus(j)
-		if len(st.Descriptors) != maxDescriptors || st.DescriptorsMore != want || len(j.descriptors()) > maxDescriptors+1 {
+		if len(st.Descriptors) != maxDescriptors || st.DescriptorsMore != want ||
+			len(j.descriptors()) > maxDescriptors+1 {
 			t.Errorf("of %d: %d, more is %v", n, len(st.Descriptors), st.DescriptorsMore)
 		}
 	}

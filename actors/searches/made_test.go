@@ -48,8 +48,8 @@ func TestMadeOnce(t *testing.T) {
 		unanswered(t, first)
 		j := s.names["n"]
 		want := searchdb.Definition{
-			Name: "n", Owner: "o", Number: 1, Created: s.cfg.Now(), Start: 4, Stop: 8, StopBlock: chain.Active().At(8).Hash,
-			Sum: j.Sum,
+			Name: "n", Owner: "o", Number: 1, Created: s.cfg.Now(), Start: 4, Stop: 8,
+			StopBlock: chain.Active().At(8).Hash, Sum: j.Sum,
 		}
 		if j.Definition != want || len(j.Objects) != 2 || len(j.Scripts) != 2 || len(j.Ranges) != 2 ||
 			j.Status.Done != blockOf(chain.Active().At(3)) || j.shown != nil || j.Used == nil || j.shownUsed == nil {
@@ -73,7 +73,8 @@ func TestMadeOnce(t *testing.T) {
 		s.writer.done(nil)
 		for created, answers := range map[bool]*coming[messages.SearchCreated]{true: first, false: again} {
 			a := answered(t, answers)
-			if want := (messages.SearchCreated{ID: j.ID.String(), Name: "n", Created: created}); a.err != nil || a.val != want {
+			want := messages.SearchCreated{ID: j.ID.String(), Name: "n", Created: created}
+			if a.err != nil || a.val != want {
 				t.Errorf("got %+v, want %+v", a, want)
 			}
 		}
@@ -177,7 +178,8 @@ func TestExtended(t *testing.T) {
 						t.Fatalf("written is %+v", s.writer)
 					}
 					e := s.writer.change.Extend[0]
-					if e.ID != j.ID || e.FirstObject != 1 || e.FirstScript != 1 || len(e.Objects) != 3 || len(e.Scripts) != 2 {
+					if e.ID != j.ID || e.FirstObject != 1 || e.FirstScript != 1 || len(e.Objects) != 3 ||
+						len(e.Scripts) != 2 {
 						t.Errorf("written is %+v", e)
 					}
 					if len(j.Objects) != 4 || len(j.Scripts) != 3 || len(j.Ranges) != 2 || s.scripts != 3 ||
@@ -359,7 +361,8 @@ func TestPoolOfMade(t *testing.T) {
 				t.Errorf("%+v: %+v, %d things are to be done", test, a, len(u.queue))
 			}
 			j.shown = &j.Status
-			more, extended := called(t.Context(), probe, messages.ExtendSearch{ID: j.ID.String(), Objects: objectsOf("b")})
+			request := messages.ExtendSearch{ID: j.ID.String(), Objects: objectsOf("b")}
+			more, extended := called(t.Context(), probe, request)
 			s.extend(more)
 			probe.settle()
 			u.queue = nil

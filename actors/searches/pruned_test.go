@@ -74,7 +74,14 @@ func TestDoubtOfPruned(t *testing.T) {
 		want     error
 	}{
 		{"shows nothing", spends.Evidence{}, nil, filters.Filter{}, nil, nil},
-		{"shows one", spends.Evidence{Scripts: [][]byte{bare, hashed}}, nil, filters.Filter{}, nil, chainview.ErrPruned},
+		{
+			"shows one",
+			spends.Evidence{Scripts: [][]byte{bare, hashed}},
+			nil,
+			filters.Filter{},
+			nil,
+			chainview.ErrPruned,
+		},
 		{"shows another", spends.Evidence{Scripts: [][]byte{[]byte("x")}}, nil, filters.Filter{}, nil, nil},
 		{"hides one", spends.Evidence{Taproot: true}, nil, filterOf(taproot), nil, chainview.ErrPruned},
 		{"hides a bare one", spends.Evidence{Bare: true}, nil, filterOf(bare), nil, chainview.ErrPruned},

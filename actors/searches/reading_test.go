@@ -52,7 +52,8 @@ func TestLimitsOfPages(t *testing.T) {
 	} {
 		q := messages.GetSearchEntries{ID: id, Limit: test.limit, PoolLimit: test.pool}
 		r, err := reading{s}.pageRequest(&q)
-		if err != nil || r.limit != test.wantLimit || r.pool.limit != test.wantPool || r.pool.after != nil || r.job != j {
+		if err != nil || r.limit != test.wantLimit || r.pool.limit != test.wantPool || r.pool.after != nil ||
+			r.job != j {
 			t.Errorf("%+v: %+v, %v", test, r, err)
 		}
 	}
@@ -173,7 +174,8 @@ func TestCursorsOfPages(t *testing.T) {
 			return a.val
 		}
 		p := page("", 2, true)
-		if len(p.Entries) != 2 || !p.More || p.Entries[1].Cursor != cursorText(j.ID, s.cfg.Lists.(listOf).entries[1].Place) {
+		last := cursorText(j.ID, s.cfg.Lists.(listOf).entries[1].Place)
+		if len(p.Entries) != 2 || !p.More || p.Entries[1].Cursor != last {
 			t.Errorf("%+v", p)
 		}
 		p = page(p.Cursor, 1, false)

@@ -47,11 +47,13 @@ func TestWhenItIsWritten(t *testing.T) {
 		change func(*Searches, *job)
 		waits  bool
 	}{
-		"a status":          {func(*Searches, *job) {}, true},
-		"urgent":            {func(s *Searches, _ *job) { s.writer.urgent = true }, false},
-		"after a while":     {func(s *Searches, _ *job) { s.writer.last = time.Now().Add(-writeEvery) }, false},
-		"before that":       {func(s *Searches, _ *job) { s.writer.last = time.Now().Add(1 - writeEvery) }, true},
-		"with an entry":     {func(s *Searches, j *job) { s.writer.change.Entries = []searchdb.Entry{{ID: j.ID}} }, false},
+		"a status":      {func(*Searches, *job) {}, true},
+		"urgent":        {func(s *Searches, _ *job) { s.writer.urgent = true }, false},
+		"after a while": {func(s *Searches, _ *job) { s.writer.last = time.Now().Add(-writeEvery) }, false},
+		"before that":   {func(s *Searches, _ *job) { s.writer.last = time.Now().Add(1 - writeEvery) }, true},
+		"with an entry": {func(s *Searches, j *job) {
+			s.writer.change.Entries = []searchdb.Entry{{ID: j.ID}}
+		}, false},
 		"during a write":    {func(s *Searches, _ *job) { s.writer.urgent, s.writer.running = true, true }, true},
 		"nothing is there":  {func(s *Searches, _ *job) { s.writer.urgent, s.writer.changed = true, nil }, true},
 		"used indices, too": {func(s *Searches, j *job) { s.writer.urgent = true; usage{s}.usedChanged(j) }, false},
