@@ -12,8 +12,8 @@ import (
 // conns are the open connections of a server. There are never more than the
 // limit: when it is reached a new one takes the place of the one that has
 // been quiet longest, so that half-open connections, however many, do not
-// keep clients out; those of users who have logged in go after all others. A
-// connection whose request was read in full is not quiet.
+// keep clients out. Connections of users who have logged in are closed last. A
+// connection is not quiet while its login waits, and once its request was read.
 type conns struct {
 	limit, perPeer int
 	patience       time.Duration // endPatience
@@ -147,9 +147,10 @@ func (s *conns) close() {
 	}
 }
 
-// hold says that a request was read and will be answered. It is false where the
-// connection was closed to make room while the request came: nobody would get
-// the answer, so that nothing must be done.
+// hold keeps a connection open whose request was read and will be answered, or
+// whose login waits for its turn. It is false where the connection was closed to
+// make room while the request came: nobody would get the answer, so that nothing
+// must be done.
 func (c *conn) hold() bool {
 	if c == nil {
 		return true
@@ -163,7 +164,7 @@ func (c *conn) hold() bool {
 	return !c.gone
 }
 
-// release says that the answer is out.
+// release ends hold: the answer is out, or the login waits no more.
 func (c *conn) release() {
 	if c == nil {
 		return

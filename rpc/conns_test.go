@@ -121,7 +121,7 @@ func TestHeldConnections(t *testing.T) {
 	}
 }
 
-// Those of users go after those of strangers, whoever is quiet longer.
+// Connections of users who have logged in are closed after all others, even if the others were used later.
 func TestUsersStay(t *testing.T) {
 	s := newConns(3)
 	var all []*distant

@@ -35,9 +35,9 @@ const (
 // Two logins need no turn. The cookie cannot be guessed. And a connection on which a user has logged in is that
 // user's: a wrong login there ends that, and costs the next turns of all.
 //
-// The connection of a login that waits is not closed to make room, and whether its client has hung up cannot be seen
-// while what it sent is unread. So not more than limit wait, and perPeer of an address: another one puts out the one
-// that has waited longest where most do.
+// A login that waits keeps its connection open, and the server cannot see that the client has hung up before it has
+// read the whole request. So at most limit logins wait, and at most perPeer from one address. One more login ends the
+// wait of the oldest in the fullest lane.
 type guesses struct {
 	limit, perPeer int // 0: no limit
 

@@ -46,7 +46,7 @@ func (l *lane) add(w *waiter) {
 	}
 }
 
-// putOut has the one that has waited longest in the fullest lane wait no more.
+// putOut ends the wait of the oldest login in the fullest lane.
 func (l *lane) putOut() {
 	for len(l.below) > 0 {
 		var fullest *lane

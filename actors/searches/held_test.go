@@ -30,7 +30,7 @@ func inPoolOf(n byte, entries int) (*poolview.Tx, poolEntries) {
 	return tx, found
 }
 
-// What searches have of the pool is counted, and forgotten with the transaction or the search: nothing of it stays.
+// Entries of the pool are counted. They are forgotten when their transaction leaves, or their search is removed.
 func TestHeldIsForgotten(t *testing.T) {
 	s, _ := alone(t, 0)
 	one, two := jobAt(1, 0, -1, 0), jobAt(2, 0, -1, 0)

@@ -31,7 +31,7 @@ func (w *writer) done(err error) {
 	callAll(then, err)
 }
 
-// A search is made once, and whoever asks for it hears so when it is on the disk.
+// A search is made once. Its callers are answered when it is on the disk.
 func TestMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, chain := alone(t, 9)
@@ -210,8 +210,8 @@ func TestExtended(t *testing.T) {
 	}
 }
 
-// Whoever extends a search that is gone by then, or for which there is no room, is told, and one with nothing new is
-// answered at once.
+// Extending a search that was removed meanwhile, or without room, is an error. Extending it by nothing new is answered
+// at once.
 func TestNotExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)

@@ -228,7 +228,7 @@ func TestFetchedBlock(t *testing.T) {
 	}
 }
 
-// badUndo is a chain whose undo data cannot be read: nothing of it, or not the coins.
+// badUndo is a chain whose undo data cannot be read: none of it, or only its scripts can.
 type badUndo struct {
 	chainview.Reader
 

@@ -68,7 +68,7 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	switch {
 	case c.repeats():
 		if !recording.Live() {
-			e2e.SkipUnderRace(tb, "recordings are played without")
+			e2e.SkipUnderRace(tb, "recordings are played without it")
 		}
 		tape = recording.Open(tb)
 	case binary == "":

@@ -25,9 +25,9 @@ var notPaid = []string{
 	"key validation is still in progress", // after a start
 }
 
-// TestQbitNetwork has two qbitd and two trawld, one of each with all blocks and one without old witnesses, mine and pay
-// each other through a thousand blocks, while the network falls apart and together again and nodes are killed. At all
-// times of quiet they have the same tip and the same unspent outputs.
+// Two qbitd and two trawld mine and pay each other through a thousand blocks; one of each prunes old witnesses.
+// Meanwhile the network splits and joins again, and nodes are killed. Whenever all are connected they come to the same
+// tip and the same unspent outputs.
 func TestQbitNetwork(t *testing.T) {
 	whole := differ.Start(t, differ.Config{Qbit: true, Peers: true, Args: networkArgs()})
 	stripped := differ.Start(t, differ.Config{
@@ -262,7 +262,8 @@ func (n *network) allSay(method string) bool {
 	return true
 }
 
-// wantStripped checks that the nodes that need no witnesses have lost those of old blocks, and no others.
+// wantStripped checks that nodes with -prunewitnesses have lost old witnesses, and that the other nodes have kept
+// theirs.
 func (n *network) wantStripped() {
 	var paid string // the first payments
 	n.get(n.nodes[0], &paid, "getblockhash", qbitMaturity+21)

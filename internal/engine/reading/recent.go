@@ -23,7 +23,8 @@ type Recent struct {
 	closed bool
 }
 
-// Close lets all blocks go and keeps none from now on, so that readers that outlive the chain are told so.
+// Close drops all blocks and keeps none from now on: a reader that outlives the chain gets the store's ErrClosed. A nil
+// Recent has nothing to drop.
 func (c *Recent) Close() {
 	if c == nil {
 		return
@@ -80,8 +81,8 @@ func (r Reader) recent(hash *chainhash.Hash) *recent {
 	return r.Recent.keep(*hash, tip, r.newRecent(*hash, at.Height))
 }
 
-// newRecent returns a block that is read when somebody asks for it. A part that cannot be read is no reason to keep
-// the block: it may be readable another time.
+// newRecent returns a block that is read when somebody asks for it. If a part cannot be read the block is forgotten, so
+// that the next reader tries again.
 func (r Reader) newRecent(hash chainhash.Hash, height int32) *recent {
 	e := &recent{height: height}
 	e.raw = once(r.Recent, &hash, e, func() ([]byte, error) { return r.readRaw(&hash) })
@@ -96,6 +97,7 @@ func (r Reader) newRecent(hash chainhash.Hash, height int32) *recent {
 	return e
 }
 
+// once has a part of a block read by the first that asks for it, and the block forgotten if that fails.
 func once[T any](c *Recent, hash *chainhash.Hash, e *recent, read func() (T, error)) func() (T, error) {
 	return sync.OnceValues(func() (T, error) {
 		value, err := read()
