@@ -42,7 +42,8 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy fmt vet lint race large ## everything that CI runs
+test: tidy fmt lint vet ## everything that CI runs
+	@failed=0; for target in race large; do $(MAKE) $$target || failed=1; done; exit $$failed
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
@@ -50,11 +51,13 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race-packages race-nodes large-nodes large-wallets large-stores large-pure
+RUNS := race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
-# Tests are linked without tables for debuggers, and not vetted again.
+# Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, for
+# the linter too, so that what it has compiled is not compiled again.
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
+lint vet $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
 
 # Packages without goroutines, and packages whose tests need a Bitcoin Core or tools: the race detector only slows them.
 SERIAL := internal/arch/testdata/serial.txt
@@ -65,34 +68,37 @@ RACE_NODES := TestAbortLatency|TestAttachHostile|TestClusterAbort|TestClusterMet
 RACE_NODES := $(RACE_NODES)|TestManySearches|TestPublished|TestRPCClient|TestSearchEvents|TestShop|TestThreeNodesAgree
 
 race: ## tests under the race detector where goroutines run, some end-to-end tests included; then the other tests
-	@failed=0; for target in race-packages race-nodes; do $(MAKE) $$target || failed=1; done; exit $$failed
+	@failed=0; for target in race-packages serial-packages; do $(MAKE) $$target || failed=1; done; exit $$failed
 
+# Many tests wait: for a deadline, a disk, another process. More packages than processors at a time use both.
 race-packages:
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	@(failed=0; \
-	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=15m $$($(GO) list ./... | grep -vE '/e2e(/browser)?$$' | grep -vxFf $(SERIAL)) || failed=1; \
-	$(GO) test $(QUICK) -shuffle=on -timeout=5m $$(cat $(SERIAL)) || failed=1; exit $$failed) | $(GO) run ./internal/slowest
+	@$(GO) test $(RACE) $(QUICK) -p=4 -shuffle=on -timeout=15m $$($(GO) list ./... | grep -vE '/e2e(/browser)?$$' | grep -vxFf $(SERIAL)) \
+	  | $(GO) run ./internal/slowest
+
+serial-packages:
+	@$(GO) test $(QUICK) -p=4 -shuffle=on -timeout=5m $$(cat $(SERIAL)) | $(GO) run ./internal/slowest
 
 race-nodes:
 	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=10m -run='^($(RACE_NODES))$$' ./internal/e2e
 
 # Tests that skip themselves under the race detector. Those of internal/e2e are run with all of that package.
-LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestLife|TestMigrateFaults|TestOracle|TestPreview|TestPreviewOfManyRecords
-LARGE_WALLETS := $(LARGE_WALLETS)|TestRecorded|TestRecordings|TestRecordsOfImports|TestReopen|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
-LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
-
-LARGE_PURE   := TestMusigSecrets|TestPushes|TestQueryIsASet|TestSignWithNonce
+LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestMigrateFaults|TestPreview|TestPreviewOfManyRecords
+LARGE_WALLETS := $(LARGE_WALLETS)|TestRecordings|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
+LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestLag|TestSnapshotPowerLoss
+LARGE_STORES := $(LARGE_STORES)|TestSnapshotKilled|TestSnapshotWritesFail|TestIdleCache
+LARGE_PURE   := TestMusigSecrets|TestPushes|TestSignWithNonce
 
 large: strace ## the tests that the race detector is not for, or that take too long with it, all end-to-end tests among them; strace is installed if it is missing and may be
-	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores large-pure
+	$(MAKE) -j3 -Otarget race-nodes large-nodes large-wallets large-stores large-pure
 large-nodes:
 	$(GO) test $(QUICK) -shuffle=on -parallel=3 -timeout=15m ./internal/e2e
 large-wallets:
-	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets ./internal/wallet
+	$(GO) test $(QUICK) -shuffle=on -run='^($(LARGE_WALLETS))$$' -timeout=5m ./actors/wallets
 large-stores:
-	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
+	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/internal/ledger ./internal/engine/chainstate
 large-pure:
-	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./filters ./internal/rawtx
+	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./internal/rawtx
 
 test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e

@@ -12,9 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/index/coinstats"
+	"github.com/seed61375155/trawl/internal/index/blocks"
 	"github.com/seed61375155/trawl/internal/index/filter"
-	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/metrics/nodestats"
 	"github.com/seed61375155/trawl/internal/nodemsg"
@@ -65,8 +64,8 @@ type Node struct {
 	// What a part has opened for others to read, nil where it is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
 	scheduler *match.Scheduler // of the searches in that store
-	stats     *coinstats.Reader
-	txs       *tx.Reader
+	stats     *blocks.CoinStatsReader
+	txs       *blocks.TxReader
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks

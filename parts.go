@@ -30,9 +30,8 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index"
-	"github.com/seed61375155/trawl/internal/index/coinstats"
+	"github.com/seed61375155/trawl/internal/index/blocks"
 	"github.com/seed61375155/trawl/internal/index/filter"
-	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/part"
@@ -53,8 +52,8 @@ const (
 	txbuilderPart = "txbuilder"
 	coinsPart     = "coins"
 	indexerPart   = "indexer"
-	coinstatsPart = coinstats.Name
-	txindexPart   = tx.Name
+	coinstatsPart = blocks.CoinStatsName
+	txindexPart   = blocks.TxIndexName
 	pruningPart   = "pruning"
 	clusterPart   = "cluster"
 	scannerPart   = "scanner"
@@ -226,18 +225,18 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 // keeps it.
 func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
-	x, err := coinstats.Open(coinstats.Config{
-		Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
+	x, err := blocks.OpenCoinStats(blocks.CoinStatsConfig{
+		Dir: n.indexDir(blocks.CoinStatsName), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
 	})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	target := n.indexTarget(coinstats.Name, x)
-	if err := index.HoldTarget(ctx, locks, n.view.Open(), coinstats.Name, target); err != nil {
+	target := n.indexTarget(blocks.CoinStatsName, x)
+	if err := index.HoldTarget(ctx, locks, n.view.Open(), blocks.CoinStatsName, target); err != nil {
 		return part.Running{}, errors.Join(err, x.Close())
 	}
 	r, err := n.startBlockIndex(u, target, locks, x.Close)
-	n.stats = &coinstats.Reader{Index: x, Keeper: r.Ref}
+	n.stats = &blocks.CoinStatsReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
@@ -247,12 +246,12 @@ func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
 	}
 	anew := n.cfg.Reindex || n.cfg.ReindexState
-	x, err := tx.Open(txindex.Options{Dir: n.indexDir(tx.Name), Network: n.net.Magic, Log: n.cfg.Log}, anew)
+	x, err := blocks.OpenTxIndex(txindex.Options{Dir: n.indexDir(blocks.TxIndexName), Network: n.net.Magic, Log: n.cfg.Log}, anew)
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	r, err := n.startBlockIndex(u, n.indexTarget(tx.Name, x), nil, x.Close)
-	n.txs = &tx.Reader{Index: x, Keeper: r.Ref}
+	r, err := n.startBlockIndex(u, n.indexTarget(blocks.TxIndexName, x), nil, x.Close)
+	n.txs = &blocks.TxReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 

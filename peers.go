@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // A PeerConfig says how a node takes part in the network of its peers. The zero
@@ -93,7 +93,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: n.knobs.FixedKey}
+	files := nodefiles.Files{Dir: n.cfg.Dir, FixedKey: n.knobs.FixedKey}
 	network, err := netsetup.Open(ctx, netsetup.Config{
 		Ways: netsetup.Ways{
 			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/load/histogram"
+	"github.com/seed61375155/trawl/internal/load"
 )
 
 // An attack is many clients of bad will. Those who are not among them call
@@ -52,7 +52,7 @@ func BenchmarkAttack(b *testing.B) {
 		for _, a := range attacks {
 			b.Run("attack="+a.name+"/node="+name, func(b *testing.B) {
 				v := newVictim(b, binary)
-				var all histogram.Histogram
+				var all load.Histogram
 				var failed uint64
 				var answered int
 				v.resetPeak()
@@ -93,7 +93,7 @@ func TestAttacks(t *testing.T) {
 // run lets the attackers go while others call getblockcount.
 func (a *attack) run(
 	tb testing.TB, v *victim, clients int, d time.Duration,
-) (valid *histogram.Histogram, failed uint64, answered int) {
+) (valid *load.Histogram, failed uint64, answered int) {
 	tb.Helper()
 	calls := v.calls(tb, "getblockcount", validCallers, validRate, d)
 	ctx, cancel := context.WithCancel(tb.Context())

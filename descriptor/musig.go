@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
-	"github.com/seed61375155/trawl/descriptor/internal/musig"
 )
 
 // musigKey is musig(KEY,…)/path: the aggregate of the keys of all participants
@@ -96,7 +95,7 @@ func (m *musigKey) derives() bool {
 
 // synthetic returns the extended key that is made of the aggregate key.
 func (m *musigKey) synthetic(aggregate []byte) *extendedKey {
-	root := hdkey.Key{ChainCode: musig.ChainCode, PublicKey: [keyLen]byte(aggregate)}
+	root := hdkey.Key{ChainCode: musigChainCode, PublicKey: [keyLen]byte(aggregate)}
 	return &extendedKey{root: root, path: m.path, last: m.last}
 }
 
@@ -159,8 +158,8 @@ func (s *musigStream) PublicKeys(dst []byte, first uint32) error {
 // aggregateKeys sorts the keys and aggregates them.
 func aggregateKeys(public [][]byte) ([]byte, error) {
 	sorted := slices.Clone(public)
-	musig.Sort(sorted)
-	aggregate, err := musig.Aggregate(sorted)
+	sortKeys(sorted)
+	aggregate, err := aggregateInOrder(sorted)
 	if err != nil {
 		return nil, ErrNotDerivable
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
-	"github.com/seed61375155/trawl/descriptor/internal/musig"
 )
 
 // Spending is what is known of how the scripts of one index of a descriptor are spent.
@@ -26,7 +25,7 @@ type Aggregate struct {
 }
 
 // MusigChainCode is the chain code of the extended key that stands for an [Aggregate] (BIP328).
-func MusigChainCode() [32]byte { return musig.ChainCode }
+func MusigChainCode() [32]byte { return musigChainCode }
 
 // SpendingAt returns how the scripts of an index are spent.
 //
@@ -80,7 +79,7 @@ func (s *solver) aggregates() ([]Aggregate, error) {
 		for i, participant := range m.participants {
 			a.Participants[i] = s.at(participant.expression).PublicKey
 		}
-		musig.Sort(a.Participants)
+		sortKeys(a.Participants)
 		var err error
 		if a.PublicKey, err = aggregateKeys(a.Participants); err != nil {
 			return nil, err

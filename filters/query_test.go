@@ -79,9 +79,6 @@ func manyScripts(n int) (scripts [][]byte) {
 
 // A query is a map from scripts to the order in which they came first, of whatever lengths they are.
 func TestQueryIsASet(t *testing.T) {
-	if raceEnabled {
-		t.Skip("`make large` runs it")
-	}
 	base := manyScripts(40_000)
 	rapid.Check(t, func(t *rapid.T) {
 		list := slices.Clone(base[:rapid.SampledFrom([]int{0, 1, 100, 5_000, 40_000}).Draw(t, "base")])

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/feefile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 const (
@@ -55,7 +55,7 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 	if disk == nil {
 		disk = vfs.OS
 	}
-	if err := feefile.Save(disk, f.File, content); err != nil {
+	if err := nodefiles.SaveFees(disk, f.File, content); err != nil {
 		log.Warn("fee estimates not saved", "err", err)
 		return
 	}
@@ -86,7 +86,7 @@ func newFees(m *Mempool) fees {
 		return f
 	}
 	var err error
-	if f.known, err = feefile.Open(m.cfg.Fees.File, m.cfg.Fees.Stale, time.Now()); err != nil {
+	if f.known, err = nodefiles.OpenFees(m.cfg.Fees.File, m.cfg.Fees.Stale, time.Now()); err != nil {
 		m.cfg.Log.Warn("fee estimates of the last run are not used", "err", err)
 	}
 	return f

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/poolfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 type (
@@ -21,8 +21,8 @@ type (
 
 	// fileRead brings the content of a file.
 	fileRead struct {
-		content *poolfile.Content // a part of it
-		err     error             // io.EOF: it was the last one
+		content *nodefiles.PoolContent // a part of it
+		err     error                  // io.EOF: it was the last one
 		loading *loading
 	}
 
@@ -34,7 +34,7 @@ type (
 type loading struct {
 	call                                     *loadPool // nil: at start
 	path                                     string
-	file                                     *poolfile.Reader
+	file                                     *nodefiles.PoolReader
 	keepTimes, deltas, unbroadcast           bool
 	accepted, failed, expired, there, sought int
 }
@@ -85,7 +85,7 @@ func (f *poolFile) readFile(c actor.Context, l *loading) {
 	f.loader = ask.Go(c, func() any {
 		before.Wait()
 		var err error
-		if l.file, err = poolfile.Open(l.path); err != nil {
+		if l.file, err = nodefiles.OpenPool(l.path); err != nil {
 			return fileRead{nil, err, l}
 		}
 		content, err := l.file.Next(filePart)
@@ -138,7 +138,7 @@ func (f *poolFile) prioritiseLater(tx *wire.MsgTx, delta int64) {
 }
 
 // restoring is the task of checking a transaction of the file.
-func (f *poolFile) restoring(l *loading, tx poolfile.Tx) *task {
+func (f *poolFile) restoring(l *loading, tx nodefiles.PoolTx) *task {
 	return &task{
 		ctx: f.m.ctx, outs: txpool.Needs(tx.Tx), fail: func(error) { l.failed++ },
 		run: func(coins txpool.Coins, now txpool.Now) func(actor.Context) {
@@ -213,10 +213,10 @@ func (f *poolFile) endLoading(l *loading, err error) {
 }
 
 // content is what the file is to hold. No worker may have the pool.
-func (f *poolFile) content() *poolfile.Content {
-	content := &poolfile.Content{Deltas: f.m.pool.Prioritised(), Unbroadcast: f.m.pool.AllUnbroadcast()}
+func (f *poolFile) content() *nodefiles.PoolContent {
+	content := &nodefiles.PoolContent{Deltas: f.m.pool.Prioritised(), Unbroadcast: f.m.pool.AllUnbroadcast()}
 	for _, e := range f.m.pool.Ordered() {
-		content.Txs = append(content.Txs, poolfile.Tx{Tx: e.Tx, Time: e.Time, Delta: e.Modified - e.Fee})
+		content.Txs = append(content.Txs, nodefiles.PoolTx{Tx: e.Tx, Time: e.Time, Delta: e.Modified - e.Fee})
 	}
 	return content
 }
@@ -232,7 +232,7 @@ func (f *poolFile) save(c actor.Context, call *savePool) {
 		before := f.saver
 		f.saver = ask.Go(c, func() any {
 			before.Wait()
-			err := poolfile.Save(f.m.cfg.File, content, f.m.cfg.OldFile)
+			err := nodefiles.SavePool(f.m.cfg.File, content, f.m.cfg.OldFile)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", messages.ErrPoolFile, err)
 			}
@@ -248,7 +248,7 @@ func (f *poolFile) saveAtEnd() {
 	if !f.loaded || !f.m.cfg.Persist {
 		return
 	}
-	if err := poolfile.Save(f.m.cfg.File, f.content(), f.m.cfg.OldFile); err != nil {
+	if err := nodefiles.SavePool(f.m.cfg.File, f.content(), f.m.cfg.OldFile); err != nil {
 		f.m.cfg.Log.Warn("memory pool not saved", "err", err)
 		if f.m.cfg.NotSaved != nil {
 			f.m.cfg.NotSaved(fmt.Errorf("memory pool not saved: %w", err))

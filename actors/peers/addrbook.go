@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // saveInterval is how often the addresses are written.
@@ -35,7 +35,7 @@ func newAddrBook(b *base) *addrBook {
 	k.addrs.CheckEach(b.cfg.CheckAddrs, func(line string) { b.addrDebugf("%s", line) })
 	k.file = fileWriter{
 		content: func() []byte { return k.addrs.Marshal(b.cfg.Network.Magic) },
-		write:   peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}.SaveAddrs,
+		write:   nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}.SaveAddrs,
 		// What is lost comes back from other nodes.
 		failed: func(err error) { b.cfg.Log.Error("addresses of peers not written", "err", err) },
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // listed returns a message with addresses of nodes.
@@ -67,7 +67,7 @@ func TestAddressesAreKept(t *testing.T) {
 	kept := func(c *peers.Config) {
 		c.Dir = dir
 		var err error
-		files := peerfile.Files{Dir: dir}
+		files := nodefiles.Files{Dir: dir}
 		if c.Addrs, err = files.OpenAddrs(c.Network.Magic, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}

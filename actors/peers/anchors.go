@@ -6,7 +6,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 const (
@@ -44,7 +44,7 @@ func (b *base) saveAnchors(list []codec.Address) {
 	began := time.Now()
 	const line = "DumpAnchors: Flush %d outbound block-relay-only peer addresses to anchors.dat "
 	b.printf(line+"started", len(list))
-	files := peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
+	files := nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
 	if err := files.SaveAnchors(addrman.MarshalAnchors(list, b.cfg.Network.Magic)); err != nil {
 		b.cfg.Log.Error("anchors not written", "err", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // DefaultBanTime is Core's DEFAULT_MISBEHAVING_BANTIME.
@@ -31,10 +31,10 @@ type bans struct {
 // loadBans reads the bans. A file that is not there or no good begins anew: a node
 // does not refuse to start over it.
 func loadBans(b *base) *bans {
-	files := peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
+	files := nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
 	k := &bans{banTime: b.cfg.BanTime, discouraged: make(map[netaddr.Addr]struct{})}
 	k.file = fileWriter{
-		content: func() []byte { return peerfile.MarshalBans(&k.list) }, write: files.SaveBans,
+		content: func() []byte { return nodefiles.MarshalBans(&k.list) }, write: files.SaveBans,
 		failed: func(err error) { b.cfg.Log.Error("bans not written", "err", err) },
 	}
 	var err error

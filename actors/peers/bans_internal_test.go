@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 func testBase(dir string, fs vfs.FS) *base {
@@ -142,7 +142,7 @@ func TestDiscouraged(t *testing.T) {
 func TestBansAtEnd(t *testing.T) {
 	disk, dir := faultfs.New(), t.TempDir()
 	k := loadBans(testBase(dir, disk))
-	files := peerfile.Files{FS: disk, Dir: dir}
+	files := nodefiles.Files{FS: disk, Dir: dir}
 	saved := 0
 	ban := func(subnet string) {
 		t.Helper()

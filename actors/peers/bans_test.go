@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // A ban cuts connections, keeps peers out, and outlives the node.
@@ -79,11 +79,11 @@ func TestBansSurvivePowerLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bans, err := peerfile.ParseBans(text, func(line string) { t.Error(line) })
+		bans, err := nodefiles.ParseBans(text, func(line string) { t.Error(line) })
 		if err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		if kept := string(peerfile.MarshalBans(&bans)); !strings.Contains(kept, "5.6.7.0/24") ||
+		if kept := string(nodefiles.MarshalBans(&bans)); !strings.Contains(kept, "5.6.7.0/24") ||
 			strings.Contains(kept, "1.2.3.4") {
 			t.Errorf("seed %d: kept are %s", seed, kept)
 		}
@@ -102,7 +102,7 @@ func TestDamagedBans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := peerfile.ParseBans(text, nil); err != nil {
+	if _, err := nodefiles.ParseBans(text, nil); err != nil {
 		t.Errorf("%v: %s", err, text)
 	}
 }

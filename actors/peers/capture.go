@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // capture returns what writes the messages of a connection to files, nil where they are
@@ -14,7 +14,7 @@ func (b *base) capture(peer netaddr.Addr) func(command string, payload []byte, i
 	if !b.cfg.Capture {
 		return nil
 	}
-	files := peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
+	files := nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
 	var failed atomic.Bool
 	return func(command string, payload []byte, incoming bool) {
 		if failed.Load() {

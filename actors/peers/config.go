@@ -18,7 +18,6 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/fixedseeds"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -73,7 +72,7 @@ type Config struct {
 	FS       vfs.FS           // of the files; nil: the operating system's
 	Dir      string           // of banlist.json, peers.dat, anchors.dat; empty: nothing is kept
 	NotSaved func(error)      // is called with what was not written at the end; may be nil
-	Addrs    *addrman.Manager // of nodes, see peerfile.Files.OpenAddrs; nil: none yet
+	Addrs    *addrman.Manager // of nodes, see nodefiles.Files.OpenAddrs; nil: none yet
 	LogIPs   bool             // lines of the log name peers by their addresses (-logips)
 
 	ASMap       *asmap.Map      // which addresses are in one hand (-asmap); may be nil
@@ -157,7 +156,7 @@ func (c *Config) setDefaults() {
 		c.MinimumWork, _ = new(big.Int).SetString("0"+c.Network.MinimumChainWork, 16)
 	}
 	if c.FixedSeeds == nil {
-		c.FixedSeeds = fixedseeds.Of(c.Network.FixedSeeds)
+		c.FixedSeeds = addrman.FixedSeeds(c.Network.FixedSeeds)
 	}
 	if c.Network.Archive == 0 {
 		c.Archives = nil

@@ -21,7 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/peerfile"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // logged returns a log of all levels, and its text.
@@ -59,7 +59,7 @@ func TestBansBeginAnew(t *testing.T) {
 			text.has("bans not written") != test.failedToWrite {
 			t.Errorf("%s: the log says\n%s", name, text.text.String())
 		}
-		_, err := (peerfile.Files{FS: faultfs.New(), Dir: dir}).LoadBans(nil)
+		_, err := (nodefiles.Files{FS: faultfs.New(), Dir: dir}).LoadBans(nil)
 		if (err == nil) == test.fails {
 			t.Errorf("%s: the file afterwards: %v", name, err)
 		}
@@ -196,8 +196,8 @@ func TestCapturedMessages(t *testing.T) {
 	capture("inv", nil, true)
 	folder := filepath.Join(dir, "message_capture", strings.ReplaceAll(node(1).String(), ":", "_"))
 	for name, want := range map[string][]byte{
-		"msgs_recv.dat": peerfile.AppendCaptured(nil, at, "ping", []byte{1, 2}),
-		"msgs_sent.dat": peerfile.AppendCaptured(nil, at, "pong", []byte{3}),
+		"msgs_recv.dat": nodefiles.AppendCaptured(nil, at, "ping", []byte{1, 2}),
+		"msgs_sent.dat": nodefiles.AppendCaptured(nil, at, "pong", []byte{3}),
 	} {
 		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != string(want) {
 			t.Errorf("%s: %x, %v", name, got, err)

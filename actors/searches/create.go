@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -55,7 +54,7 @@ type prepared struct {
 // kept returns the objects of a request whose scripts are not there yet, of which objects before
 // are counted.
 func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p prepared) {
-	set := scriptset.New(len(there) + len(o.Scripts))
+	set := search.NewScriptSet(len(there) + len(o.Scripts))
 	for i := range there {
 		set.Add(there[i].Script)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/internal/spends"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -95,7 +94,7 @@ func (p *pass) inPruned(m *member, block *chainview.Block, fetched chainview.Fet
 	if err := p.readKnown(m); err != nil {
 		return nil, err
 	}
-	own := scriptset.New(len(m.scripts))
+	own := search.NewScriptSet(len(m.scripts))
 	numbers := make([]uint32, 0, len(m.scripts))
 	for _, r := range m.ranges {
 		for n := r[0]; n < r[1]; n++ {
@@ -162,7 +161,7 @@ func (o *outputs) spentBy(block *wire.MsgBlock) (spent [][]chainview.Coin, rest 
 
 // doubt returns an error where inputs may spend outputs with some of the scripts.
 func (p *pass) doubt(
-	block *chainview.Block, own *scriptset.Set, seen map[string]bool, evidence *spends.Evidence,
+	block *chainview.Block, own *search.ScriptSet, seen map[string]bool, evidence *spends.Evidence,
 ) error {
 	lost := fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, block.Hash, chainview.ErrPruned)
 	if slices.ContainsFunc(evidence.Scripts, own.Has) {

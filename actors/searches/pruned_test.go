@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/scriptset"
+	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/internal/spends"
 )
 
@@ -54,7 +54,7 @@ func TestDoubtOfPruned(t *testing.T) {
 	hashed := append([]byte{0x00, 20}, make([]byte, 20)...)
 	bare := []byte{0x51}
 	block := &chainview.Block{Height: 7, Hash: chainhash.Hash{5}}
-	own := scriptset.New(3)
+	own := search.NewScriptSet(3)
 	for _, s := range [][]byte{taproot, hashed, bare} {
 		own.Add(s)
 	}

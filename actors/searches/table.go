@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/scriptset"
+	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
@@ -32,10 +32,10 @@ type job struct {
 	exhausted map[string]bool // descriptors whose range is used up, of which it was told
 
 	pool      poolList
-	poolKnown bool           // all in the memory pool has been looked at
-	poolCut   bool           // and some of it was left out, as too much was found
-	whenKnown []func()       // what waits for that
-	finder    *scriptset.Set // of all its scripts; nil: not made yet
+	poolKnown bool        // all in the memory pool has been looked at
+	poolCut   bool        // and some of it was left out, as too much was found
+	whenKnown []func()    // what waits for that
+	finder    *search.ScriptSet // of all its scripts; nil: not made yet
 }
 
 // follows reports whether the search goes on with new blocks.

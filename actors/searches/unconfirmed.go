@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/poolview"
-	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -207,7 +206,7 @@ func (s mempool) haveCoins(m poolCoins) {
 	type named struct {
 		job     *job
 		scripts texts
-		finder  *scriptset.Set
+		finder  *search.ScriptSet
 	}
 	list := make([]named, len(m.jobs))
 	for i, j := range m.jobs {
@@ -219,7 +218,7 @@ func (s mempool) haveCoins(m poolCoins) {
 		for i := range list {
 			n := &list[i]
 			if n.finder == nil || n.finder.Len() != len(n.scripts.scripts) {
-				n.finder = scriptset.New(len(n.scripts.scripts))
+				n.finder = search.NewScriptSet(len(n.scripts.scripts))
 				for k := range n.scripts.scripts {
 					n.finder.Add(n.scripts.scripts[k].Script)
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/settings"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // Wallets is the registry's actor; make one with [New].
@@ -43,7 +43,7 @@ type Wallets struct {
 // shared is what the instances of the registry have in common.
 type shared struct {
 	cfg      Config
-	settings *settings.File
+	settings *nodefiles.Settings
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
 	begun    bool
@@ -66,7 +66,7 @@ type unloading struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, settings: settings.New(nil, cfg.Settings).Named(cfg.Client)}
+	s := &shared{cfg: cfg, settings: nodefiles.NewSettings(nil, cfg.Settings).Named(cfg.Client)}
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),

@@ -23,7 +23,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed61375155/trawl/internal/load"
-	"github.com/seed61375155/trawl/internal/load/report"
 )
 
 const (
@@ -78,7 +77,7 @@ func run(ctx context.Context, args []string, std streams) int {
 }
 
 // measure makes the calls.
-func measure(ctx context.Context, p *plan, std streams) (*report.Report, error) {
+func measure(ctx context.Context, p *plan, std streams) (*load.Report, error) {
 	raised, err := allowFiles(p.load.Callers)
 	if err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func measure(ctx context.Context, p *plan, std streams) (*report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &report.Report{Config: &p.load, Result: result}, nil
+	return &load.Report{Config: &p.load, Result: result}, nil
 }
 
 // save writes a file; there is none to write where path is empty.

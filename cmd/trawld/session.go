@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/rpc"
-	"github.com/seed61375155/trawl/store/settings"
+	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 const exitFailure = 1
@@ -167,7 +167,7 @@ func open(settings *options.Settings, std streams) (*session, error) {
 
 // renewSettings writes the file of settings that change at run time.
 func renewSettings(client, path string) error {
-	if err := settings.New(nil, path).Named(client).Renew(); err != nil {
+	if err := nodefiles.NewSettings(nil, path).Named(client).Renew(); err != nil {
 		return refuse("Settings file could not be written:\n- Error: Unable to open settings file %s for writing", path)
 	}
 	return nil

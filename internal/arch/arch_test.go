@@ -35,7 +35,6 @@ var mayImport = map[string][]string{
 	"internal/p2p":                {"descriptor", "internal/siphash"},
 	"internal/rangefilter":        {"internal/siphash"},
 	"internal/siphash":            nil,
-	"internal/scriptset":          nil,
 	"internal/search":             {"internal/chainview"},
 	"internal/rawtx":              {"descriptor", "internal/consensus", "internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/poolview":           {"messages", "internal/ask"},
@@ -79,10 +78,7 @@ var mayImport = map[string][]string{
 	"store/chaindb":   {"store/blockfile", "store/internal", "internal/vfs"},
 	"store/datadir":   {"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal", "store/segment", "store/txindex"},
 	"store/internal":  {"internal/vfs"},
-	"store/peerfile":  {"internal/corelog", "internal/p2p", "internal/vfs"},
-	"store/settings":  {"internal/vfs"},
-	"store/feefile":   {"internal/txpool/feeestimate", "internal/vfs"},
-	"store/poolfile":  {"internal/rawtx", "internal/vfs"},
+	"store/nodefiles": {"internal/corelog", "internal/p2p", "internal/rawtx", "internal/txpool/feeestimate", "internal/vfs"},
 	"store/segment":   {"store/internal", "internal/vfs"},
 	"store/blockrows": {"store/internal", "internal/vfs"},
 	"store/attachdb":  {"store/internal", "internal/vfs"},
@@ -98,9 +94,8 @@ var mayImport = map[string][]string{
 
 	// What indexes are of, and how they are read.
 	"internal/index":           {"messages", "internal/ask", "internal/chainview", "internal/follow"},
-	"internal/index/coinstats": {"store/blockrows", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
+	"internal/index/blocks": {"store/blockrows", "store/txindex", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
 	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/chainview", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
-	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
 
 	"internal/engine/follower":   {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
 	"internal/engine/opener":     {"messages", "store", "internal/clock", "internal/corelog", "internal/cores", "internal/dialect", "internal/engine", "internal/vfs"},
@@ -127,7 +122,7 @@ var mayImport = map[string][]string{
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/stale":          append([]string{"internal/corelog"}, actor...),
-	"actors/searches":       append([]string{"internal/match", "internal/scriptset", "internal/search", "internal/spends", "internal/poolview"}, actor...),
+	"actors/searches":       append([]string{"internal/match", "internal/search", "internal/spends", "internal/poolview"}, actor...),
 	"actors/scanner":        append([]string{"internal/match", "internal/slot", "internal/spends"}, actor...),
 	"actors/blockindex":     append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
@@ -173,7 +168,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options", "internal/part/knobs",
-		"internal/version", "internal/vfs", "store/settings",
+		"internal/version", "internal/vfs", "store/nodefiles",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
 	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
@@ -205,7 +200,7 @@ var actor = []string{
 // method is what every group of methods may import.
 var method = []string{
 	"messages", "descriptor", "filters", "internal/nodemsg", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
-	"internal/coinstats", "internal/dialect", "internal/index", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
+	"internal/coinstats", "internal/dialect", "internal/index", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/search", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }
 

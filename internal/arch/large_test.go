@@ -2,6 +2,7 @@ package arch
 
 import (
 	"go/ast"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,9 +25,13 @@ func TestLargeRunsWhatIsLeftToIt(t *testing.T) {
 		}
 	}
 	left := 0
+	serial := strings.Fields(readText(t, "internal/arch/"+serialFile))
 	for _, f := range folders(t) {
 		for _, name := range leftOut(f) {
 			left++
+			if slices.Contains(serial, module+"/"+f.name) {
+				t.Errorf("%s of %s asks for the race detector, without which the package is tested", name, f.name)
+			}
 			if !named[name] && f.name != "internal/e2e" {
 				t.Errorf("%s of %s does less under the race detector, and `make large` does not run it", name, f.name)
 			}

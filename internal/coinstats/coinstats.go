@@ -17,8 +17,6 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
-
-	"github.com/seed61375155/trawl/internal/coinstats/muhash"
 )
 
 // Mode is what is hashed besides counting.
@@ -54,7 +52,7 @@ type Sum struct {
 
 	mode   Mode
 	serial hash.Hash
-	set    muhash.Hash
+	set    MuHash
 
 	tx      chainhash.Hash // whose outputs wait in pending
 	pending []row

@@ -7,8 +7,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
-
-	"github.com/seed61375155/trawl/internal/coinstats/muhash"
 )
 
 // ErrTotals reports bytes that are no totals.
@@ -85,7 +83,7 @@ type Block struct {
 type Chain struct {
 	Totals
 
-	set muhash.Hash
+	set MuHash
 }
 
 // Encode serializes the chain, for [DecodeChain].
@@ -93,14 +91,14 @@ func (c *Chain) Encode() []byte { return append(c.Totals.Encode(), c.set.State()
 
 // DecodeChain is the inverse of [Chain.Encode].
 func DecodeChain(b []byte) (*Chain, error) {
-	if len(b) != totalsSize+muhash.StateSize {
+	if len(b) != totalsSize+StateSize {
 		return nil, ErrTotals
 	}
 	totals, err := DecodeTotals(b[:totalsSize])
 	if err != nil {
 		return nil, err
 	}
-	set, ok := muhash.Restore(b[totalsSize:])
+	set, ok := RestoreMuHash(b[totalsSize:])
 	if !ok {
 		return nil, ErrTotals
 	}

@@ -23,7 +23,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/load/histogram"
 	"github.com/seed61375155/trawl/internal/load/history"
 )
 
@@ -79,5 +78,5 @@ type Loss struct {
 type Row struct {
 	Method  string
 	Outcome string // "error -8", "HTTP 503", ...; empty: of all outcomes
-	Times   *histogram.Histogram
+	Times   *Histogram
 }

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/histogram"
 )
 
 // times are the durations of calls by what came of them. They are safe for
 // concurrent use.
 type times struct {
 	mu  sync.Mutex
-	all map[timesKey]*histogram.Histogram
+	all map[timesKey]*Histogram
 }
 
 type timesKey struct {
@@ -25,12 +23,12 @@ func (t *times) add(call int, outcome string, d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all == nil {
-		t.all = map[timesKey]*histogram.Histogram{}
+		t.all = map[timesKey]*Histogram{}
 	}
 	key := timesKey{call, outcome}
 	h := t.all[key]
 	if h == nil {
-		h = &histogram.Histogram{}
+		h = &Histogram{}
 		t.all[key] = h
 	}
 	h.Add(d)
@@ -46,7 +44,7 @@ func (t *times) rows(mix Mix) []Row {
 		outcomes[key.call] = append(outcomes[key.call], key.outcome)
 	}
 	for i, call := range mix.Calls {
-		all := Row{Method: call.Name, Times: &histogram.Histogram{}}
+		all := Row{Method: call.Name, Times: &Histogram{}}
 		rows = append(rows, all)
 		for _, outcome := range slices.Sorted(slices.Values(outcomes[i])) {
 			h := t.all[timesKey{i, outcome}]

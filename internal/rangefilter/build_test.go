@@ -99,9 +99,6 @@ func TestBuildMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the peak of memory is read from /proc")
 	}
-	if hasRaceDetector {
-		t.Skip("the race detector has memory of its own for all that is used; `make large` runs this")
-	}
 	n := 2_000_000
 	if os.Getenv("TRAWL_SOAK") != "" {
 		n = 20_500_000

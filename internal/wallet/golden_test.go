@@ -43,17 +43,6 @@ func readRecording(tb testing.TB) *recording {
 	return r
 }
 
-// smallWallets are those without long ranges.
-var smallWallets = []string{"base", "blank", "blank-watch", "gap-far", "watch-misc"}
-
-// skipLarge skips the test of a wallet that would take too long.
-func skipLarge(t *testing.T, name string) {
-	t.Helper()
-	if raceEnabled && !slices.Contains(smallWallets, name) {
-		t.Skip("takes too long with the race detector")
-	}
-}
-
 func (r *recording) records(name string) []walletfile.Record {
 	records := make([]walletfile.Record, len(r.Wallets[name]))
 	for i, row := range r.Wallets[name] {
@@ -84,7 +73,6 @@ func TestRecorded(t *testing.T) {
 	}
 	for name, cases := range byWallet {
 		t.Run(name, func(t *testing.T) {
-			skipLarge(t, name)
 			t.Parallel()
 			w := testOpen(t, r.records(name), regtest(t, "r-"+name), recordedChain())
 			attach(w, recordedChain(), false)

@@ -34,7 +34,6 @@ const (
 // TestLife makes wallets as they were made with Core, and compares all answers,
 // before and after a reorganisation.
 func TestLife(t *testing.T) {
-	skipLarge(t, "life")
 	var life recordedLife
 	if err := json.Unmarshal(unzip("testdata/life.json.gz"), &life); err != nil {
 		t.Fatal(err)

@@ -76,8 +76,6 @@ func TestOracle(t *testing.T) {
 	cases := 1000
 	if n, err := strconv.Atoi(os.Getenv(casesVar)); err == nil {
 		cases = n
-	} else if raceEnabled {
-		cases = 20
 	}
 	const groups = 4
 	for group := range groups {

@@ -71,7 +71,6 @@ func TestRecordsOfImports(t *testing.T) {
 	r := readRecording(t)
 	for _, name := range []string{"default", "imported", "one-key", "next-index", "watch-misc", "base"} {
 		t.Run(name, func(t *testing.T) {
-			skipLarge(t, name)
 			t.Parallel()
 			p := regtest(t, name)
 			options := p.LoadOptions()
@@ -137,7 +136,6 @@ func TestReopen(t *testing.T) {
 	r := readRecording(t)
 	for _, name := range []string{"imported", "base", "gap-far", "gap-found", "reuse", "many", "reorged", "labels"} {
 		t.Run(name, func(t *testing.T) {
-			skipLarge(t, name)
 			t.Parallel()
 			p := regtest(t, name)
 			w := testOpen(t, r.records(name), p, recordedChain())

@@ -175,7 +175,6 @@ func every(n int) int {
 // Whichever call fails, once or from then on, or all syncs from then on: nothing acknowledged is lost, nothing
 // wrong is read, and the store goes on when the disk is well again.
 func TestEveryCallFails(t *testing.T) {
-	faultfs.SkipUnderRace(t)
 	t.Parallel()
 	all := calls(t)
 	for n := 0; n < all; n += every(23) {

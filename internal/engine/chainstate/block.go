@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -117,7 +116,7 @@ func (c *checks) checkSolved(b *block) error {
 		return err
 	}
 	challenge := c.net.SignetChallenge
-	if challenge != nil && b.Hash != *c.net.Params.GenesisHash && !signet.Signed(b.message(), challenge) {
+	if challenge != nil && b.Hash != *c.net.Params.GenesisHash && !Signed(b.message(), challenge) {
 		return reject("bad-signet-blksig", "signet block signature validation failure")
 	}
 	return c.check(b)

@@ -40,7 +40,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
-	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -79,7 +78,7 @@ type Engine struct {
 	db      *chaindb.DB
 	disk    disk // db, but in tests of failing writes
 	tree    *chainview.Tree
-	recent  *reading.Recent
+	recent  *Recent
 	choice  *forkchoice.Choice
 	clock   *clock.Clock
 	log     *slog.Logger
@@ -146,7 +145,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
 		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
-		scripts: true, recent: new(reading.Recent),
+		scripts: true, recent: new(Recent),
 	}
 	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
 	e.recovery = recovery{engine: e, copies: cfg.DB.Copies()}
@@ -156,7 +155,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
-	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net, Recent: e.recent}
+	return Reader{Tree: e.tree, DB: e.db, Net: e.net, Recent: e.recent}
 }
 
 // Totals implements engine.Validator. Chains that do not count have none.

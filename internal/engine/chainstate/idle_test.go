@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/coinstats"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
+	"github.com/seed61375155/trawl/internal/enginetest"
 )
 
 // wide adds outputs to a coinbase, so that the unspent outputs take memory.
@@ -58,6 +59,7 @@ func TestSyncAfterWrite(t *testing.T) {
 // When the tip has not moved for a while a sync writes the unspent outputs and gives
 // their memory back; before it does not.
 func TestIdleCache(t *testing.T) {
+	enginetest.SkipUnderRace(t)
 	e := open(t, t.TempDir(), network(t, "regtest"))
 	must(t, chainstate.FailWrites(e, 64<<20, func() error { return nil })) // a larger cache
 	at := genesis(t)

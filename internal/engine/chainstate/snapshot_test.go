@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
+	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -247,6 +248,7 @@ func checkWhole(tb testing.TB, e *bitcoin.Engine, s *story) {
 // Whatever comes in whatever order, and wherever it is killed: what was answered is there, and
 // the node ends with one state.
 func TestSnapshotKilled(t *testing.T) {
+	enginetest.SkipUnderRace(t)
 	s := tell(t)
 	for seed := range uint64(soak(5)) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
@@ -317,6 +319,7 @@ func kill(tb testing.TB, dir string, e *bitcoin.Engine, s *story, hard bool) (st
 
 // Whichever write fails: the next start has one state or the two, and comes to the same end.
 func TestSnapshotWritesFail(t *testing.T) {
+	enginetest.SkipUnderRace(t)
 	s := tell(t)
 	for n := 0; ; n += 1 + n/3 { // each of the first, some of the many blocks later
 		dir := t.TempDir()

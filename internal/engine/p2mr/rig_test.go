@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
-	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -58,7 +58,7 @@ func openOn(disk vfs.FS, dir string, net *dialect.Network, prune ...*pruning.Con
 	if err != nil {
 		return nil, err
 	}
-	reader, ok := e.Reader().(reading.Reader)
+	reader, ok := e.Reader().(chainstate.Reader)
 	if !ok {
 		return nil, errors.Join(errors.New("another reader"), e.Close())
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/engine/reading"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -80,7 +80,7 @@ func (s *stripRig) tryOpen() error {
 	if err != nil {
 		return err
 	}
-	s.rig = &rig{Engine: e, net: net, tree: e.Reader().(reading.Reader).Tree, db: db}
+	s.rig = &rig{Engine: e, net: net, tree: e.Reader().(chainstate.Reader).Tree, db: db}
 	s.e = s.rig
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
-	"github.com/seed61375155/trawl/internal/p2p/socks5"
 )
 
 // UnixProxy begins the name of a proxy that is a socket of the file system.
@@ -116,12 +115,12 @@ func (t TCP) dialThrough(ctx context.Context, through Proxy, addr string) (net.C
 	if err != nil {
 		return nil, fmt.Errorf("proxy %s: %w", through.Addr, err)
 	}
-	var login *socks5.Login
+	var login *ProxyLogin
 	if through.Randomize {
-		login = &socks5.Login{User: rand.Text(), Password: rand.Text()}
+		login = &ProxyLogin{User: rand.Text(), Password: rand.Text()}
 	}
 	t.debugf("net", "SOCKS5 connecting %s", host)
-	if err := within(ctx, conn, func() error { return socks5.Connect(conn, host, uint16(n), login) }); err != nil {
+	if err := within(ctx, conn, func() error { return ConnectProxy(conn, host, uint16(n), login) }); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}

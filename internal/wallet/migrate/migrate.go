@@ -18,7 +18,6 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
-	"github.com/seed61375155/trawl/internal/wallet/legacy"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -57,9 +56,9 @@ func Wallet(ctx context.Context, old *walletfile.LegacyContent, p Params) (*File
 		main.put(old.Flags | walletfile.Descriptors)
 		return &Files{Main: main.sorted()}, nil
 	}
-	plan, err := legacy.New(old, p.Network, secretsOf(old, p.Master))
+	plan, err := NewPlan(old, p.Network, secretsOf(old, p.Master))
 	switch {
-	case errors.Is(err, legacy.ErrKey):
+	case errors.Is(err, ErrKey):
 		return nil, errDescriptors
 	case err != nil:
 		return nil, codes.Errorf(codes.Wallet, "%v", err)
@@ -105,7 +104,7 @@ func secretsOf(
 type migration struct {
 	params Params
 	old    *walletfile.LegacyContent
-	plan   *legacy.Plan
+	plan   *Plan
 
 	main     *wallet.Wallet
 	watched  *wallet.Wallet // nil: nothing is watched
@@ -188,7 +187,7 @@ func (m *migration) setup(ctx context.Context) (err error) {
 }
 
 // watching makes a wallet without private keys of descriptors. It is nil for none.
-func (m *migration) watching(ctx context.Context, descriptors []legacy.Descriptor) (*wallet.Wallet, error) {
+func (m *migration) watching(ctx context.Context, descriptors []Descriptor) (*wallet.Wallet, error) {
 	if len(descriptors) == 0 {
 		return nil, nil
 	}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package filters_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package wallet_test
-
-const raceEnabled = false

@@ -1,0 +1,52 @@
+package nodefiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
+)
+
+// MaxFeesAge is the greatest age of fee_estimates.dat; older estimates say too little of today.
+const MaxFeesAge = 60 * time.Hour
+
+// ErrStaleFees refuses a file that is older than [MaxFeesAge].
+var ErrStaleFees = errors.New("fee estimates are too old")
+
+// OpenFees reads fee_estimates.dat. Without one the estimator knows nothing yet, and so it does beside an error,
+// which says why the file is not used: [ErrStaleFees], those of [feeestimate.Decode], those of the disk.
+// It is not refused for its age where stale is set.
+func OpenFees(path string, stale bool, now time.Time) (*feeestimate.Estimator, error) {
+	file, err := vfs.Open(vfs.OS, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return feeestimate.New(), nil
+	}
+	if err != nil {
+		return feeestimate.New(), err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return feeestimate.New(), err
+	case !stale && now.Sub(info.ModTime()) > MaxFeesAge:
+		return feeestimate.New(), ErrStaleFees
+	}
+	known, err := feeestimate.Decode(file)
+	if err != nil {
+		return feeestimate.New(), err
+	}
+	return known, nil
+}
+
+// SaveFees writes a file whole or not at all.
+func SaveFees(disk vfs.FS, path string, content []byte) error {
+	if err := atomicfile.Write(disk, path, content, 0o600); err != nil {
+		return fmt.Errorf("fee estimates: %w", err)
+	}
+	return nil
+}
