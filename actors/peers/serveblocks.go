@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 )
 
 const (
@@ -154,7 +153,7 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, 
 		if err != nil {
 			return nil, err
 		}
-		return compact.Of(block, b.Payload()), nil
+		return codec.NewCmpctBlock(block, b.Payload()), nil
 	default:
 		return nil, nil
 	}

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/poolview"
 )
 
@@ -153,7 +152,7 @@ func TestPartial(t *testing.T) {
 		tx.AddTxOut(wire.NewTxOut(int64(i), nil))
 		txs = append(txs, tx)
 	}
-	full := compact.Of(&wire.MsgBlock{Transactions: txs}, nil) // the first is there, the others by their ids
+	full := codec.NewCmpctBlock(&wire.MsgBlock{Transactions: txs}, nil) // the first is there, the others by their ids
 	pool := func(numbers ...int) func(yield func(*poolview.Tx) bool) {
 		return func(yield func(*poolview.Tx) bool) {
 			for _, n := range numbers {

@@ -15,7 +15,6 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -73,7 +72,7 @@ func TestPlacesOfCompactBlocks(t *testing.T) {
 				c := newCompactRig(r.t, r)
 				chain, height := test.run(c)
 				c.source.forget()
-				c.source.say(compact.Of(blockAt(r.t, chain, height), nil))
+				c.source.say(codec.NewCmpctBlock(blockAt(r.t, chain, height), nil))
 				if got := c.source.commands(); !slices.Equal(got, test.want) {
 					t.Errorf("sent %v, want %v", got, test.want)
 				}
@@ -87,7 +86,7 @@ func TestPlacesOfCompactBlocks(t *testing.T) {
 func TestCompactBlockAfterOldTip(t *testing.T) {
 	bubble(t, func(r *rig) {
 		c := newCompactRigAt(r.t, r, 260)
-		c.source.say(compact.Of(c.block, nil))
+		c.source.say(codec.NewCmpctBlock(c.block, nil))
 		if got := c.source.commands(); !slices.Equal(got, []string{wire.CmdGetData}) {
 			t.Errorf("sent %v", got)
 		}
@@ -135,7 +134,7 @@ func TestCompactBlocksInDownload(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		p.forget()
 		p.say(&codec.SendCmpct{Version: codec.CmpctVersion})
-		p.say(compact.Of(blockAt(r.t, remote, 9), nil))
+		p.say(codec.NewCmpctBlock(blockAt(r.t, remote, 9), nil))
 		if got := p.commands(); len(got) > 0 || p.handled() != p.said {
 			t.Errorf("sent %v, %d of %d are handled", got, p.handled(), p.said)
 		}
@@ -155,7 +154,7 @@ func TestLowWorkCompactBlock(t *testing.T) {
 		remote := r.remote()
 		grow(remote, 12)
 		p := r.join(p2p.Inbound)
-		p.say(compact.Of(blockAt(r.t, remote, 1), nil))
+		p.say(codec.NewCmpctBlock(blockAt(r.t, remote, 1), nil))
 		if r.chain.Lookup(&remote.Active().At(1).Hash) != nil || p.handled() != p.said {
 			t.Error("its header is kept")
 		}
@@ -299,7 +298,7 @@ func TestPoolOfCompactBlocks(t *testing.T) {
 		r.changes.Publish(messages.PoolChanged{
 			Changes: []messages.PoolChange{{Tx: gone, ID: gone.TxHash(), WID: gone.WitnessHash()}},
 		})
-		c.source.say(compact.Of(c.block, nil))
+		c.source.say(codec.NewCmpctBlock(c.block, nil))
 		if got := take[*codec.GetBlockTxn](c.source); len(got) != 1 || !slices.Equal(got[0].Indexes, []uint16{2}) {
 			t.Errorf("asked for %v", got)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/poolview"
 )
 
@@ -255,7 +254,7 @@ func (cb *compactBlocks) announce(p *peer, b *chainview.Block) bool {
 		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		cb.lastCompact = compact.Of(block, b.Payload())
+		cb.lastCompact = codec.NewCmpctBlock(block, b.Payload())
 	}
 	cb.log.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
 	p.Send(cb.lastCompact)

@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -86,7 +85,7 @@ func TestCompactBlocks(t *testing.T) {
 	}{
 		{"all in the pool", func(c *compactRig) {
 			c.pooled(c.txs...)
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			c.want(286, "")
 			if len(take[*codec.GetBlockTxn](c.source))+len(take[*wire.MsgGetData](c.source)) > 0 {
 				c.t.Error("something is asked for")
@@ -97,7 +96,7 @@ func TestCompactBlocks(t *testing.T) {
 		}},
 		{"one is missing", func(c *compactRig) {
 			c.pooled(c.txs[0], c.txs[2])
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			asked := take[*codec.GetBlockTxn](c.source)
 			if len(asked) != 1 || len(asked[0].Indexes) != 1 || asked[0].Indexes[0] != 2 {
 				c.t.Fatalf("asked for %v", asked)
@@ -106,12 +105,12 @@ func TestCompactBlocks(t *testing.T) {
 			c.want(286, "")
 		}},
 		{"too many come", func(c *compactRig) {
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs, c.txs[0])})
 			c.want(285, "!invalid compact block/non-matching block transactions")
 		}},
 		{"others come", func(c *compactRig) {
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs[1:], c.txs[0])})
 			c.want(285, "")
 			if got := c.source.asked(c.remote); len(got) != 1 || got[0] != 286 {
@@ -129,13 +128,13 @@ func TestCompactBlocks(t *testing.T) {
 			c.want(285, "!invalid compact block")
 		}},
 		{"a place that no block has", func(c *compactRig) {
-			m := compact.Of(c.block, nil)
+			m := codec.NewCmpctBlock(c.block, nil)
 			m.Prefilled = append(m.Prefilled, codec.PrefilledTx{Index: 0xffff + 1, Tx: c.txs[0]})
 			c.source.say(m)
 			c.want(285, "!invalid compact block")
 		}},
 		{"two with one short id", func(c *compactRig) {
-			m := compact.Of(c.block, nil)
+			m := codec.NewCmpctBlock(c.block, nil)
 			m.ShortIDs[1] = m.ShortIDs[0]
 			c.source.say(m)
 			c.want(285, "")
@@ -146,12 +145,12 @@ func TestCompactBlocks(t *testing.T) {
 		{"an invalid block", func(c *compactRig) {
 			c.reject[c.next.Hash] = "body bad-cb-amount"
 			c.pooled(c.txs...)
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			c.want(285, "") // it may be relayed before it is validated
 		}},
 		{"an invalid header", func(c *compactRig) {
 			c.reject[c.next.Hash] = "bad-diffbits"
-			c.source.say(compact.Of(c.block, nil))
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
 			c.want(285, "!invalid header via cmpctblock")
 		}},
 	} {

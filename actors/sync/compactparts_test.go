@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -56,7 +55,7 @@ func TestParallelCompactBlocks(t *testing.T) {
 		for i, from := range senders {
 			p, w := b.join(from.typ)
 			p.highBandwidth = from.high
-			if raw := b.compact.received(p, at, compact.Of(block, nil)); raw != nil {
+			if raw := b.compact.received(p, at, codec.NewCmpctBlock(block, nil)); raw != nil {
 				t.Errorf("%s: a block is made without its transactions", name)
 			}
 			if got := w.commands(); got != from.want {
@@ -69,7 +68,7 @@ func TestParallelCompactBlocks(t *testing.T) {
 				t.Errorf("%s: peer %d has a request: %v", name, i, requested)
 			}
 			if from.want == asks { // the same once more changes nothing
-				b.compact.received(p, at, compact.Of(block, nil))
+				b.compact.received(p, at, codec.NewCmpctBlock(block, nil))
 				if got := w.commands(); got != "" {
 					t.Errorf("%s: peer %d is sent %q upon the same again", name, i, got)
 				}
@@ -126,7 +125,7 @@ func TestWrongCompactBlocks(t *testing.T) {
 		}
 		p, w := b.join(p2p.OutboundFullRelay)
 		p.highBandwidth = true
-		m := compact.Of(block, nil)
+		m := codec.NewCmpctBlock(block, nil)
 		if test.change != nil {
 			test.change(m)
 		}
@@ -172,7 +171,7 @@ func TestCompactBlockOfFourthPeer(t *testing.T) {
 		for range compactAtOnce {
 			p, _ := b.join(p2p.OutboundFullRelay)
 			p.highBandwidth = true
-			b.compact.received(p, at, compact.Of(block, nil))
+			b.compact.received(p, at, codec.NewCmpctBlock(block, nil))
 		}
 		if pooled {
 			b.compact.pool.Change(&messages.PoolChange{
@@ -180,10 +179,10 @@ func TestCompactBlockOfFourthPeer(t *testing.T) {
 			})
 		}
 		p, w := b.join(p2p.OutboundFullRelay)
-		if raw := b.compact.received(p, at, compact.Of(block, nil)); (raw != nil) != pooled || len(w.sent) > 0 {
+		if raw := b.compact.received(p, at, codec.NewCmpctBlock(block, nil)); (raw != nil) != pooled || len(w.sent) > 0 {
 			t.Errorf("in the pool %v: a block is made: %v", pooled, raw != nil)
 		}
-		wrong := compact.Of(block, nil)
+		wrong := codec.NewCmpctBlock(block, nil)
 		wrong.ShortIDs = append(wrong.ShortIDs, wrong.ShortIDs...)
 		if raw := b.compact.received(p, at, wrong); raw != nil || w.left != "" {
 			t.Errorf("made of unclear ids, or left for %q", w.left)

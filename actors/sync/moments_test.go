@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
@@ -31,7 +30,7 @@ func TestWhileFilesAreRead(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		p.sayHeaders(remote, 1, 5)
 		p.sayBlock(remote, 1)
-		p.say(compact.Of(blockAt(t, remote, 1), nil))
+		p.say(codec.NewCmpctBlock(blockAt(t, remote, 1), nil))
 		p.say(&codec.BlockTxn{Block: remote.Active().At(1).Hash})
 		p.sayInv(remote.Active().At(5).Hash)
 		if got := p.commands(); len(got) > 0 || r.chain.Lookup(&remote.Active().At(1).Hash) != nil ||

@@ -8,7 +8,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/poolview"
 )
 
@@ -57,7 +56,7 @@ func newPartial(m *codec.CmpctBlock, pool iter.Seq[*poolview.Tx]) (*partial, com
 	if len(places) != len(m.ShortIDs) {
 		return nil, compactUnclear
 	}
-	p.fill(compact.Key(m), places, pool)
+	p.fill(codec.CompactKey(m), places, pool)
 	return p, compactFine
 }
 
@@ -66,7 +65,7 @@ func newPartial(m *codec.CmpctBlock, pool iter.Seq[*poolview.Tx]) (*partial, com
 func (p *partial) fill(key *[16]byte, places map[codec.ShortID]int, pool iter.Seq[*poolview.Tx]) {
 	ambiguous := make(map[int]bool)
 	for tx := range pool {
-		at, ok := places[compact.ID(key, &tx.WID)]
+		at, ok := places[codec.CompactID(key, &tx.WID)]
 		switch {
 		case !ok || ambiguous[at]:
 		case p.txs[at] != nil:

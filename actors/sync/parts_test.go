@@ -15,7 +15,6 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -187,7 +186,7 @@ func TestCompactBlocksAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, firstWire := b.join(p2p.OutboundFullRelay)
-	if raw := b.compact.received(first, at, compact.Of(block, nil)); raw != nil {
+	if raw := b.compact.received(first, at, codec.NewCmpctBlock(block, nil)); raw != nil {
 		t.Fatal("a block is made of nothing")
 	}
 	asked, ok := firstWire.take()[0].(*codec.GetBlockTxn)
@@ -203,7 +202,7 @@ func TestCompactBlocksAlone(t *testing.T) {
 	}
 	change := messages.PoolChange{Tx: spend, ID: spend.TxHash(), WID: spend.WitnessHash(), Added: true}
 	b.compact.pool.Change(&change)
-	if raw := b.compact.received(first, at, compact.Of(block, nil)); !bytes.Equal(raw, want) {
+	if raw := b.compact.received(first, at, codec.NewCmpctBlock(block, nil)); !bytes.Equal(raw, want) {
 		t.Errorf("made %d bytes of the pool, want %d", len(raw), len(want))
 	}
 }

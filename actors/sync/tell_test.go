@@ -14,7 +14,6 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
@@ -70,7 +69,7 @@ func TestTellsOfNewHeaders(t *testing.T) {
 
 		source.sayBlock(remote, 286)
 		next = remote.Mine(chaintest.Template{Solved: true})
-		source.say(compact.Of(blockAt(t, remote, 287), nil))
+		source.say(codec.NewCmpctBlock(blockAt(t, remote, 287), nil))
 		expect("a compact block", fmt.Sprintf("cmpctblock header hash=%v height=287 peer=%d peeraddr=192.0.2.1:8333", next.Hash, source.info.ID))
 	})
 }

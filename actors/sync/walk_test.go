@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
 // Which blocks of a peer's chain are asked for: the lowest that are neither there nor on their way, none behind an
@@ -152,7 +152,7 @@ func TestCompactBlockOfBusyPeer(t *testing.T) {
 		for h := range owes {
 			b.download.addRequest(p, b.node.Active().At(h))
 		}
-		b.compact.received(p, at, compact.Of(block, nil))
+		b.compact.received(p, at, codec.NewCmpctBlock(block, nil))
 		if got := w.commands(); (got == "getblocktxn") != asks || !asks && got != "" {
 			t.Errorf("it owes %d: sent %q", owes, got)
 		}

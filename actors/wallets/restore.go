@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -173,7 +172,7 @@ func (r *restoration) check(ctx context.Context, staged *walletdb.Staged) error 
 		r.cfg.Log.Warn("backup is a copy of a wallet in use", "wallet", r.name,
 			"journal rolled back", r.recovery.Journal, "log taken over", r.recovery.Log)
 	}
-	return atomicfile.Write(vfs.OS, r.mark(), []byte(staged.Sum+"\n"), 0o600)
+	return vfs.ReplaceFile(vfs.OS, r.mark(), []byte(staged.Sum+"\n"), 0o600)
 }
 
 // refused is a refusal that names the files beside the backup where they were a part of it.

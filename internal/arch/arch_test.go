@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
 	"rpc/forward":            {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/events":             {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searches"},
-	"rpc/method/internal":    {"messages", "rpc/command", "descriptor", "internal/consensus/target", "internal/jsontree"},
+	"rpc/method/internal":    {"messages", "rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chain":       method,
 	"rpc/method/control":     method,
 	"rpc/method/mempool":     method,

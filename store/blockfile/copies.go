@@ -9,7 +9,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // CopiesFolder is the folder of [Copies] beside the block files, as qbit names it.
@@ -45,7 +44,7 @@ func (c *Copies) Put(hash *chainhash.Hash, raw []byte) error {
 	}
 	hidden := append([]byte(nil), raw...)
 	c.key.XOR(hidden, 0)
-	if err := atomicfile.Write(c.fs, c.path(hash), hidden, 0o600); err != nil {
+	if err := vfs.ReplaceFile(c.fs, c.path(hash), hidden, 0o600); err != nil {
 		return fmt.Errorf("copy of block %v: %w", hash, errors.Join(err, c.Drop(hash)))
 	}
 	c.kept[*hash] = struct{}{}

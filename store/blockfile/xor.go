@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // keyFile is the name of the file that holds the key.
@@ -88,7 +87,7 @@ func InitKey(disk vfs.FS, dir string, obfuscate bool) (Key, error) {
 // writeKey makes the key durable under its name in one step: a half-written
 // xor.dat would make every block unreadable.
 func writeKey(disk vfs.FS, path string, key Key) error {
-	if err := atomicfile.Write(disk, path, key[:], 0o600); err != nil {
+	if err := vfs.ReplaceFile(disk, path, key[:], 0o600); err != nil {
 		return fmt.Errorf("write XOR key: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -31,7 +31,7 @@ func (db *DB) seen(err error) error {
 		db.suspect.Do(func() {
 			db.o.Log.Error(damagedText, "err", damage)
 			note := filepath.Join(db.o.Dir, suspectFile)
-			if err := atomicfile.Write(db.o.FS, note, []byte(err.Error()+"\n"), 0o600); err != nil {
+			if err := vfs.ReplaceFile(db.o.FS, note, []byte(err.Error()+"\n"), 0o600); err != nil {
 				db.o.Log.Error("this could not be noted for the next start", "err", err)
 			}
 		})

@@ -9,7 +9,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // markFile is the name of the file in the folder of a [Mark].
@@ -47,7 +46,7 @@ func (m Mark) Write(block *chainhash.Hash) error {
 	}
 	err := vfs.MakeDir(m.FS, m.Dir, 0o700)
 	if err == nil {
-		err = atomicfile.Write(m.FS, m.path(), block[:], 0o600)
+		err = vfs.ReplaceFile(m.FS, m.path(), block[:], 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("mark of a snapshot: %w", err)
@@ -60,7 +59,7 @@ func (m Mark) Remove() error {
 	if m.Dir == "" {
 		return nil
 	}
-	for _, path := range []string{m.path() + atomicfile.Suffix, m.path()} {
+	for _, path := range []string{m.path() + vfs.ReplacementSuffix, m.path()} {
 		if err := m.FS.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("mark of a snapshot: %w", err)
 		}

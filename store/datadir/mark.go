@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // Format is the number of the layout of directories that this revision writes, and
@@ -87,7 +86,7 @@ func checkMark(dir string, n Network) (marked bool, err error) {
 
 func writeMark(fs vfs.FS, dir string, n Network) error {
 	m := mark{Format, n}
-	if err := atomicfile.Write(fs, filepath.Join(dir, MarkName), m.marshal(), 0o600); err != nil {
+	if err := vfs.ReplaceFile(fs, filepath.Join(dir, MarkName), m.marshal(), 0o600); err != nil {
 		return fmt.Errorf("mark directory: %w", err)
 	}
 	return nil

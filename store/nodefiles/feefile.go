@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // MaxFeesAge is the greatest age of fee_estimates.dat; older estimates say too little of today.
@@ -45,7 +44,7 @@ func OpenFees(path string, stale bool, now time.Time) (*feeestimate.Estimator, e
 
 // SaveFees writes a file whole or not at all.
 func SaveFees(disk vfs.FS, path string, content []byte) error {
-	if err := atomicfile.Write(disk, path, content, 0o600); err != nil {
+	if err := vfs.ReplaceFile(disk, path, content, 0o600); err != nil {
 		return fmt.Errorf("fee estimates: %w", err)
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // mode is that of the files: they say whom a node knows.
@@ -43,5 +42,5 @@ func (f Files) write(name string, content []byte) error {
 	if f.Dir == "" {
 		return nil
 	}
-	return atomicfile.Write(f.disk(), f.path(name), content, mode)
+	return vfs.ReplaceFile(f.disk(), f.path(name), content, mode)
 }

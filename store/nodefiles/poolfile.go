@@ -13,7 +13,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // ErrPoolFormat reports a file that is not a mempool.dat, or that is cut short.
@@ -48,7 +47,7 @@ func SavePool(path string, c *PoolContent, old bool) error {
 	if err := writePool(&buf, c, old); err != nil {
 		return fmt.Errorf("poolfile: %w", err)
 	}
-	if err := atomicfile.Write(vfs.OS, path, buf.Bytes(), 0o600); err != nil {
+	if err := vfs.ReplaceFile(vfs.OS, path, buf.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("poolfile: %w", err)
 	}
 	return nil

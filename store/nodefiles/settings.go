@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // Settings are settings.json, Bitcoin Core's file of options that change at run time. One of
@@ -192,7 +191,7 @@ func (f *Settings) write(members []member) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(f.fs, f.path, text, 0o600)
+	return vfs.ReplaceFile(f.fs, f.path, text, 0o600)
 }
 
 // Why a text is no file of settings.

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // A file of probe lines is a header, a directory and the lines:
@@ -67,7 +66,7 @@ func (s *Store) storeGroup(v *View, n int, g *lineGroup) (*lineGroup, error) {
 	for i := range g.entries {
 		out = append(out, g.entries[i].lines...)
 	}
-	if err := atomicfile.Write(s.fs, path, out, 0o600); err != nil {
+	if err := vfs.ReplaceFile(s.fs, path, out, 0o600); err != nil {
 		return nil, err
 	}
 	mapped, err := openGroup(s.fs, path, n, slots)

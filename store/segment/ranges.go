@@ -15,7 +15,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // A file of a range filter is a header and the filter:
@@ -109,7 +108,7 @@ func (s *Store) PutRange(number int, data []byte) error {
 	slots := v.slots[number*groupSize:][:groupSize]
 	path := rangePath(s.dir, number)
 	out := append(s.appendRangeHeader(nil, number, slots, data), data...)
-	if err := atomicfile.Write(s.fs, path, out, 0o600); err != nil {
+	if err := vfs.ReplaceFile(s.fs, path, out, 0o600); err != nil {
 		return fmt.Errorf("store range filter: %w", err)
 	}
 	r, err := s.openRange(path, number, slots)
@@ -223,7 +222,7 @@ func (s *Store) openRangeKey() error {
 	if _, err := rand.Read(s.rangeKey[:]); err != nil {
 		return err
 	}
-	return atomicfile.Write(s.fs, path, s.rangeKey[:], 0o600)
+	return vfs.ReplaceFile(s.fs, path, s.rangeKey[:], 0o600)
 }
 
 // hide makes a file its owner's alone to read.

@@ -10,7 +10,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // MakeFilter makes the filter of a block anew, as [Entry] has it.
@@ -36,7 +35,7 @@ func (s *Store) Rebuild(ctx context.Context, segment int, makeFilter MakeFilter)
 		return err
 	}
 	c.hashOf = s.filterHash
-	file, err := atomicfile.Create(s.fs, c.path, 0o600)
+	file, err := vfs.CreateReplacement(s.fs, c.path, 0o600)
 	if err != nil {
 		return fmt.Errorf("rebuild filter segment %d: %w", segment, err)
 	}
@@ -65,7 +64,7 @@ func (s *Store) freeze(segment int) (*checkup, error) {
 
 // replace puts a new file in the place of the old one, on the disk and for
 // readers.
-func (s *Store) replace(c *checkup, file *atomicfile.File) error {
+func (s *Store) replace(c *checkup, file *vfs.Replacement) error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	if err := file.Commit(); err != nil {
@@ -85,7 +84,7 @@ func (s *Store) replace(c *checkup, file *atomicfile.File) error {
 
 // remake writes the segment to a new file. What could not be made is left zero and
 // reported in lost.
-func (c *checkup) remake(ctx context.Context, f *atomicfile.File, makeFilter MakeFilter) (lost, err error) {
+func (c *checkup) remake(ctx context.Context, f *vfs.Replacement, makeFilter MakeFilter) (lost, err error) {
 	old, err := openFile(c.fs, c.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err

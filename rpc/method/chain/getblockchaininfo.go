@@ -7,9 +7,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 func getBlockchainInfo(d *Deps) command.Command {
@@ -132,9 +132,9 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		Blocks:          tip.Height,
 		Headers:         best.Height,
 		BestBlockHash:   tip.Hash,
-		Bits:            pow.Bits(tip.Bits()),
-		Target:          pow.Target(tip.Bits()),
-		Difficulty:      pow.Difficulty(tip.Bits()),
+		Bits:            txjson.Bits(tip.Bits()),
+		Target:          txjson.Target(tip.Bits()),
+		Difficulty:      txjson.Difficulty(tip.Bits()),
 		Time:            tip.Time().Unix(),
 		MedianTime:      tip.MedianTimePast(),
 		Progress:        p.verified(reader, active, best),

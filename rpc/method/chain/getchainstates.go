@@ -7,9 +7,9 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // chainStates is what getchainstates returns.
@@ -88,8 +88,8 @@ func getChainStates(d *Deps) command.Command {
 					return nil, chainview.ErrClosed // it is being opened again
 				}
 				states.States = append(states.States, chainState{
-					Blocks: b.Height, Best: b.Hash, Bits: pow.Bits(b.Bits()), Target: pow.Target(b.Bits()),
-					Difficulty: pow.Difficulty(b.Bits()), Progress: progress.upTo(reader, active, b, best),
+					Blocks: b.Height, Best: b.Hash, Bits: txjson.Bits(b.Bits()), Target: txjson.Target(b.Bits()),
+					Difficulty: txjson.Difficulty(b.Bits()), Progress: progress.upTo(reader, active, b, best),
 					DBCache: s.DBCache, TipCache: s.TipCache, Snapshot: s.Snapshot, Validated: s.Validated,
 				})
 			}

@@ -3,8 +3,8 @@ package chain
 import (
 	"context"
 
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 func getDifficulty(d *Deps) command.Command {
@@ -20,7 +20,7 @@ func getDifficulty(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return pow.Difficulty(active.Tip().Bits()), nil
+			return txjson.Difficulty(active.Tip().Bits()), nil
 		},
 	}
 }

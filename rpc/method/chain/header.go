@@ -7,8 +7,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // header is a block header as getblockheader and getblock show it.
@@ -67,9 +67,9 @@ func newHeader(active *chainview.Chain, b *chainview.Block, txs int) header {
 		Time:          b.Time().Unix(),
 		MedianTime:    b.MedianTimePast(),
 		Nonce:         b.Header().Nonce,
-		Bits:          pow.Bits(b.Bits()),
-		Target:        pow.Target(b.Bits()),
-		Difficulty:    pow.Difficulty(b.Bits()),
+		Bits:          txjson.Bits(b.Bits()),
+		Target:        txjson.Target(b.Bits()),
+		Difficulty:    txjson.Difficulty(b.Bits()),
 		ChainWork:     uint256Text(b.Work()),
 		Txs:           txs,
 	}

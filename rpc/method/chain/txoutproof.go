@@ -17,7 +17,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
 // How many outputs of a transaction are looked up at first, and each time after that.
@@ -199,7 +198,7 @@ func (d *Deps) provenTxs(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := txarg.HexText(text, "proof")
+	raw, err := arg.HexText(text, "proof")
 	if err != nil {
 		return nil, err
 	}

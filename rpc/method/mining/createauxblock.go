@@ -7,9 +7,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // auxBlock is a block for merged mining.
@@ -109,9 +109,9 @@ func (d *Deps) createAuxBlock(ctx context.Context, address string) (any, error) 
 func (d *Deps) auxReply(made *messages.AuxBlock) *auxBlock {
 	merged := d.Network.MergedMining
 	b := &auxBlock{
-		Hash: made.Hash, ChainID: merged.ChainID, Parent: made.Parent, Value: made.Value, Bits: pow.Bits(made.Bits),
+		Hash: made.Hash, ChainID: merged.ChainID, Parent: made.Parent, Value: made.Value, Bits: txjson.Bits(made.Bits),
 		Height: made.Height, scheduledRules: scheduledFor(d.Network.Scheduled, made.Height), Order: "internal",
-		OrderFrom: merged.DisplayOrder, Target: pow.Target(made.Bits),
+		OrderFrom: merged.DisplayOrder, Target: txjson.Target(made.Bits),
 	}
 	if made.Height >= merged.DisplayOrder {
 		b.Order = "display"

@@ -6,10 +6,10 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 type miningInfo struct {
@@ -86,14 +86,14 @@ func getMiningInfo(d *Deps) command.Command {
 			bits, next := tip.Bits(), d.nextBits(tip)
 			info := miningInfo{
 				Blocks:          tip.Height,
-				Bits:            pow.Bits(bits),
-				Difficulty:      pow.Difficulty(bits),
-				Target:          pow.Target(bits),
+				Bits:            txjson.Bits(bits),
+				Difficulty:      txjson.Difficulty(bits),
+				Target:          txjson.Target(bits),
 				HashRate:        d.hashRate(tip, hashBlocks, nil),
 				PooledTxs:       pool.Size,
 				MinTxFee:        d.Blocks.MinTxFee,
 				Chain:           d.Network.Name,
-				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},
+				Next:            nextBlock{tip.Height + 1, txjson.Bits(next), txjson.Difficulty(next), txjson.Target(next)},
 				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
 				Warnings:        warnings,
 			}

@@ -5,8 +5,8 @@ import (
 	"math/big"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // hashBlocks is over how many blocks the rate is measured unless asked
@@ -119,7 +119,7 @@ func (d *Deps) hashRate(last *chainview.Block, blocks int32, of lane) float64 {
 	others := new(big.Int) // the work of the other lane
 	for range min(blocks, last.Height) {
 		if of != nil && !of(first) {
-			others.Add(others, pow.Work(first.Bits()))
+			others.Add(others, txjson.Work(first.Bits()))
 		}
 		first = first.Parent
 		seconds := first.Time().Unix()

@@ -12,9 +12,9 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/internal/versionbits"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // templateReply is a template as miners get it.
@@ -131,14 +131,14 @@ func (d *Deps) templateReply(t *template) (*templateReply, error) {
 		Txs:          templateTxs(t, scale),
 		Value:        coinbase.TxOut[0].Value,
 		LongPollID:   fmt.Sprintf("%v%d", t.tip.Hash, t.updates),
-		Target:       pow.Target(header.Bits),
+		Target:       txjson.Target(header.Bits),
 		MinTime:      d.minTime(t.tip),
 		Mutable:      []string{"time", "transactions", "prevblock"},
 		NonceRange:   "00000000ffffffff",
 		SigOpLimit:   d.Network.Rules.MaxSigOps / scale,
 		SizeLimit:    int64(d.Network.MaxBlockSize) / scale,
 		Time:         header.Timestamp.Unix(),
-		Bits:         pow.Bits(header.Bits),
+		Bits:         txjson.Bits(header.Bits),
 		Height:       height,
 		Challenge:    hex.EncodeToString(d.Network.SignetChallenge),
 		Commitment:   hex.EncodeToString(commitment(coinbase)),

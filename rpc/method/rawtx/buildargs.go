@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // defaultTxVersion is the version of a transaction that no version was asked
@@ -113,12 +113,12 @@ func (m *methods) readRequest(a *command.Args) (messages.BuildTx, error) {
 		}
 	}
 	if a.Has(2) {
-		if req.LockTime, err = txarg.Uint32(a.Value(2), "locktime"); err != nil {
+		if req.LockTime, err = arg.Uint32(a.Value(2), "locktime"); err != nil {
 			return req, err
 		}
 	}
-	if req.Inputs, req.Unread = txarg.Inputs(a.Value(0)); req.Unread == nil {
-		req.Outputs, req.Unread = txarg.ReadOutputs(a.Value(1), jsontree.Amount(m.Network.Rules.MaxMoney))
+	if req.Inputs, req.Unread = arg.Inputs(a.Value(0)); req.Unread == nil {
+		req.Outputs, req.Unread = arg.ReadOutputs(a.Value(1), jsontree.Amount(m.Network.Rules.MaxMoney))
 	}
 	return req, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // scriptResult is a script with the outputs that could pay to it by its hash.
@@ -59,7 +59,7 @@ func (m *methods) decodeScript() command.Command {
 			}
 			var script []byte
 			if text != "" {
-				if script, err = txarg.HexText(text, "argument"); err != nil {
+				if script, err = arg.HexText(text, "argument"); err != nil {
 					return nil, err
 				}
 			}

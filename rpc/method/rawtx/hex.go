@@ -8,14 +8,14 @@ import (
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// parseHex is [txarg.HexText] for a value. One that is no string counts as an
+// parseHex is [arg.HexText] for a value. One that is no string counts as an
 // empty one.
 func parseHex(v *jsontree.Value, name string) ([]byte, error) {
 	text, _ := v.AsString()
-	return txarg.HexText(text, name)
+	return arg.HexText(text, name)
 }
 
 // decodeTx reads a transaction from hex.

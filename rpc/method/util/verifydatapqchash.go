@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // proofMembers are the members of a proof, in the order in which their types are checked.
@@ -135,7 +135,7 @@ func readProof(d Deps, given *jsontree.Value) (*p2mr.DataProof, error) {
 		return nil, err
 	}
 	proof.Key = slhdsa.PublicKey(key)
-	if proof.Script, err = txarg.HexText(given.Get("leaf_script").Text(), "leaf_script"); err != nil {
+	if proof.Script, err = arg.HexText(given.Get("leaf_script").Text(), "leaf_script"); err != nil {
 		return nil, err
 	}
 	return proof, readControl(given, proof)
@@ -153,7 +153,7 @@ func readControl(given *jsontree.Value, proof *p2mr.DataProof) error {
 	if version != int32(p2mr.ScriptVersion) {
 		return errLeafVersion
 	}
-	control, err := txarg.HexText(given.Get("control_block").Text(), "control_block")
+	control, err := arg.HexText(given.Get("control_block").Text(), "control_block")
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func readControl(given *jsontree.Value, proof *p2mr.DataProof) error {
 
 // sizedHex reads size bytes.
 func sizedHex(given *jsontree.Value, name string, size int) ([]byte, error) {
-	raw, err := txarg.HexText(given.Get(name).Text(), name)
+	raw, err := arg.HexText(given.Get(name).Text(), name)
 	if err == nil && len(raw) != size {
 		err = command.Errorf(command.InvalidParameter, "%s must be exactly %d bytes", name, size)
 	}

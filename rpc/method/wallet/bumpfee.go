@@ -9,7 +9,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
 // bumped is a transaction that replaces another one.
@@ -228,7 +227,7 @@ func (m *methods) readNewOutputs(outputs *jsontree.Value, q *messages.BumpFee) e
 			Code: command.InvalidParameter, Message: "Invalid parameter, output argument cannot be an empty array",
 		}
 	}
-	members, err := txarg.Members(outputs)
+	members, err := arg.Members(outputs)
 	if err != nil {
 		return err
 	}

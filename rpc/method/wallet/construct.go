@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // construction is the arguments of a transaction that coins are chosen for.
@@ -34,7 +34,7 @@ func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (
 	if err := readBase(c, &q, replaceable); err != nil {
 		return q, err
 	}
-	members, err := txarg.Members(c.outputs)
+	members, err := arg.Members(c.outputs)
 	if err != nil {
 		return q, err
 	}
@@ -65,7 +65,7 @@ func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (
 // readBase reads inputs, lock time and version.
 func readBase(c construction, q *messages.Spend, replaceable bool) error {
 	if !c.lockTime.IsNull() {
-		lock, err := txarg.Uint32(c.lockTime, "locktime")
+		lock, err := arg.Uint32(c.lockTime, "locktime")
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func readBase(c construction, q *messages.Spend, replaceable bool) error {
 	if c.inputs.IsNull() {
 		return nil
 	}
-	inputs, err := txarg.Inputs(c.inputs)
+	inputs, err := arg.Inputs(c.inputs)
 	if err != nil {
 		return err
 	}

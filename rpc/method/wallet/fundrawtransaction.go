@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // funded is a transaction with the coins that pay for it.
@@ -101,7 +101,7 @@ func (m *methods) runFundRawTransaction(ctx context.Context, w chosen, a *comman
 		})
 	}
 	options := a.Value(1)
-	outputs := make([]txarg.Member, len(q.Payments))
+	outputs := make([]arg.Member, len(q.Payments))
 	for i := range outputs {
 		outputs[i].Key = "dummy"
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 	"github.com/seed61375155/trawl/rpc/method/internal/signing"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
 func (m *methods) importPrunedFunds() command.Command {
@@ -53,7 +52,7 @@ func (m *methods) importPrunedFunds() command.Command {
 
 // readProof reads in which block the transaction is, and at which place.
 func (m *methods) readProof(text string, q *messages.ImportTx) error {
-	raw, err := txarg.HexText(text, "proof")
+	raw, err := arg.HexText(text, "proof")
 	if err != nil {
 		return err
 	}

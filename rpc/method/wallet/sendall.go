@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func (m *methods) sendAll() command.Command {
@@ -196,7 +196,7 @@ func (m *methods) readSweptTo(
 	options *jsontree.Value, recipients []*jsontree.Value, named map[string]bool, q *messages.Spend,
 ) error {
 	if v := options.Get("locktime"); !v.IsNull() {
-		lock, err := txarg.Uint32(v, "locktime")
+		lock, err := arg.Uint32(v, "locktime")
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (m *methods) readSweptTo(
 			messages.MinTxVersion, messages.MaxTxVersion)
 	}
 	if v := options.Get("inputs"); !v.IsNull() {
-		inputs, err := txarg.Inputs(v)
+		inputs, err := arg.Inputs(v)
 		if err != nil {
 			return err
 		}
@@ -223,14 +223,14 @@ func (m *methods) readSweptTo(
 
 // readShares reads the payments.
 func (m *methods) readShares(recipients []*jsontree.Value, named map[string]bool, q *messages.Spend) error {
-	var members []txarg.Member
+	var members []arg.Member
 	nothing := jsontree.NewInt(0)
 	for _, v := range recipients {
 		if v.Kind() == jsontree.String {
-			members = append(members, txarg.Member{Key: v.Text(), Value: nothing})
+			members = append(members, arg.Member{Key: v.Text(), Value: nothing})
 			continue
 		}
-		some, err := txarg.Members(jsontree.NewArray(v))
+		some, err := arg.Members(jsontree.NewArray(v))
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func (m *methods) sendMany() command.Command {
@@ -76,7 +76,7 @@ func (m *methods) runSendMany(ctx context.Context, w chosen, a *command.Args) (a
 	if err := fee.read(m, &q); err != nil {
 		return nil, err
 	}
-	outputs := txarg.MembersOf(amounts)
+	outputs := arg.MembersOf(amounts)
 	if q.Payments, err = m.payments(outputs); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (m *methods) runSendMany(ctx context.Context, w chosen, a *command.Args) (a
 
 // subtractFee marks the payments that bear the fee: they are named by their address or
 // their position.
-func subtractFee(list *jsontree.Value, outputs []txarg.Member, payments []messages.Payment) error {
+func subtractFee(list *jsontree.Value, outputs []arg.Member, payments []messages.Payment) error {
 	invalid := func(format string, args ...any) error {
 		return command.Errorf(command.InvalidParameter,
 			"Invalid parameter 'subtract fee from output', "+format, args...)
@@ -104,7 +104,7 @@ func subtractFee(list *jsontree.Value, outputs []txarg.Member, payments []messag
 		var at int
 		switch v.Kind() {
 		case jsontree.String:
-			at = slices.IndexFunc(outputs, func(out txarg.Member) bool { return out.Key == v.Text() })
+			at = slices.IndexFunc(outputs, func(out arg.Member) bool { return out.Key == v.Text() })
 			if at < 0 {
 				return invalid("destination %s not found in tx outputs", v.Text())
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // The names of texts that are kept with transactions.
@@ -110,7 +110,7 @@ func (m *methods) runSendToAddress(ctx context.Context, w chosen, a *command.Arg
 	if err != nil {
 		return nil, err
 	}
-	outputs := []txarg.Member{{Key: address, Value: a.Value(1)}}
+	outputs := []arg.Member{{Key: address, Value: a.Value(1)}}
 	if q.Payments, err = m.payments(outputs); err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (s *state) avoidReuse(v *jsontree.Value) (bool, error) {
 }
 
 // payments reads outputs: addresses with amounts, and data.
-func (m *methods) payments(outputs []txarg.Member) ([]messages.Payment, error) {
-	read, err := txarg.Outputs(outputs, jsontree.Amount(m.Network.Rules.MaxMoney))
+func (m *methods) payments(outputs []arg.Member) ([]messages.Payment, error) {
+	read, err := arg.Outputs(outputs, jsontree.Amount(m.Network.Rules.MaxMoney))
 	paid := make(map[string]bool)
 	var list []messages.Payment
 	for _, out := range read {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // dataProof is a signature of data as signdatapqchash returns it.
@@ -187,7 +187,7 @@ func readHex(v *jsontree.Value, name string, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := txarg.HexText(text, name)
+	raw, err := arg.HexText(text, name)
 	if err == nil && size != 0 && len(raw) != size {
 		err = command.Errorf(command.InvalidParameter, "%s must be exactly %d bytes", name, size)
 	}

@@ -1,4 +1,4 @@
-package atomicfile_test
+package vfs_test
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
@@ -26,7 +25,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
 	for _, mode := range []os.FileMode{0o600, 0o640} {
-		if err := atomicfile.Write(vfs.OS, path, newContent, mode); err != nil {
+		if err := vfs.ReplaceFile(vfs.OS, path, newContent, mode); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)
@@ -68,7 +67,7 @@ func TestEveryCallFails(t *testing.T) {
 		path := oldFile(t)
 		disk := faultfs.New()
 		disk.Inject(faultfs.Nth(n, syscall.ENOSPC))
-		err := atomicfile.Write(disk, path, newContent, 0o600)
+		err := vfs.ReplaceFile(disk, path, newContent, 0o600)
 		switch {
 		case n == calls:
 			if err != nil {
@@ -97,7 +96,7 @@ func oldFile(t *testing.T) string {
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	path := oldFile(t)
-	file, err := atomicfile.Create(vfs.OS, path, 0o600)
+	file, err := vfs.CreateReplacement(vfs.OS, path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func TestPowerLoss(t *testing.T) {
 			path := oldFile(t)
 			disk := faultfs.New()
 			disk.Inject(faultfs.From(n, syscall.EIO))
-			wrote := atomicfile.Write(disk, path, newContent, 0o600)
+			wrote := vfs.ReplaceFile(disk, path, newContent, 0o600)
 			if err := disk.PowerLoss(rand.New(rand.NewPCG(seed, uint64(n)))); err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +171,7 @@ func TestPowerLossBites(t *testing.T) {
 				path := oldFile(t)
 				disk := faultfs.New()
 				c.FS = disk
-				if err := atomicfile.Write(c, path, newContent, 0o600); err != nil {
+				if err := vfs.ReplaceFile(c, path, newContent, 0o600); err != nil {
 					t.Fatal(err)
 				}
 				if err := disk.PowerLoss(rand.New(rand.NewPCG(seed, 0))); err != nil {

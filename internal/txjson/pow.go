@@ -1,5 +1,4 @@
-// Package pow writes targets of proof of work as RPC replies show them.
-package pow
+package txjson
 
 import (
 	"fmt"

@@ -1,9 +1,9 @@
-package pow_test
+package txjson_test
 
 import (
 	"testing"
 
-	"github.com/seed61375155/trawl/rpc/method/internal/pow"
+	"github.com/seed61375155/trawl/internal/txjson"
 )
 
 func TestTargets(t *testing.T) {
@@ -18,13 +18,13 @@ func TestTargets(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
-			if got := pow.Bits(test.bits); got != test.text {
+			if got := txjson.Bits(test.bits); got != test.text {
 				t.Errorf("bits %s", got)
 			}
-			if got := pow.Target(test.bits); got != test.target {
+			if got := txjson.Target(test.bits); got != test.target {
 				t.Errorf("target %s", got)
 			}
-			if got := pow.Difficulty(test.bits); got != test.difficulty {
+			if got := txjson.Difficulty(test.bits); got != test.difficulty {
 				t.Errorf("difficulty %v", got)
 			}
 		})

@@ -1,5 +1,4 @@
-// Package compact makes compact blocks (BIP152).
-package compact
+package codec
 
 import (
 	"bytes"
@@ -10,12 +9,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/siphash"
 )
 
-// Key is the key of a compact block's short ids (BIP152).
-func Key(m *codec.CmpctBlock) *[16]byte {
+// CompactKey is the key of a compact block's short ids (BIP152).
+func CompactKey(m *CmpctBlock) *[16]byte {
 	var b bytes.Buffer
 	_ = m.Header.Serialize(&b) // to memory
 	b.Write(m.Payload)
@@ -23,27 +21,27 @@ func Key(m *codec.CmpctBlock) *[16]byte {
 	return (*[16]byte)(sum[:16])
 }
 
-// ID is what a compact block says of a transaction.
-func ID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
+// CompactID is what a compact block says of a transaction.
+func CompactID(key *[16]byte, wtxid *chainhash.Hash) (id ShortID) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], siphash.SumKey(key, wtxid[:]))
 	copy(id[:], b[:])
 	return id
 }
 
-// Of returns the compact block of a block, with the coinbase in full. A block
+// NewCmpctBlock returns the compact block of a block, with the coinbase in full. A block
 // has at least that. payload is what follows its header, if anything.
-func Of(block *wire.MsgBlock, payload []byte) *codec.CmpctBlock {
-	m := &codec.CmpctBlock{
+func NewCmpctBlock(block *wire.MsgBlock, payload []byte) *CmpctBlock {
+	m := &CmpctBlock{
 		Header: block.Header, Payload: payload,
 		Nonce:     rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
-		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
-		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
+		ShortIDs:  make([]ShortID, len(block.Transactions)-1),
+		Prefilled: []PrefilledTx{{Tx: block.Transactions[0]}},
 	}
-	key := Key(m)
+	key := CompactKey(m)
 	for i, tx := range block.Transactions[1:] {
 		id := tx.WitnessHash()
-		m.ShortIDs[i] = ID(key, &id)
+		m.ShortIDs[i] = CompactID(key, &id)
 	}
 	return m
 }

@@ -1,6 +1,4 @@
-// Package txarg reads inputs and outputs of transactions from the arguments of methods,
-// with Core's errors.
-package txarg
+package arg
 
 import (
 	"encoding/hex"
@@ -11,7 +9,6 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // Inputs reads what is spent.
@@ -35,7 +32,7 @@ func input(v *jsontree.Value) (messages.TxInput, error) {
 	if _, err := v.AsObject(); err != nil {
 		return input, err
 	}
-	txid, err := arg.Hash(v.Get("txid"), "txid")
+	txid, err := Hash(v.Get("txid"), "txid")
 	if err != nil {
 		return input, err
 	}
