@@ -19,7 +19,6 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/part"
-	"github.com/seed61375155/trawl/internal/part/knobs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -30,7 +29,7 @@ import (
 // A Node is a running node. Its methods are safe for concurrent use.
 type Node struct {
 	cfg   Config
-	knobs knobs.Knobs // of tests
+	knobs part.Knobs // of tests
 	net   *dialect.Network
 	set   *part.Set
 
@@ -77,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	k := knobs.Of(ctx)
+	k := part.KnobsOf(ctx)
 	method, err := filters.NewMethod(k.FilterKernel, cfg.FilterLayout)
 	if err != nil {
 		return nil, fmt.Errorf("trawl: Config.FilterLayout: %w", err)

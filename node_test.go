@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/enginetest"
-	"github.com/seed61375155/trawl/internal/part/knobs"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -26,17 +26,17 @@ func regtest(dir string) trawl.Config {
 
 // small has a node keep its blocks in small files.
 func small(ctx context.Context) context.Context {
-	return knobs.With(ctx, knobs.Knobs{SmallFiles: true})
+	return part.WithKnobs(ctx, part.Knobs{SmallFiles: true})
 }
 
 func open(t *testing.T, cfg trawl.Config) *trawl.Node {
 	t.Helper()
-	return openWith(t, knobs.Knobs{SmallFiles: true}, cfg)
+	return openWith(t, part.Knobs{SmallFiles: true}, cfg)
 }
 
-func openWith(t *testing.T, k knobs.Knobs, cfg trawl.Config) *trawl.Node {
+func openWith(t *testing.T, k part.Knobs, cfg trawl.Config) *trawl.Node {
 	t.Helper()
-	node, err := trawl.Open(knobs.With(t.Context(), k), cfg)
+	node, err := trawl.Open(part.WithKnobs(t.Context(), k), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestTwoNodes(t *testing.T) {
 			System: host, ActorPrefix: test.chain + "/", Cache: 8 << 20,
 			FilterLayout: test.layout,
 		}
-		node := openWith(t, knobs.Knobs{FilterKernel: test.kernel}, cfg)
+		node := openWith(t, part.Knobs{FilterKernel: test.kernel}, cfg)
 		group.Go(func() {
 			if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
 				t.Error(err)

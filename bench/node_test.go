@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
-	"github.com/seed61375155/trawl/internal/part/knobs"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 )
@@ -129,7 +129,7 @@ func node(dir string, workers int) starter {
 		tb.Helper()
 		threads := cores.NewWorkerThreads() // as trawld has them
 		tb.Cleanup(threads.Close)
-		n, err := trawl.Open(knobs.With(tb.Context(), knobs.Knobs{FilterKernel: *flagKernel}), trawl.Config{
+		n, err := trawl.Open(part.WithKnobs(tb.Context(), part.Knobs{FilterKernel: *flagKernel}), trawl.Config{
 			Dir: dir, Chain: "regtest", BlockFilterIndex: true, Workers: workers, StartWorker: threads.Start,
 			FilterLayout: *flagLayout, LoadBlock: loadBlock, Wallets: &trawl.WalletConfig{},
 		})

@@ -16,7 +16,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/slot"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -55,7 +54,7 @@ type (
 // Coins is the actor; make one with [New].
 type Coins struct {
 	cfg   Config
-	desk  *slot.Desk[messages.CoinScanResult]
+	slot  *ask.JobSlot[messages.CoinScanResult]
 	scan  *scan       // the running one; nil unless one runs
 	ended int         // progress of the scan whose slot is held
 	scans []*coinScan // all passes that have not ended, those of aborted scans included
@@ -66,7 +65,7 @@ func New(cfg Config) actor.Producer {
 	var issued atomic.Uint64
 	return func() actor.Actor {
 		s := &Coins{cfg: cfg}
-		s.desk = slot.New[messages.CoinScanResult](slot.Config{
+		s.slot = ask.NewJobSlot[messages.CoinScanResult](ask.JobSlotConfig{
 			Issued: &issued, Busy: messages.ErrCoinScanBusy, Expired: messages.ErrNoSuchScan,
 			Stop: func() { s.end(nil) },
 		})
@@ -88,21 +87,21 @@ func (s *Coins) Receive(c actor.Context) {
 	case *dumpCoins:
 		s.dump(c, m)
 	case *reserve:
-		s.desk.Reserve(m.Answer)
+		s.slot.Reserve(m.Answer)
 	case *report:
-		s.desk.Report(m.Req.Slot, m.Req.Progress)
+		s.slot.Report(m.Req.Slot, m.Req.Progress)
 		m.Answer(messages.Done{}, nil)
 	case *release:
-		s.desk.Release(m.Req.Slot)
+		s.slot.Release(m.Req.Slot)
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		if s.desk.Begin(m.Req.Slot, m.Req.Hold, m.Answer, messages.CoinScanResult{}) {
+		if s.slot.Begin(m.Req.Slot, m.Req.Hold, m.Answer, messages.CoinScanResult{}) {
 			s.run(c, m.Req.Scripts)
 		}
 	case *getStatus:
 		m.Answer(s.status(), nil)
 	case *abortScan:
-		m.Answer(s.desk.Abort(), nil)
+		m.Answer(s.slot.Abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -110,13 +109,13 @@ func (s *Coins) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Coins) status() messages.CoinScanStatus {
-	progress, reported := s.desk.Progress()
-	switch s.desk.State() {
-	case slot.Reserved:
+	progress, reported := s.slot.Progress()
+	switch s.slot.State() {
+	case ask.JobReserved:
 		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}
-	case slot.Running:
+	case ask.JobRunning:
 		return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
-	case slot.Held:
+	case ask.JobHeld:
 		if !reported {
 			return messages.CoinScanStatus{Running: true, Progress: s.ended}
 		}
@@ -148,10 +147,10 @@ func (s *Coins) end(err error) {
 	ended.pass.cancel()
 	s.ended = ended.progress()
 	if err != nil {
-		s.desk.End(messages.CoinScanResult{}, err)
+		s.slot.End(messages.CoinScanResult{}, err)
 		return
 	}
-	s.desk.End(ended.result(), nil)
+	s.slot.End(ended.result(), nil)
 }
 
 // sum counts the set.

@@ -19,7 +19,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/slot"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -58,7 +57,7 @@ type (
 // Scanner is the actor; make one with [New].
 type Scanner struct {
 	cfg      Config
-	desk     *slot.Desk[messages.ScanResult]
+	slot     *ask.JobSlot[messages.ScanResult]
 	scan     *scan               // the running one; nil unless one runs
 	draining []*scan             // answered already, their workers about to stop
 	ended    messages.ScanStatus // at the end of the scan whose slot is held
@@ -69,7 +68,7 @@ func New(cfg Config) actor.Producer {
 	var issued atomic.Uint64
 	return func() actor.Actor {
 		s := &Scanner{cfg: cfg}
-		s.desk = slot.New[messages.ScanResult](slot.Config{
+		s.slot = ask.NewJobSlot[messages.ScanResult](ask.JobSlotConfig{
 			Issued: &issued, Busy: messages.ErrScanBusy, Expired: messages.ErrNoSuchScan, Stop: func() { s.end(nil) },
 		})
 		return s
@@ -90,14 +89,14 @@ func (s *Scanner) Receive(c actor.Context) {
 	case matched:
 		s.matched(m)
 	case *reserve:
-		if s.desk.Reserve(m.Answer) {
+		if s.slot.Reserve(m.Answer) {
 			s.announce(false)
 		}
 	case *report:
-		s.desk.Report(m.Req.Slot, m.Req.Progress)
+		s.slot.Report(m.Req.Slot, m.Req.Progress)
 		m.Answer(messages.Done{}, nil)
 	case *release:
-		if s.desk.Release(m.Req.Slot) {
+		if s.slot.Release(m.Req.Slot) {
 			s.announce(m.Req.Completed)
 		}
 		m.Answer(messages.Done{}, nil)
@@ -106,7 +105,7 @@ func (s *Scanner) Receive(c actor.Context) {
 	case *getStatus:
 		m.Answer(s.status(), nil)
 	case *abortScan:
-		m.Answer(s.desk.Abort(), nil)
+		m.Answer(s.slot.Abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -114,13 +113,13 @@ func (s *Scanner) Receive(c actor.Context) {
 
 // status says how far the scan is.
 func (s *Scanner) status() messages.ScanStatus {
-	progress, reported := s.desk.Progress()
-	switch s.desk.State() {
-	case slot.Reserved:
+	progress, reported := s.slot.Progress()
+	switch s.slot.State() {
+	case ask.JobReserved:
 		return messages.ScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}
-	case slot.Running:
+	case ask.JobRunning:
 		return s.scan.status()
-	case slot.Held:
+	case ask.JobHeld:
 		if !reported {
 			return s.ended // most holders only answer: progress does not fall for that
 		}
@@ -135,10 +134,10 @@ func (s *Scanner) status() messages.ScanStatus {
 // run begins a scan, or answers at once where its slot was aborted.
 func (s *Scanner) run(c actor.Context, call *runScan) {
 	q := &call.Req
-	held := s.desk.State()
-	if s.desk.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {
+	held := s.slot.State()
+	if s.slot.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {
 		s.begin(c, q)
-	} else if s.desk.State() != held {
+	} else if s.slot.State() != held {
 		s.ended = messages.ScanStatus{Running: true, Height: q.Start}
 		s.announce(false)
 	}
@@ -233,9 +232,9 @@ func (s *Scanner) end(err error) {
 	s.forget(ended)
 }
 
-// answer ends the job of the desk.
+// answer ends the job in the slot.
 func (s *Scanner) answer(result messages.ScanResult, err error) {
-	s.desk.End(result, err)
+	s.slot.End(result, err)
 	s.announce(result.Completed)
 }
 
@@ -262,7 +261,7 @@ func (s *Scanner) close() {
 		s.draining = append(s.draining, s.scan)
 		s.scan = nil
 	}
-	if s.desk.State() != slot.Idle && s.cfg.News != nil {
+	if s.slot.State() != ask.JobIdle && s.cfg.News != nil {
 		s.cfg.News.Publish(messages.ScanChanged{})
 	}
 	for _, e := range s.draining {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
-	"github.com/seed61375155/trawl/internal/part/knobs"
+	"github.com/seed61375155/trawl/internal/part"
 )
 
 // defaultBatch is Core's nDefaultDbBatchSize, in bytes.
@@ -41,8 +41,8 @@ func crashes(ratio, batch int64, below func(n int64) int64, crash func()) func(b
 }
 
 // knobsOf reads the options that are for tests.
-func knobsOf(o *options.Settings, log *slog.Logger) knobs.Knobs {
-	return knobs.Knobs{
+func knobsOf(o *options.Settings, log *slog.Logger) part.Knobs {
+	return part.Knobs{
 		MockTime: mockTime(o), FilterKernel: o.String("filterkernel", ""), SmallFiles: o.Bool("fastprune", false),
 		WroteCoins: crasher(o, log), FixedKey: slices.Contains(o.Strings("test"), "addrman"),
 		CheckAddrs: int(min(max(o.Int("checkaddrman", 0), 0), 1_000_000)),

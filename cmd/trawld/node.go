@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/metrics"
 	"github.com/seed61375155/trawl/internal/options"
-	"github.com/seed61375155/trawl/internal/part/knobs"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/web"
 )
@@ -141,7 +141,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.message("Loading block index…")
 	cfg.Verify.Begun = func() { d.message("Verifying blocks…") }
-	node, err := trawl.Open(knobs.With(ctx, knobsOf(d.settings, d.log)), cfg)
+	node, err := trawl.Open(part.WithKnobs(ctx, knobsOf(d.settings, d.log)), cfg)
 	if ctx.Err() != nil && node == nil {
 		return nil // told to stop before it was up
 	}

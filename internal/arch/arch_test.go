@@ -38,7 +38,6 @@ var mayImport = map[string][]string{
 	"internal/search":             {"internal/chainview"},
 	"internal/rawtx":              {"descriptor", "internal/consensus", "internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/poolview":           {"messages", "internal/ask"},
-	"internal/slot":               {"messages"},
 	"internal/slhdsa":             {"internal/asm", "internal/cores"},
 	"internal/spends":             nil,
 	"internal/txpool/feeestimate": {},
@@ -111,7 +110,7 @@ var mayImport = map[string][]string{
 	"actors/cluster/link":        nil,
 	"actors/cluster/wire":        nil,
 	"actors/coins": append([]string{
-		"internal/coinstats", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
+		"internal/coinstats", "internal/vfs", "store/blockfile", "store/coinfile",
 	}, actor...),
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,
@@ -123,7 +122,7 @@ var mayImport = map[string][]string{
 	"actors/relay":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/stale":          append([]string{"internal/corelog"}, actor...),
 	"actors/searches":       append([]string{"internal/match", "internal/search", "internal/spends", "internal/poolview"}, actor...),
-	"actors/scanner":        append([]string{"internal/match", "internal/slot", "internal/spends"}, actor...),
+	"actors/scanner":        append([]string{"internal/match", "internal/spends"}, actor...),
 	"actors/blockindex":     append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
 		"internal/consensus", "internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p", "internal/poolview",
@@ -167,7 +166,7 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options", "internal/part/knobs",
+		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},

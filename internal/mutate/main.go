@@ -33,7 +33,7 @@ func main() {
 
 // deciding are the packages whose lines decide what is valid, found, kept or allowed.
 var deciding = []string{
-	"./filters", "./internal/match", "./actors/scanner", "./internal/ask", "./internal/follow", "./internal/slot",
+	"./filters", "./internal/match", "./actors/scanner", "./internal/ask", "./internal/follow",
 	"./store/chaindb", "./store/internal/ledger", "./store/segment", "./store/walletdb",
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
 	"./internal/engine/chainstate", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",

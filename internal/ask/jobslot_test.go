@@ -1,4 +1,4 @@
-package slot_test
+package ask_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/slot"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -17,9 +17,9 @@ var (
 	errExpired = errors.New("expired")
 )
 
-// A rig is a desk whose results are texts, and what it has answered last.
-type rig struct {
-	*slot.Desk[string]
+// A slotRig is a job slot whose results are texts, and what it has answered last.
+type slotRig struct {
+	*ask.JobSlot[string]
 
 	issued  atomic.Uint64
 	last    messages.ScanSlot
@@ -27,22 +27,22 @@ type rig struct {
 	stops   int
 }
 
-func newRig() *rig {
-	r := new(rig)
-	r.Desk = r.desk()
+func newSlotRig() *slotRig {
+	r := new(slotRig)
+	r.JobSlot = r.slot()
 	return r
 }
 
-// desk returns the desk of one more instance of the actor.
-func (r *rig) desk() *slot.Desk[string] {
-	return slot.New[string](slot.Config{Issued: &r.issued, Busy: errBusy, Expired: errExpired, Stop: func() {
+// slot returns the job slot of one more instance of the actor.
+func (r *slotRig) slot() *ask.JobSlot[string] {
+	return ask.NewJobSlot[string](ask.JobSlotConfig{Issued: &r.issued, Busy: errBusy, Expired: errExpired, Stop: func() {
 		r.stops++
 		r.End("partial", nil)
 	}})
 }
 
 // reserve wants a slot, for a caller who waits for it or has gone.
-func (r *rig) reserve(waits bool) (err error) {
+func (r *slotRig) reserve(waits bool) (err error) {
 	r.Reserve(func(s messages.ScanSlot, failed error) bool {
 		if err = failed; err == nil {
 			r.last = s
@@ -52,10 +52,10 @@ func (r *rig) reserve(waits bool) (err error) {
 	return err
 }
 
-func (r *rig) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
+func (r *slotRig) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
 
 // beginAs begins a job that keeps its slot or not, for a caller who waits or has gone.
-func (r *rig) beginAs(name string, id uint64, keep, waits bool) bool {
+func (r *slotRig) beginAs(name string, id uint64, keep, waits bool) bool {
 	return r.Begin(id, keep, func(result string, err error) bool {
 		if err != nil {
 			result = err.Error()
@@ -74,15 +74,15 @@ func isAborted(s messages.ScanSlot) bool {
 	}
 }
 
-// to brings a new desk into a state.
-func (r *rig) to(state slot.State) {
-	if state >= slot.Reserved {
+// to brings a new job slot into a state.
+func (r *slotRig) to(state ask.JobState) {
+	if state >= ask.JobReserved {
 		_ = r.reserve(true)
 	}
-	if state == slot.Running {
+	if state == ask.JobRunning {
 		r.begin("job", r.last.ID)
 	}
-	if state == slot.Held {
+	if state == ask.JobHeld {
 		r.beginAs("job", r.last.ID, true, true)
 		r.End("all", nil)
 		r.answers = nil
@@ -90,8 +90,8 @@ func (r *rig) to(state slot.State) {
 }
 
 // report reports how far the holder of a slot is: of the last one, or of one after it.
-func report(after uint64, progress int) func(r *rig) any {
-	return func(r *rig) any {
+func report(after uint64, progress int) func(r *slotRig) any {
+	return func(r *slotRig) any {
 		r.Report(r.last.ID+after, progress)
 		percent, reported := r.Progress()
 		if percent > 0 && !reported {
@@ -103,73 +103,73 @@ func report(after uint64, progress int) func(r *rig) any {
 
 // All that can be done, in every state.
 func TestStates(t *testing.T) {
-	const idle, reserved, running, held = slot.Idle, slot.Reserved, slot.Running, slot.Held
+	const idle, reserved, running, held = ask.JobIdle, ask.JobReserved, ask.JobRunning, ask.JobHeld
 	for _, test := range []struct {
-		from slot.State
+		from ask.JobState
 		name string
-		do   func(r *rig) any
+		do   func(r *slotRig) any
 		want any // what is returned
-		to   slot.State
+		to   ask.JobState
 		says string // the answers to jobs
 	}{
 		{idle, "report", report(0, 5), 0, idle, ""},
-		{idle, "reserve", func(r *rig) any { return r.reserve(true) }, nil, reserved, ""},
-		{idle, "reserve, gone", func(r *rig) any { return r.reserve(false) }, nil, idle, ""},
-		{idle, "release", func(r *rig) any { return r.Release(r.last.ID) }, false, idle, ""},
-		{idle, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, idle, "b=expired"},
-		{idle, "abort", func(r *rig) any { return r.Abort() }, false, idle, ""},
-		{idle, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, idle, ""},
+		{idle, "reserve", func(r *slotRig) any { return r.reserve(true) }, nil, reserved, ""},
+		{idle, "reserve, gone", func(r *slotRig) any { return r.reserve(false) }, nil, idle, ""},
+		{idle, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, false, idle, ""},
+		{idle, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, idle, "b=expired"},
+		{idle, "abort", func(r *slotRig) any { return r.Abort() }, false, idle, ""},
+		{idle, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, idle, ""},
 
-		{reserved, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, reserved, ""},
+		{reserved, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, reserved, ""},
 		{reserved, "report", report(0, 5), 5, reserved, ""},
 		{reserved, "report too much", report(0, 500), 100, reserved, ""},
 		{reserved, "report too little", report(0, -1), 0, reserved, ""},
 		{reserved, "report of another", report(1, 5), 0, reserved, ""},
-		{reserved, "release", func(r *rig) any { return r.Release(r.last.ID) }, true, idle, ""},
-		{reserved, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, reserved, ""},
-		{reserved, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, true, running, ""},
+		{reserved, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{reserved, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, reserved, ""},
+		{reserved, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, true, running, ""},
 		{
-			reserved, "begin another", func(r *rig) any { return r.begin("b", r.last.ID+1) }, false, reserved,
+			reserved, "begin another", func(r *slotRig) any { return r.begin("b", r.last.ID+1) }, false, reserved,
 			"b=expired",
 		},
-		{reserved, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
+		{reserved, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
 		{
-			reserved, "abort twice", func(r *rig) any { first := r.Abort(); return first && r.Abort() }, true,
+			reserved, "abort twice", func(r *slotRig) any { first := r.Abort(); return first && r.Abort() }, true,
 			reserved, "",
 		},
-		{reserved, "abort, reserve", func(r *rig) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
+		{reserved, "abort, reserve", func(r *slotRig) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
 		{
 			reserved, "abort, begin",
-			func(r *rig) any { r.Abort(); return r.begin("b", r.last.ID) }, false, idle, "b=empty",
+			func(r *slotRig) any { r.Abort(); return r.begin("b", r.last.ID) }, false, idle, "b=empty",
 		},
 		{
 			reserved, "abort, begin and keep",
-			func(r *rig) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
+			func(r *slotRig) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
 		},
-		{reserved, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, reserved, ""},
+		{reserved, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, reserved, ""},
 
-		{running, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, running, ""},
+		{running, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, running, ""},
 		{running, "report", report(0, 5), 0, running, ""},
-		{running, "release", func(r *rig) any { return r.Release(r.last.ID) }, false, running, ""},
-		{running, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, running, ""},
-		{running, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, running, "b=expired"},
-		{running, "begin another", func(r *rig) any { return r.begin("b", r.last.ID+1) }, false, running, "b=expired"},
+		{running, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, false, running, ""},
+		{running, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, running, ""},
+		{running, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, running, "b=expired"},
+		{running, "begin another", func(r *slotRig) any { return r.begin("b", r.last.ID+1) }, false, running, "b=expired"},
 		{
-			running, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) && r.stops == 1 }, true, idle,
+			running, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) && r.stops == 1 }, true, idle,
 			"job=partial",
 		},
-		{running, "end", func(r *rig) any { r.End("all", nil); return nil }, nil, idle, "job=all"},
-		{running, "fail", func(r *rig) any { r.End("", errors.New("bad")); return nil }, nil, idle, "job=bad"},
+		{running, "end", func(r *slotRig) any { r.End("all", nil); return nil }, nil, idle, "job=all"},
+		{running, "fail", func(r *slotRig) any { r.End("", errors.New("bad")); return nil }, nil, idle, "job=bad"},
 
-		{held, "reserve", func(r *rig) any { return r.reserve(true) }, errBusy, held, ""},
+		{held, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, held, ""},
 		{held, "report", report(0, 5), 5, held, ""},
-		{held, "release", func(r *rig) any { return r.Release(r.last.ID) }, true, idle, ""},
-		{held, "release another", func(r *rig) any { return r.Release(r.last.ID + 1) }, false, held, ""},
-		{held, "begin", func(r *rig) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
-		{held, "abort", func(r *rig) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
-		{held, "end", func(r *rig) any { r.End("x", nil); return nil }, nil, held, ""},
+		{held, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{held, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, held, ""},
+		{held, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
+		{held, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
+		{held, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, held, ""},
 	} {
-		r := newRig()
+		r := newSlotRig()
 		r.to(test.from)
 		got := test.do(r)
 		if err, is := got.(error); is && err == nil {
@@ -188,38 +188,38 @@ func TestStates(t *testing.T) {
 // A job that keeps its slot keeps it for a holder who is there to give it back: not where
 // he released it while the job ran, nor where he did not wait for the answer.
 func TestKeptForAHolderAlone(t *testing.T) {
-	for name, end := range map[string]func(r *rig){
-		"released": func(r *rig) {
+	for name, end := range map[string]func(r *slotRig){
+		"released": func(r *slotRig) {
 			r.beginAs("b", r.last.ID, true, true)
 			r.Release(r.last.ID)
 			r.End("all", nil)
 		},
-		"gone":             func(r *rig) { r.beginAs("b", r.last.ID, true, false); r.End("all", nil) },
-		"gone and aborted": func(r *rig) { r.Abort(); r.beginAs("b", r.last.ID, true, false) },
+		"gone":             func(r *slotRig) { r.beginAs("b", r.last.ID, true, false); r.End("all", nil) },
+		"gone and aborted": func(r *slotRig) { r.Abort(); r.beginAs("b", r.last.ID, true, false) },
 	} {
-		r := newRig()
-		r.to(slot.Reserved)
-		if end(r); r.State() != slot.Idle || len(r.answers) != 1 {
+		r := newSlotRig()
+		r.to(ask.JobReserved)
+		if end(r); r.State() != ask.JobIdle || len(r.answers) != 1 {
 			t.Errorf("%s: state %d, answers %v", name, r.State(), r.answers)
 		}
 	}
 }
 
-// An oracle says what a desk has to do: it keeps the fate of the slot that has the place.
+// An oracle says what a job slot has to do: it keeps the fate of the slot that has the place.
 type oracle struct {
 	fate    string // reserved, running, kept (it runs), held; nothing for others
 	aborted bool
 	current uint64
 }
 
-// free is the oracle of a desk whose place is free.
+// free is the oracle of a job slot whose place is free.
 func (o *oracle) free() { *o = oracle{} }
 
-// Random lives of a desk, restarts of its actor included, are those of the oracle.
+// Random lives of a job slot, restarts of its actor included, are those of the oracle.
 func TestLives(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		r, o := newRig(), oracle{}
+		r, o := newSlotRig(), oracle{}
 		var all []messages.ScanSlot // of those who may come back with them
 		for step := range 100 {
 			where := fmt.Sprintf("seed %d, step %d", seed, step)
@@ -304,13 +304,13 @@ func TestLives(t *testing.T) {
 				}
 			case 8:
 				if rnd.IntN(5) == 0 {
-					r.Desk = r.desk()
+					r.JobSlot = r.slot()
 					o.free()
 				}
 			}
-			want := map[string]slot.State{
-				"": slot.Idle, "reserved": slot.Reserved, "running": slot.Running, "kept": slot.Running,
-				"held": slot.Held,
+			want := map[string]ask.JobState{
+				"": ask.JobIdle, "reserved": ask.JobReserved, "running": ask.JobRunning, "kept": ask.JobRunning,
+				"held": ask.JobHeld,
 			}
 			if r.State() != want[o.fate] {
 				t.Fatalf("%s: state %d, want %q", where, r.State(), o.fate)
