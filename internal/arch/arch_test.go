@@ -92,9 +92,9 @@ var mayImport = map[string][]string{
 	"internal/follow": {"messages", "internal/nodemsg", "internal/ask", "internal/chainview"},
 
 	// What indexes are of, and how they are read.
-	"internal/index":           {"messages", "internal/ask", "internal/chainview", "internal/follow"},
+	"internal/index":        {"messages", "internal/ask", "internal/chainview", "internal/follow"},
 	"internal/index/blocks": {"store/blockrows", "store/txindex", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
-	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/chainview", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
+	"internal/index/filter": {"messages", "filters", "store/segment", "internal/ask", "internal/chainview", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
 
 	"internal/engine/follower":   {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
 	"internal/engine/opener":     {"messages", "store", "internal/clock", "internal/corelog", "internal/cores", "internal/dialect", "internal/engine", "internal/vfs"},

@@ -32,8 +32,7 @@ var refusedWords = map[string]string{
 	"filters":              "tools toolbox seek narrow",
 	"internal/poolview":    "mirror told",
 	"internal/follow":      "took news told",
-	"internal/slot":        "late ending orphan",
-	"store/peerfile":       "saver",
+	"store/nodefiles":      "saver",
 	"internal/p2p":         "shunned gossip twice heard told",
 	"internal/rangefilter": "twice told",
 }

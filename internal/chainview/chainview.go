@@ -101,6 +101,23 @@ func DiskSize(r Reader) int64 {
 	return 0
 }
 
+// A StoredReader is a Reader that has the last blocks in memory.
+type StoredReader interface {
+	Reader
+
+	// StoredSpent is Spent without that memory.
+	StoredSpent(hash *chainhash.Hash) ([][]Coin, error)
+}
+
+// StoredSpent returns what Spent does, read from the disk: for clients, who are to hear of undo data that is lost,
+// as Bitcoin Core's are, while what follows the chain goes on with what is in memory.
+func StoredSpent(r Reader, hash *chainhash.Hash) ([][]Coin, error) {
+	if r, ok := r.(StoredReader); ok {
+		return r.StoredSpent(hash)
+	}
+	return r.Spent(hash)
+}
+
 // A RawIntoReader is a Reader that can read into memory of the caller's.
 type RawIntoReader interface {
 	Reader

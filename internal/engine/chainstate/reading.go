@@ -33,6 +33,7 @@ var (
 	_ chainview.SizedReader   = Reader{}
 
 	_ chainview.StrippedReader = Reader{}
+	_ chainview.StoredReader   = Reader{}
 )
 
 // buffers are for blocks of which only a part is kept.
@@ -194,6 +195,14 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	}
 	if kept := r.recent(hash); kept != nil {
 		return kept.spent()
+	}
+	return r.readSpent(hash)
+}
+
+// StoredSpent implements chainview.StoredReader.
+func (r Reader) StoredSpent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
+	if r.isGenesis(hash) {
+		return nil, nil
 	}
 	return r.readSpent(hash)
 }

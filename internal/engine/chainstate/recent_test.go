@@ -70,6 +70,15 @@ func TestRecentBlocks(t *testing.T) {
 	if n := files.n.Load(); n > 0 {
 		t.Errorf("%d reads of blocks that were just connected", n)
 	}
+	files.fails.Store(true) // clients are told of what is lost
+	if _, err := chainview.StoredSpent(e.Reader(), &tip.hash); !errors.Is(err, chainview.ErrUndo) {
+		t.Errorf("undo data that cannot be read: %v", err)
+	}
+	files.fails.Store(false)
+	if spent, err := chainview.StoredSpent(e.Reader(), &tip.hash); err != nil || len(spent) != 1 {
+		t.Errorf("undo data: %v, %v", spent, err)
+	}
+	files.n.Store(0)
 	must(t, readAll(t, e.Reader(), chain[7], 0))
 	if files.n.Load() == 0 {
 		t.Error("an old block is kept")
