@@ -105,17 +105,17 @@ func DiskSize(r Reader) int64 {
 type StoredReader interface {
 	Reader
 
-	// StoredSpent is Spent without that memory.
-	StoredSpent(hash *chainhash.Hash) ([][]Coin, error)
+	// Stored returns the reader without that memory.
+	Stored() Reader
 }
 
-// StoredSpent returns what Spent does, read from the disk: for clients, who are to hear of undo data that is lost,
-// as Bitcoin Core's are, while what follows the chain goes on with what is in memory.
-func StoredSpent(r Reader, hash *chainhash.Hash) ([][]Coin, error) {
+// Stored returns a reader that reads all from the disk: for clients, who are to hear of blocks that are lost, as
+// Bitcoin Core's are, while what follows the chain goes on with what is in memory.
+func Stored(r Reader) Reader {
 	if r, ok := r.(StoredReader); ok {
-		return r.StoredSpent(hash)
+		return r.Stored()
 	}
-	return r.Spent(hash)
+	return r
 }
 
 // A RawIntoReader is a Reader that can read into memory of the caller's.

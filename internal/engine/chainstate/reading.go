@@ -39,6 +39,12 @@ var (
 // buffers are for blocks of which only a part is kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// Stored implements chainview.StoredReader.
+func (r Reader) Stored() chainview.Reader {
+	r.Recent = nil
+	return r
+}
+
 // DiskSize implements chainview.SizedReader.
 func (r Reader) DiskSize() int64 { return r.DB.Used() }
 
@@ -195,14 +201,6 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	}
 	if kept := r.recent(hash); kept != nil {
 		return kept.spent()
-	}
-	return r.readSpent(hash)
-}
-
-// StoredSpent implements chainview.StoredReader.
-func (r Reader) StoredSpent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
-	if r.isGenesis(hash) {
-		return nil, nil
 	}
 	return r.readSpent(hash)
 }

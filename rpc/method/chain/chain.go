@@ -148,14 +148,15 @@ func Commands(d Deps) []command.Command {
 	return commands
 }
 
-// open returns the present reader of the chain. The server answers calls that
-// come before there is one; so does this, should one slip through.
+// open returns the present reader of the chain, without the blocks in memory: clients hear of
+// blocks that are lost on the disk. The server answers calls that come before there is one; so does
+// this, should one slip through.
 func (d *Deps) open() (chainview.Reader, error) {
 	reader := d.Chain.Open()
 	if reader == nil {
 		return nil, command.Error{Code: command.InWarmup, Message: "Loading block index…"}
 	}
-	return reader, nil
+	return chainview.Stored(reader), nil
 }
 
 // active returns the active chain.

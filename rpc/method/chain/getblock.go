@@ -193,7 +193,7 @@ func (ids txIDs) AppendJSON(dst []byte) []byte {
 func txObjects(
 	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
 ) (blockTxs, error) {
-	spent, err := chainview.StoredSpent(reader, hash)
+	spent, err := reader.Spent(hash)
 	switch {
 	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned),
 		errors.Is(err, chainview.ErrNotYet) && chainview.AssumedOf(reader) != nil: // it is to be validated

@@ -95,7 +95,7 @@ func (d *Deps) blockStats(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, blockTexts.failure(err)
 	}
-	spent, err := chainview.StoredSpent(reader, &b.Hash)
+	spent, err := reader.Spent(&b.Hash)
 	if err != nil {
 		return nil, undoTexts.failure(err)
 	}

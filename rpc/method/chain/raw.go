@@ -178,7 +178,7 @@ func (r raw) spent(block *chainhash.Hash) ([][]chainview.Coin, error) {
 	if _, err := lookup(reader, block); err != nil {
 		return nil, err
 	}
-	spent, err := chainview.StoredSpent(reader, block)
+	spent, err := reader.Spent(block)
 	if err != nil {
 		return nil, undoTexts.failure(err)
 	}
