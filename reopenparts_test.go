@@ -23,7 +23,7 @@ import (
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/actors/cluster/link"
 	"github.com/seed61375155/trawl/actors/notify/zmqsink"
-	"github.com/seed61375155/trawl/internal/e2e/zmtp"
+	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/web"
@@ -55,7 +55,7 @@ func subscribed(t *testing.T, told *heard) trawl.Publisher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subscriber, err := zmtp.Dial(at, "hashblock")
+	subscriber, err := e2e.DialZMQ(at, "hashblock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/bench/crossing"
 	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -257,7 +256,7 @@ func (m *manyChain) crossing(b *testing.B) int {
 	b.Helper()
 	progress("where blocks of %d outputs become faster", m.outputs)
 	const step = 1_000
-	return step * crossing.Find(manyCounts[len(manyCounts)-1]/step, func(k int) bool {
+	return step * synth.FindCrossing(manyCounts[len(manyCounts)-1]/step, func(k int) bool {
 		query := manyScripts(k * step)
 		byFilters := &contender{run: func() error { return m.scan(m, query, match.WayFilters) }}
 		byBlocks := &contender{run: func() error { return m.scan(m, query, match.WayBlocks) }}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/bench/crossing"
+	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
 )
 
@@ -86,7 +86,7 @@ func BenchmarkLayout(b *testing.B) {
 // crossing returns about up to how many scripts lines are faster.
 func (x *index) crossing(b *testing.B, kernel string, n int) int {
 	b.Helper()
-	return crossing.Find(n, func(k int) bool {
+	return synth.FindCrossing(n, func(k int) bool {
 		scripts := theChain().Queries(k)
 		var all []*contender
 		for _, layout := range filters.Layouts[1:] {

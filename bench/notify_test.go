@@ -14,7 +14,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/e2e/zmtp"
+	"github.com/seed61375155/trawl/internal/e2e"
 )
 
 const (
@@ -85,7 +85,7 @@ func publishing(b *testing.B, binary, prefix string, subscribers int) (int64, ti
 	var messages atomic.Int64
 	var reading sync.WaitGroup
 	for range subscribers {
-		s, err := zmtp.Dial(address, "")
+		s, err := e2e.DialZMQ(address, "")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func publishing(b *testing.B, binary, prefix string, subscribers int) (int64, ti
 }
 
 // readUntil counts messages up to the block that is the tip.
-func readUntil(b *testing.B, s *zmtp.Subscriber, tip string, n *atomic.Int64) {
+func readUntil(b *testing.B, s *e2e.ZMQSubscriber, tip string, n *atomic.Int64) {
 	b.Helper()
 	for {
 		m, err := s.Next(patience)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/crossing"
+	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkModes(b *testing.B) {
 				for k := 1; k < limit && filters.Searches(kernel, len(batch), n, k); k++ {
 					model = k
 				}
-				cross := crossing.Find(limit, func(k int) bool {
+				cross := synth.FindCrossing(limit, func(k int) bool {
 					query := filters.NewQuery(randomScripts(newRand(uint64(k)), k, usualKinds))
 					return modeTime(b, batch, query, true) < modeTime(b, batch, query, false)
 				})

@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/spends"
 )
 
 // A pruned block that matches is fetched again, looked into and dropped. The outputs that
@@ -24,15 +23,15 @@ import (
 // their classes.
 type undisclosed struct {
 	once    sync.Once
-	classes map[spends.Class][][]byte
+	classes map[match.SpendClass][][]byte
 }
 
 // of returns the scripts of the given classes.
-func (u *undisclosed) of(q *filters.Query, e *spends.Evidence) (some [][]byte) {
+func (u *undisclosed) of(q *filters.Query, e *match.Evidence) (some [][]byte) {
 	u.once.Do(func() {
-		u.classes = map[spends.Class][][]byte{}
+		u.classes = map[match.SpendClass][][]byte{}
 		for script := range q.Scripts() {
-			if c := spends.ClassOf(script); c != spends.ByHash {
+			if c := match.SpendClassOf(script); c != match.ByHash {
 				u.classes[c] = append(u.classes[c], bytes.Clone(script))
 			}
 		}
@@ -53,7 +52,7 @@ func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.H
 	if err != nil {
 		return false, err
 	}
-	evidence := spends.Of(block.Block)
+	evidence := match.EvidenceOf(block.Block)
 	found, err := q.InBlock(block.Raw, s.cfg.HeaderLen(block.Raw), evidence.Scripts)
 	if found || err != nil {
 		return found, err

@@ -14,7 +14,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/search"
-	"github.com/seed61375155/trawl/internal/spends"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
@@ -110,7 +109,7 @@ func (p *pass) inPruned(m *member, block *chainview.Block, fetched chainview.Fet
 		seen[string(own.List()[list[i].Script])] = true
 		list[i].Script = numbers[list[i].Script]
 	}
-	evidence := spends.Of(rest)
+	evidence := match.EvidenceOf(rest)
 	switch {
 	case m.BlocksOnly: // what was found is not kept, so that nothing is known of its outputs
 		if at := slices.IndexFunc(evidence.Scripts, own.Has); at >= 0 {
@@ -161,7 +160,7 @@ func (o *outputs) spentBy(block *wire.MsgBlock) (spent [][]chainview.Coin, rest 
 
 // doubt returns an error where inputs may spend outputs with some of the scripts.
 func (p *pass) doubt(
-	block *chainview.Block, own *search.ScriptSet, seen map[string]bool, evidence *spends.Evidence,
+	block *chainview.Block, own *search.ScriptSet, seen map[string]bool, evidence *match.Evidence,
 ) error {
 	lost := fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, block.Hash, chainview.ErrPruned)
 	if slices.ContainsFunc(evidence.Scripts, own.Has) {
@@ -169,13 +168,13 @@ func (p *pass) doubt(
 	}
 	var doubtful [][]byte
 	for _, script := range own.List() {
-		if evidence.Hides(spends.ClassOf(script)) && !seen[string(script)] {
+		if evidence.Hides(match.SpendClassOf(script)) && !seen[string(script)] {
 			doubtful = append(doubtful, script)
 		}
 	}
 	// A script that the filter has for a payment may be spent as well.
 	for script := range seen {
-		if class := spends.ClassOf([]byte(script)); class == spends.Taproot && evidence.Hides(class) {
+		if class := match.SpendClassOf([]byte(script)); class == match.Taproot && evidence.Hides(class) {
 			return lost
 		}
 	}

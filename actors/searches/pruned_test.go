@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/search"
-	"github.com/seed61375155/trawl/internal/spends"
 )
 
 type reads interface{ match.View } // so that a view can have a method View
@@ -67,29 +66,29 @@ func TestDoubtOfPruned(t *testing.T) {
 	damaged.Unsure = true
 	for _, test := range []struct {
 		name     string
-		evidence spends.Evidence
+		evidence match.Evidence
 		seen     []byte
 		filter   filters.Filter
 		err      error
 		want     error
 	}{
-		{"shows nothing", spends.Evidence{}, nil, filters.Filter{}, nil, nil},
+		{"shows nothing", match.Evidence{}, nil, filters.Filter{}, nil, nil},
 		{
 			"shows one",
-			spends.Evidence{Scripts: [][]byte{bare, hashed}},
+			match.Evidence{Scripts: [][]byte{bare, hashed}},
 			nil,
 			filters.Filter{},
 			nil,
 			chainview.ErrPruned,
 		},
-		{"shows another", spends.Evidence{Scripts: [][]byte{[]byte("x")}}, nil, filters.Filter{}, nil, nil},
-		{"hides one", spends.Evidence{Taproot: true}, nil, filterOf(taproot), nil, chainview.ErrPruned},
-		{"hides a bare one", spends.Evidence{Bare: true}, nil, filterOf(bare), nil, chainview.ErrPruned},
-		{"hides another", spends.Evidence{Taproot: true, Bare: true}, nil, filterOf(hashed), nil, nil},
-		{"hides none of that class", spends.Evidence{Bare: true}, nil, filterOf(taproot), nil, nil},
-		{"pays to it", spends.Evidence{Bare: true}, bare, filterOf(bare), nil, nil},
-		{"damaged", spends.Evidence{Bare: true}, nil, damaged, nil, filters.ErrBadFilter},
-		{"not read", spends.Evidence{Bare: true}, nil, filterOf(), lost, lost},
+		{"shows another", match.Evidence{Scripts: [][]byte{[]byte("x")}}, nil, filters.Filter{}, nil, nil},
+		{"hides one", match.Evidence{Taproot: true}, nil, filterOf(taproot), nil, chainview.ErrPruned},
+		{"hides a bare one", match.Evidence{Bare: true}, nil, filterOf(bare), nil, chainview.ErrPruned},
+		{"hides another", match.Evidence{Taproot: true, Bare: true}, nil, filterOf(hashed), nil, nil},
+		{"hides none of that class", match.Evidence{Bare: true}, nil, filterOf(taproot), nil, nil},
+		{"pays to it", match.Evidence{Bare: true}, bare, filterOf(bare), nil, nil},
+		{"damaged", match.Evidence{Bare: true}, nil, damaged, nil, filters.ErrBadFilter},
+		{"not read", match.Evidence{Bare: true}, nil, filterOf(), lost, lost},
 	} {
 		source := &oneFilter{filter: test.filter, height: 7, err: test.err}
 		p := &pass{cfg: &Config{Scheduler: match.NewScheduler(match.SchedulerConfig{Source: source})}}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/search"
-	"github.com/seed61375155/trawl/internal/spends"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
@@ -78,7 +78,7 @@ func TestDoubtOfPaidTaproot(t *testing.T) {
 		{map[string]bool{string(paid): true}, false, false},
 		{map[string]bool{"\x00\x14": true}, true, false},
 	} {
-		err := new(pass).doubt(block, search.NewScriptSet(1), c.seen, &spends.Evidence{Taproot: c.taproot})
+		err := new(pass).doubt(block, search.NewScriptSet(1), c.seen, &match.Evidence{Taproot: c.taproot})
 		if errors.Is(err, chainview.ErrPruned) != c.want {
 			t.Errorf("paid %x, taproot spent %v: %v", slices.Collect(maps.Keys(c.seen)), c.taproot, err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -61,7 +61,7 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	parent := s.chain.reader.Lookup(&h.PrevBlock)
 	if parent != nil && !a.wanted {
-		work := new(big.Int).Add(parent.Work(), target.Work(h.Bits))
+		work := new(big.Int).Add(parent.Work(), consensus.TargetWork(h.Bits))
 		if work.Cmp(s.chain.leastWork()) < 0 {
 			s.log.validationf(
 				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash,

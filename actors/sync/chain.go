@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 )
 
@@ -120,7 +120,7 @@ func (cs *chainState) nearWork(tip *chainview.Block) *big.Int {
 		}
 		return tip.Ancestor(tip.Height - nearTip).Work()
 	}
-	near := target.Work(tip.Bits())
+	near := consensus.TargetWork(tip.Bits())
 	near.Mul(near, big.NewInt(nearTip))
 	return near.Sub(tip.Work(), near)
 }

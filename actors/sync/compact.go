@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/poolview"
 )
@@ -70,7 +70,7 @@ func (s *Sync) compactReceived(c actor.Context, p *peer, m *codec.CmpctBlock, ha
 		}
 		return false
 	}
-	if new(big.Int).Add(parent.Work(), target.Work(m.Header.Bits)).Cmp(s.chain.leastWork()) < 0 {
+	if new(big.Int).Add(parent.Work(), consensus.TargetWork(m.Header.Bits)).Cmp(s.chain.leastWork()) < 0 {
 		s.log.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
 		return false
 	}

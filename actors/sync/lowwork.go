@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/headersync"
 )
 
@@ -16,7 +16,7 @@ import (
 func (h *headersSync) isLowWork(p *peer, start *chainview.Block, list []header, full bool) bool {
 	total := new(big.Int).Set(start.Work())
 	for i := range list {
-		total.Add(total, target.Work(list[i].Bits))
+		total.Add(total, consensus.TargetWork(list[i].Bits))
 	}
 	least := h.chain.leastWork()
 	if total.Cmp(least) >= 0 {

@@ -21,7 +21,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -159,7 +158,7 @@ func (r *rig) addHeader(raw []byte) error {
 	if reason := r.reject[h.BlockHash()]; reason != "" && reason[:4] != "body" {
 		return &messages.RejectError{Reason: reason}
 	}
-	_, err := r.chain.Tree.Add(&h, target.Work(h.Bits), 0)
+	_, err := r.chain.Tree.Add(&h, consensus.TargetWork(h.Bits), 0)
 	if errors.Is(err, chainview.ErrOrphan) {
 		return &messages.RejectError{Reason: "prev-blk-not-found"}
 	}

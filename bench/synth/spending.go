@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // Spending chooses a chain whose blocks spend outputs, as those of the main chain do:
@@ -48,7 +48,7 @@ func (c Spending) WriteTo(w io.Writer) (total int64, err error) {
 		commit(b)
 		coinbases[height] = b.Transactions[0].TxHash()
 		b.Header.MerkleRoot = root(b.Transactions, (*wire.MsgTx).TxHash)
-		for hash := b.BlockHash(); target.Number(&hash).Cmp(params.PowLimit) > 0; hash = b.BlockHash() {
+		for hash := b.BlockHash(); consensus.HashNumber(&hash).Cmp(params.PowLimit) > 0; hash = b.BlockHash() {
 			b.Header.Nonce++
 		}
 		prev = b.BlockHash()

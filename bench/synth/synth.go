@@ -18,7 +18,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // Chain chooses a chain.
@@ -115,7 +115,7 @@ func solve(header []byte) {
 	for nonce := uint32(0); ; nonce++ {
 		binary.LittleEndian.PutUint32(header[76:], nonce)
 		hash := chainhash.DoubleHashH(header)
-		if target.Number(&hash).Cmp(limit) <= 0 {
+		if consensus.HashNumber(&hash).Cmp(limit) <= 0 {
 			return
 		}
 	}

@@ -39,7 +39,6 @@ var mayImport = map[string][]string{
 	"internal/rawtx":              {"descriptor", "internal/consensus", "internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/poolview":           {"messages", "internal/ask"},
 	"internal/slhdsa":             {"internal/asm", "internal/cores"},
-	"internal/spends":             nil,
 	"internal/txpool/feeestimate": {},
 	"internal/txpool":             {"descriptor", "messages", "internal/consensus", "internal/chainview"},
 	"internal/txjson":             {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
@@ -121,8 +120,8 @@ var mayImport = map[string][]string{
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/stale":          append([]string{"internal/corelog"}, actor...),
-	"actors/searches":       append([]string{"internal/match", "internal/search", "internal/spends", "internal/poolview"}, actor...),
-	"actors/scanner":        append([]string{"internal/match", "internal/spends"}, actor...),
+	"actors/searches":       append([]string{"internal/match", "internal/search", "internal/poolview"}, actor...),
+	"actors/scanner":        append([]string{"internal/match"}, actor...),
 	"actors/blockindex":     append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
 		"internal/consensus", "internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p", "internal/poolview",

@@ -19,7 +19,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -68,7 +67,7 @@ type Template struct {
 // New returns a chain of the genesis block alone.
 func New(params *chaincfg.Params) *Chain {
 	c := &Chain{
-		Tree:   chainview.NewTree(&params.GenesisBlock.Header, target.Work(params.GenesisBlock.Header.Bits)),
+		Tree:   chainview.NewTree(&params.GenesisBlock.Header, consensus.TargetWork(params.GenesisBlock.Header.Bits)),
 		params: params,
 		blocks: map[chainhash.Hash]*stored{},
 		coins:  map[wire.OutPoint][]creation{},
@@ -113,7 +112,7 @@ func (c *Chain) MineOn(parent *chainview.Block, t Template) *chainview.Block {
 // AddHeader puts a header without its block on any block.
 func (c *Chain) AddHeader(parent *chainview.Block) *chainview.Block {
 	header := c.build(parent, Template{}).Header
-	b, err := c.Tree.Add(&header, target.Work(header.Bits), 0)
+	b, err := c.Tree.Add(&header, consensus.TargetWork(header.Bits), 0)
 	if err != nil {
 		panic(err) // the parent is of another chain
 	}
@@ -128,7 +127,7 @@ func (c *Chain) Add(raw []byte) (*chainview.Block, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, err := c.AddWithPayload(&block.Header, payload, target.Work(block.Header.Bits), chainview.HasData)
+	b, err := c.AddWithPayload(&block.Header, payload, consensus.TargetWork(block.Header.Bits), chainview.HasData)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +261,7 @@ func (c *Chain) build(parent *chainview.Block, t Template) *wire.MsgBlock {
 
 func solved(block *wire.MsgBlock) bool {
 	hash := block.BlockHash()
-	return target.Number(&hash).Cmp(target.Of(block.Header.Bits)) <= 0
+	return consensus.HashNumber(&hash).Cmp(consensus.TargetOf(block.Header.Bits)) <= 0
 }
 
 // connect records what a block creates and returns what it spends.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -42,8 +42,8 @@ func auxPoW(header *wire.BlockHeader) []byte {
 	}, SignatureScript: commitment})
 	coinbase.AddTxOut(wire.NewTxOut(0, []byte{0x51}))
 	parent := wire.BlockHeader{Version: 1, MerkleRoot: coinbase.TxHash(), Bits: header.Bits}
-	limit := target.Of(header.Bits)
-	for hash := parent.BlockHash(); target.Number(&hash).Cmp(limit) > 0; hash = parent.BlockHash() {
+	limit := consensus.TargetOf(header.Bits)
+	for hash := parent.BlockHash(); consensus.HashNumber(&hash).Cmp(limit) > 0; hash = parent.BlockHash() {
 		parent.Nonce++
 	}
 	var payload bytes.Buffer

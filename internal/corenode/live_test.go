@@ -8,7 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/e2e/recording"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
 )
 
 // until tries until there is an answer; nothing but ErrAway may come before.
@@ -27,7 +27,7 @@ func until[R any](t *testing.T, do func(context.Context) (R, error)) R {
 
 // The whole of what is asked of a Core, across a kill and a start with another cookie.
 func TestLiveCore(t *testing.T) {
-	core := recording.StartCore(t, "", "-rest=1", "-blockfilterindex=1")
+	core := replay.StartCore(t, "", "-rest=1", "-blockfilterindex=1")
 	configured, err := ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func checkBlocks(t *testing.T, c *Client, genesis, tip *chainhash.Hash) {
 
 // A whitelist lets what a follower needs pass.
 func TestLiveWhitelist(t *testing.T) {
-	core := recording.StartCore(t, "", "-rpcauth=u:s$"+hashOf("s", secret),
+	core := replay.StartCore(t, "", "-rpcauth=u:s$"+hashOf("s", secret),
 		"-rpcwhitelist=u:getblockchaininfo,getbestblockhash,getblockhash")
 	configured, err := ReadConfig(core.Dir, "")
 	if err != nil {

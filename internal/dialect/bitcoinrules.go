@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
@@ -39,7 +39,7 @@ func proves(p *chaincfg.Params, header []byte) bool {
 		return false
 	}
 	hash := chainhash.DoubleHashH(header)
-	return target.Meets(&hash, bitsOf(header), p.PowLimit)
+	return consensus.MeetsTarget(&hash, bitsOf(header), p.PowLimit)
 }
 
 // bitsOf returns the compact target of a serialized header.
@@ -126,11 +126,11 @@ func retarget(p *chaincfg.Params, last *chainview.Block) uint32 {
 	if p.EnforceBIP94 {
 		bits = first.Bits() // which no late block of the period has changed
 	}
-	next := target.Of(bits)
+	next := consensus.TargetOf(bits)
 	next.Mul(next, big.NewInt(took))
 	next.Quo(next, big.NewInt(wanted))
 	if next.Cmp(p.PowLimit) > 0 {
 		next = p.PowLimit
 	}
-	return target.Bits(next)
+	return consensus.TargetBits(next)
 }

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/e2e/recording"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
 )
 
 // recorded are the seed and the time of cases whose answers are recorded.
@@ -34,7 +34,7 @@ const (
 )
 
 // Recorded reports whether the cases are those of a recording. There should be few of them.
-func Recorded() bool { return !recording.Live() }
+func Recorded() bool { return !replay.Live() }
 
 // Now returns the time that the nodes have when a test begins.
 func Now() time.Time {

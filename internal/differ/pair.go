@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
-	"github.com/seed61375155/trawl/internal/e2e/recording"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
 )
 
 // startLimit is how long a node may take until it answers.
@@ -64,13 +64,13 @@ type Pair struct {
 func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	tb.Helper()
 	binary, lacks := c.rival()
-	var tape *recording.Tape
+	var tape *replay.Tape
 	switch {
 	case c.repeats():
-		if !recording.Live() {
+		if !replay.Live() {
 			e2e.SkipUnderRace(tb, "recordings are played without it")
 		}
-		tape = recording.Open(tb)
+		tape = replay.Open(tb)
 	case binary == "":
 		tb.Skip(lacks)
 	}
@@ -112,7 +112,7 @@ func (p *Pair) RestartCore() {
 }
 
 // insert has a tape answer in the place of bitcoind.
-func (p *Pair) insert(tape *recording.Tape) {
+func (p *Pair) insert(tape *replay.Tape) {
 	p.tb.Helper()
 	login := "user:password"
 	if p.Core != nil {

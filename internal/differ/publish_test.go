@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/differ"
 	"github.com/seed61375155/trawl/internal/e2e"
-	"github.com/seed61375155/trawl/internal/e2e/zmtp"
 )
 
 var published = []string{"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}
@@ -93,13 +92,13 @@ func lines(words []string) string {
 // A reader is a subscriber with its numbers.
 type reader struct {
 	t    *testing.T
-	from *zmtp.Subscriber
+	from *e2e.ZMQSubscriber
 	base map[string]uint32 // number of the first message of each topic
 }
 
 func subscribe(t *testing.T, address string) *reader {
 	t.Helper()
-	s, err := zmtp.Dial(address, published...)
+	s, err := e2e.DialZMQ(address, published...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/e2e"
-	"github.com/seed61375155/trawl/internal/e2e/zmtp"
 )
 
 // A subscriber that speaks ZMTP hears from a daemon of each block and transaction: what the methods tell of
@@ -106,7 +105,7 @@ const another = "raw(52)"
 type hearer struct {
 	t    *testing.T
 	d    *e2e.Daemon
-	from *zmtp.Subscriber
+	from *e2e.ZMQSubscriber
 	next map[string]uint32 // by topic; those that it has heard of
 }
 
@@ -117,13 +116,13 @@ func newHearer(t *testing.T, d *e2e.Daemon, at string, topics ...string) *hearer
 	if len(topics) == 0 {
 		topics = []string{""}
 	}
-	from, err := zmtp.Dial(at, topics...)
+	from, err := e2e.DialZMQ(at, topics...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = from.Close() })
 	h := &hearer{t: t, d: d, from: from, next: map[string]uint32{}}
-	var m zmtp.Message
+	var m e2e.ZMQMessage
 	e2e.Eventually(t, time.Minute, "a message comes", func() bool {
 		d.Get(nil, "generatetodescriptor", 1, another)
 		m, err = from.Next(100 * time.Millisecond)
@@ -143,7 +142,7 @@ func newHearer(t *testing.T, d *e2e.Daemon, at string, topics ...string) *hearer
 }
 
 // count holds the number of a message against the last one of its topic.
-func (h *hearer) count(m *zmtp.Message) {
+func (h *hearer) count(m *e2e.ZMQMessage) {
 	h.t.Helper()
 	if want, known := h.next[m.Topic]; known && m.Number != want {
 		h.t.Errorf("number %d of %s, want %d", m.Number, m.Topic, want)
@@ -151,7 +150,7 @@ func (h *hearer) count(m *zmtp.Message) {
 	h.next[m.Topic] = m.Number + 1
 }
 
-func (h *hearer) hear() zmtp.Message {
+func (h *hearer) hear() e2e.ZMQMessage {
 	h.t.Helper()
 	m, err := h.from.Next(time.Minute)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 const (
@@ -182,7 +182,7 @@ func (s *State) advance(h *Header) bool {
 	if h.PrevBlock != s.at.hash || !permitted(s.params, s.at.height+1, s.at.bits, h.Bits) {
 		return false
 	}
-	s.at = place{h.Hash, s.at.height + 1, h.Bits, s.at.work.Add(s.at.work, target.Work(h.Bits)), h.Timestamp}
+	s.at = place{h.Hash, s.at.height + 1, h.Bits, s.at.work.Add(s.at.work, consensus.TargetWork(h.Bits)), h.Timestamp}
 	return true
 }
 
@@ -198,9 +198,9 @@ func permitted(p *chaincfg.Params, height int32, from, to uint32) bool {
 	if height%interval != 0 {
 		return from == to
 	}
-	next, factor := target.Of(to), big.NewInt(p.RetargetAdjustmentFactor)
-	easiest := new(big.Int).Mul(target.Of(from), factor)
-	hardest := new(big.Int).Div(target.Of(from), factor)
+	next, factor := consensus.TargetOf(to), big.NewInt(p.RetargetAdjustmentFactor)
+	easiest := new(big.Int).Mul(consensus.TargetOf(from), factor)
+	hardest := new(big.Int).Div(consensus.TargetOf(from), factor)
 	return next.Cmp(rounded(easiest, p.PowLimit)) <= 0 && next.Cmp(rounded(hardest, p.PowLimit)) >= 0
 }
 
@@ -209,7 +209,7 @@ func rounded(wanted, limit *big.Int) *big.Int {
 	if wanted.Cmp(limit) > 0 {
 		wanted = limit
 	}
-	return target.Of(target.Bits(wanted))
+	return consensus.TargetOf(consensus.TargetBits(wanted))
 }
 
 // bits is a queue of bits.

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/headersync"
 )
 
@@ -18,7 +18,7 @@ var params = &chaincfg.MainNetParams
 func start() headersync.Start {
 	g := params.GenesisBlock.Header
 	return headersync.Start{
-		Hash: *params.GenesisHash, Bits: g.Bits, Work: target.Work(g.Bits), Time: g.Timestamp,
+		Hash: *params.GenesisHash, Bits: g.Bits, Work: consensus.TargetWork(g.Bits), Time: g.Timestamp,
 	}
 }
 
@@ -40,7 +40,7 @@ func chain(n int, salt byte) []headersync.Header {
 
 // workOf is the work of n headers after the first block.
 func workOf(n int) *big.Int {
-	w := target.Work(params.PowLimitBits)
+	w := consensus.TargetWork(params.PowLimitBits)
 	return w.Mul(w, big.NewInt(int64(n+1)))
 }
 

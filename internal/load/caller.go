@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // errorPause is how long a caller waits after a call without a reply.
@@ -73,10 +71,10 @@ func (c *caller) exchange(name string, request []byte) (outcome string, good boo
 	id := fmt.Sprintf("%d.%d", c.number, c.sequence)
 	sent := r.now()
 	status, body, err := c.connection.post([]byte(head(id)), request)
-	at := history.Span{Sent: sent, Received: r.now()}
+	at := Span{Sent: sent, Received: r.now()}
 	if err != nil {
 		r.losses.add(err)
-		at.Received = history.Never
+		at.Received = Never
 		switch name {
 		case Start:
 			r.scanLost.Store(true)
@@ -104,7 +102,7 @@ func (c *caller) exchange(name string, request []byte) (outcome string, good boo
 	return done, true
 }
 
-func (r *Run) noteStart(at history.Span, got *reply) (outcome string, good bool) {
+func (r *Run) noteStart(at Span, got *reply) (outcome string, good bool) {
 	switch {
 	case got.busy():
 		r.history.Busy(at)
@@ -115,7 +113,7 @@ func (r *Run) noteStart(at history.Span, got *reply) (outcome string, good bool)
 	case got.result == nil:
 		return got.failureName(), false
 	}
-	var result history.Result
+	var result ScanOutcome
 	if !r.decode(at, got, &result) {
 		r.history.Failed(at)
 		return got.failureName(), false
@@ -128,12 +126,12 @@ func (r *Run) noteStart(at history.Span, got *reply) (outcome string, good bool)
 	return aborted, true
 }
 
-func (r *Run) noteStatus(at history.Span, got *reply) (outcome string, good bool) {
+func (r *Run) noteStatus(at Span, got *reply) (outcome string, good bool) {
 	if got.isNull() {
 		r.history.Idle(at)
 		return idle, true
 	}
-	var status history.Status
+	var status ScanStatus
 	if got.result == nil || !r.decode(at, got, &status) {
 		return got.failureName(), false
 	}
@@ -141,7 +139,7 @@ func (r *Run) noteStatus(at history.Span, got *reply) (outcome string, good bool
 	return running, true
 }
 
-func (r *Run) noteAbort(at history.Span, got *reply) (outcome string, good bool) {
+func (r *Run) noteAbort(at Span, got *reply) (outcome string, good bool) {
 	var ended bool
 	if got.result == nil || !r.decode(at, got, &ended) {
 		return got.failureName(), false
@@ -154,7 +152,7 @@ func (r *Run) noteAbort(at history.Span, got *reply) (outcome string, good bool)
 }
 
 // decode reads a result, and notes one of another form.
-func (r *Run) decode(at history.Span, got *reply, result any) bool {
+func (r *Run) decode(at Span, got *reply, result any) bool {
 	if err := json.Unmarshal(got.result, result); err != nil {
 		got.odd = fmt.Sprintf("%.80s: %v", got.result, err)
 		r.history.Odd(at, got.odd)

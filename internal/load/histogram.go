@@ -1,10 +1,3 @@
-// Package histogram counts durations in buckets that are narrow for short
-// ones and wide for long ones, so that percentiles of any size are exact to
-// less than one percent, in little memory.
-//
-// The buckets are linear up to 2^subBits ns, and above that each power of two
-// is cut into 2^(subBits-1) equal parts. A [Histogram] is not safe for
-// concurrent use; its zero value is empty and ready.
 package load
 
 import (
@@ -13,6 +6,14 @@ import (
 	"math/bits"
 	"time"
 )
+
+// A histogram counts durations in buckets that are narrow for short
+// ones and wide for long ones, so that percentiles of any size are exact to
+// less than one percent, in little memory.
+//
+// The buckets are linear up to 2^subBits ns, and above that each power of two
+// is cut into 2^(subBits-1) equal parts. A [Histogram] is not safe for
+// concurrent use; its zero value is empty and ready.
 
 const (
 	// subBits makes a bucket at most 1/128 as wide as the durations in it.

@@ -22,8 +22,6 @@ package load
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // Config says what to do to which node.
@@ -65,7 +63,7 @@ type Result struct {
 	Elapsed  time.Duration
 	Rows     []Row
 	Lost     []Loss // why calls had no reply
-	Findings []history.Finding
+	Findings []Finding
 }
 
 // A Loss is a reason why calls had no reply.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 const scanMix = "start:2,status:6,abort:1"
@@ -72,19 +70,19 @@ func TestFaults(t *testing.T) {
 		name string
 		node *fakeNode
 		mix  string
-		want history.Rule
+		want Rule
 	}{
-		{"two scans at a time", &fakeNode{slots: 2, perBlock: 3 * time.Millisecond}, "start:1,status:1,getblockcount:2", history.TwoScans},
-		{"replies to others", &fakeNode{wrongID: true}, scanMix, history.WrongReply},
-		{"other blocks", &fakeNode{shuffled: true}, scanMix, history.WrongResult},
-		{"scans that end early", &fakeNode{unasked: true}, "start", history.NobodyAborted},
+		{"two scans at a time", &fakeNode{slots: 2, perBlock: 3 * time.Millisecond}, "start:1,status:1,getblockcount:2", TwoScans},
+		{"replies to others", &fakeNode{wrongID: true}, scanMix, WrongReply},
+		{"other blocks", &fakeNode{shuffled: true}, scanMix, WrongResult},
+		{"scans that end early", &fakeNode{unasked: true}, "start", NobodyAborted},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := test.node.serve(t, test.mix)
 			c.Duration, c.Callers = 400*time.Millisecond, 4
 			r := goRun(t, c)
-			found := func(f history.Finding) bool { return f.Rule == test.want }
+			found := func(f Finding) bool { return f.Rule == test.want }
 			for range 20 { // what a run comes across depends on when its calls are answered
 				if slices.ContainsFunc(r.Findings, found) {
 					return
@@ -213,10 +211,10 @@ func FuzzReply(f *testing.F) {
 		if r.result != nil && (r.failed != nil || r.odd != "") {
 			t.Errorf("%q: %+v", body, r)
 		}
-		c := Run{history: history.New(history.Rules{}, &history.Whole{})}
-		c.noteStart(history.Span{}, &r)
-		c.noteStatus(history.Span{}, &r)
-		c.noteAbort(history.Span{}, &r)
+		c := Run{history: NewHistory(Rules{}, &Whole{})}
+		c.noteStart(Span{}, &r)
+		c.noteStatus(Span{}, &r)
+		c.noteAbort(Span{}, &r)
 		c.history.Check()
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // Public keys of BIP32's first test vector, for the main chain and the others.
@@ -58,8 +56,8 @@ func Prepare(ctx context.Context, config Config) (*Run, error) {
 		}
 	}
 	// Bitcoin Core and its kin; Trawl promises more.
-	rules := history.Rules{ProbesTakeSlot: !strings.Contains(network.Name, "Trawl")}
-	r.history = history.New(rules, r.whole)
+	rules := Rules{ProbesTakeSlot: !strings.Contains(network.Name, "Trawl")}
+	r.history = NewHistory(rules, r.whole)
 	for _, call := range config.Mix.Calls {
 		r.requests = append(r.requests, r.request(call))
 	}
@@ -96,7 +94,7 @@ func (r *Run) startParams() string {
 
 // measureScan runs the undisturbed scan.
 func (r *Run) measureScan(ctx context.Context, c *connection) error {
-	var got history.Result
+	var got ScanOutcome
 	began := time.Now()
 	err := c.call(ctx, &got, scanBlocks, r.startParams())
 	r.result.Scan = time.Since(began)
@@ -113,7 +111,7 @@ func (r *Run) measureScan(ctx context.Context, c *connection) error {
 	}
 	r.result.Relevant = len(got.Blocks)
 	heights, err := c.heights(ctx, got.Blocks)
-	r.whole = &history.Whole{From: got.From, To: got.To, Blocks: got.Blocks, Heights: heights}
+	r.whole = &Whole{From: got.From, To: got.To, Blocks: got.Blocks, Heights: heights}
 	return err
 }
 

@@ -1,5 +1,3 @@
-// Package report shows what a run of the load generator has found: as a table
-// of text, as JSON, and as a page of HTML that needs nothing else.
 package load
 
 import (
@@ -9,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // A Report is a run and how it came about.
@@ -107,9 +103,9 @@ func rowName(row *Row) string {
 	return row.Method + " (" + row.Outcome + ")"
 }
 
-func span(s history.Span) string {
+func span(s Span) string {
 	end := "no reply"
-	if s.Received != history.Never {
+	if s.Received != Never {
 		end = "reply at " + seconds(s.Received)
 	}
 	return "sent at " + seconds(s.Sent) + ", " + end

@@ -12,14 +12,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 // example is a run that never was.
-func example(t *testing.T, findings ...history.Finding) *Report {
+func example(t *testing.T, findings ...Finding) *Report {
 	t.Helper()
 	mix, err := ParseMix(`start:1,status:8,echo["<b>"]:1`)
 	if err != nil {
@@ -49,9 +47,9 @@ func example(t *testing.T, findings ...history.Finding) *Report {
 	}
 }
 
-var finding = history.Finding{Rule: history.TwoScans, Count: 17, Examples: []history.Example{
-	{At: history.Span{Sent: time.Second, Received: 2 * time.Second}, Text: "for <1 ms at least"},
-	{At: history.Span{Sent: time.Second, Received: history.Never}, Text: "x"},
+var finding = Finding{Rule: TwoScans, Count: 17, Examples: []Example{
+	{At: Span{Sent: time.Second, Received: 2 * time.Second}, Text: "for <1 ms at least"},
+	{At: Span{Sent: time.Second, Received: Never}, Text: "x"},
 }}
 
 func TestGolden(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // dialers is how many connections are opened at a time.
@@ -16,9 +14,9 @@ const dialers = 64
 // A Run is a node that is ready to be called; make one with [Prepare].
 type Run struct {
 	config   Config
-	whole    *history.Whole // nil when the mix has no starts
-	requests [][]byte       // by call of the mix, from behind the id
-	history  *history.History
+	whole    *Whole   // nil when the mix has no starts
+	requests [][]byte // by call of the mix, from behind the id
+	history  *History
 	result   Result
 
 	free                   chan *caller // one that has no more to do

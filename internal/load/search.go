@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/load/history"
 	"github.com/seed61375155/trawl/rpc/client"
 )
 
@@ -141,7 +140,7 @@ func (c *caller) search(ctx context.Context) (outcome string, good bool) {
 		searches: r.searches, limit: 1 + random.IntN(maxPage),
 		abort: random.IntN(oneOfSearches) == 0, atOnce: random.IntN(2) == 0,
 	}
-	at := history.Span{Sent: r.now()}
+	at := Span{Sent: r.now()}
 	outcome, fault, err := read.whole(ctx, fmt.Sprintf("%d.%d", c.number, c.sequence))
 	at.Received = r.now()
 	if fault != "" {

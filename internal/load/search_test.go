@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/load/history"
 )
 
 // entriesOfSearch is how many a search of a fakeNode finds. It looks at its blocks whenever it is asked.
@@ -165,7 +163,7 @@ func TestWrongSearches(t *testing.T) {
 			c.Count = 40
 			r := goRun(t, c)
 			said := fmt.Sprint(r.Findings)
-			if len(r.Findings) != 1 || r.Findings[0].Rule != history.WrongSearch || !strings.Contains(said, want) {
+			if len(r.Findings) != 1 || r.Findings[0].Rule != WrongSearch || !strings.Contains(said, want) {
 				t.Errorf("found %s", said)
 			}
 		})

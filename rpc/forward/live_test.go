@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/access"
-	"github.com/seed61375155/trawl/internal/e2e/recording"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
 	"github.com/seed61375155/trawl/rpc/forward"
 )
 
@@ -17,7 +17,7 @@ import (
 // the configuration or only on the command line of the running Core.
 func TestLiveForwarding(t *testing.T) {
 	auth := func(user string) string { return user + ":s$" + access.Hash("s", userSecret) }
-	core := recording.StartCore(t,
+	core := replay.StartCore(t,
 		"rpcauth="+auth("alice")+"\nrpcauth="+auth("listed")+"\nrpcauth="+auth("hidden")+
 			"\nrpcwhitelist=listed:getmempoolinfo\nrpcwhitelistdefault=0",
 		"-rpcwhitelist=hidden:getmempoolinfo", "-rpcwhitelistdefault=0", "-rpcauth="+auth("late"))
@@ -134,7 +134,7 @@ func measure(t *testing.T, p, direct *pair, login string) {
 
 // Every method of Core's is known here, as one that it answers or as one of our own.
 func TestLiveMethods(t *testing.T) {
-	core := recording.StartCore(t, "")
+	core := replay.StartCore(t, "")
 	configured, err := corenode.ReadConfig(core.Dir, "")
 	if err != nil {
 		t.Fatal(err)

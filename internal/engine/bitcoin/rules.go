@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
-	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/messages"
@@ -51,7 +51,7 @@ func readHeader(raw []byte) *chainstate.Header {
 
 // CheckWork implements chainstate.Headers.
 func (r rules) CheckWork(h *chainstate.Header, work bool) error {
-	if work && !target.Meets(&h.Hash, h.Bits, r.net.Params.PowLimit) {
+	if work && !consensus.MeetsTarget(&h.Hash, h.Bits, r.net.Params.PowLimit) {
 		return reject("high-hash", "proof of work failed")
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -27,7 +26,7 @@ func (e *Engine) Submit(raw []byte) error {
 	}
 	parent := e.tree.Lookup(&b.PrevBlock)
 	mayLack := parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
-	if mayLack && mining.FillWitnessNonce(b.List[0]) {
+	if mayLack && FillWitnessNonce(b.List[0]) {
 		if b, err = e.readBlock(b.serialize()); err != nil {
 			return badBlock(err)
 		}

@@ -12,16 +12,15 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
-	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // loadStripped marks the blocks that are stored without their witnesses.
-func (l loader) loadStripped(cfg *stripping.Config) error {
+func (l loader) loadStripped(cfg *StripConfig) error {
 	e := l.e
 	strip := func(dst, raw []byte) ([]byte, error) { return consensus.Strip(dst, raw, e.net.HeaderLen(raw)) }
-	e.strips = stripping.New(stripping.Chain{DB: e.db, Tree: e.tree, Log: e.log, Strip: strip}, cfg)
+	e.strips = newStripper(strippedChain{DB: e.db, Tree: e.tree, Log: e.log, Strip: strip}, cfg)
 	e.choice.Withhold(func(b *chainview.Block) bool { return lacksWitnesses(e, b) })
 	if !e.db.HasStripped() {
 		return nil

@@ -40,7 +40,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
-	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -54,8 +53,8 @@ type Config struct {
 	DB      *chaindb.DB // closed with the engine
 	Cache   int64       // bytes for unspent outputs held in memory
 	Clock   *clock.Clock
-	Prune   *pruning.Config   // nil: blocks stay for ever; else DB must be prunable
-	Strip   *stripping.Config // nil: blocks stay whole; else DB must strip
+	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
+	Strip   *StripConfig    // nil: blocks stay whole; else DB must strip
 	// StartOver has the chain state built anew from the blocks where they lie, until the context ends; nil: it is
 	// taken as it is. The error is [ErrSnapshot] where the chain begins with a snapshot.
 	StartOver context.Context //nolint:containedctx // of opening alone
@@ -88,7 +87,7 @@ type Engine struct {
 	txs     txCount
 	steps   steps // from the last commit to tip
 	pending pending
-	strips  *stripping.Stripper
+	strips  *stripper
 	odd     oddOutputs
 	late    lateRefusals
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // ReasonNoParent is the reject reason of a block whose parent is unknown: it
@@ -66,7 +66,7 @@ func (e *Engine) acceptHeader(h *Header) (b *chainview.Block, isNew bool, err er
 	if err := e.kind.Headers.Check(h, parent); err != nil {
 		return nil, false, err
 	}
-	if b, err = e.tree.AddWithPayload(&h.BlockHeader, h.Payload, target.Work(h.Bits), 0); err != nil {
+	if b, err = e.tree.AddWithPayload(&h.BlockHeader, h.Payload, consensus.TargetWork(h.Bits), 0); err != nil {
 		return nil, false, err
 	}
 	e.kind.Headers.Added(b, h)

@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
@@ -87,8 +87,8 @@ func solvedHeader(raw []byte, change func(*wire.BlockHeader)) []byte {
 	var h wire.BlockHeader
 	_ = h.Deserialize(bytes.NewReader(raw))
 	change(&h)
-	for hash := h.BlockHash(); target.Number(&hash).Cmp(
-		target.Of(0x207fffff),
+	for hash := h.BlockHash(); consensus.HashNumber(&hash).Cmp(
+		consensus.TargetOf(0x207fffff),
 	) > 0; hash = h.BlockHash() {
 		h.Nonce++
 	}

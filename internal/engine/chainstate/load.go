@@ -12,7 +12,7 @@ import (
 	"github.com/btcsuite/btcd/database"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
@@ -167,7 +167,7 @@ func (l loader) create() error {
 
 func (l loader) createRows(tx database.Tx) error {
 	genesis := l.e.net.Params.GenesisBlock
-	root := chainview.NewTree(&genesis.Header, target.Work(genesis.Header.Bits)).Active().Tip()
+	root := chainview.NewTree(&genesis.Header, consensus.TargetWork(genesis.Header.Bits)).Active().Tip()
 	l.e.txs.add(1)
 	_, coinsTipKey := chaindb.FirstCoins.Names()
 	rows := append(l.e.kind.Rows.First(root),
@@ -192,7 +192,7 @@ func (l loader) createRows(tx database.Tx) error {
 // loadTree reads the block tree, and makes the stored tip that of the active chain.
 func (l loader) loadTree() error {
 	genesis := l.e.net.Params.GenesisBlock
-	l.e.tree = chainview.NewTree(&genesis.Header, target.Work(genesis.Header.Bits))
+	l.e.tree = chainview.NewTree(&genesis.Header, consensus.TargetWork(genesis.Header.Bits))
 	root := l.e.tree.Active().Tip()
 	l.e.kind.Headers.Added(root, &Header{BlockHeader: genesis.Header, Hash: root.Hash})
 	l.e.choice = forkchoice.New(l.e.tree, root, l.e.mark)
@@ -228,7 +228,7 @@ func (l loader) loadBlock(tx database.Tx, h *Header, s chainview.Status, headerO
 			s &^= chainview.HasData
 		}
 	}
-	b, err := l.e.tree.AddWithPayload(&h.BlockHeader, h.Payload, target.Work(h.Bits), s)
+	b, err := l.e.tree.AddWithPayload(&h.BlockHeader, h.Payload, consensus.TargetWork(h.Bits), s)
 	switch {
 	case errors.Is(err, chainview.ErrOrphan):
 		return fmt.Errorf("%w: block %v has no parent", chaindb.ErrDamaged, h.Hash)

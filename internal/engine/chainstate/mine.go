@@ -11,7 +11,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/internal/versionbits"
 )
 
@@ -27,7 +26,7 @@ func (e *Engine) Mine(
 	if err != nil {
 		return nil, err
 	}
-	if !mining.Solve(ctx, &block.Header, tries) {
+	if !Solve(ctx, &block.Header, tries) {
 		return nil, nil
 	}
 	return serialize(block)
@@ -52,13 +51,13 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 		Timestamp: time.Unix(made, 0),
 		Bits:      e.net.NextBits(tip, made),
 	}}
-	txs, err := mining.ParseTxs(rawTxs)
+	txs, err := ParseBlockTxs(rawTxs)
 	if err != nil {
 		return nil, err
 	}
-	block.Transactions = slices.Insert(txs, 0, mining.Coinbase(e.net, tip.Height+1, script, fees))
-	mining.CommitWitnesses(block.Transactions, e.net.Active("segwit", tip.Height+1))
-	block.Header.MerkleRoot = mining.Root(block.Transactions)
+	block.Transactions = slices.Insert(txs, 0, NewCoinbase(e.net, tip.Height+1, script, fees))
+	CommitWitnesses(block.Transactions, e.net.Active("segwit", tip.Height+1))
+	block.Header.MerkleRoot = MerkleRoot(block.Transactions)
 	raw, err := serialize(block)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
-	"github.com/seed61375155/trawl/internal/engine/stripping"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/vfs"
@@ -54,7 +54,7 @@ func (r *strippedRig) open() {
 		r.t.Fatal(err)
 	}
 	r.Engine, err = bitcoin.Open(bitcoin.Config{
-		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: log, Strip: &stripping.Config{Depth: 10},
+		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: log, Strip: &chainstate.StripConfig{Depth: 10},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/cores"
 )
@@ -92,7 +92,7 @@ func (c *connecting) assumedValid() bool {
 func equivalentTime(to, from *chainview.Block, spacing time.Duration) time.Duration {
 	work := new(big.Int).Sub(to.Work(), from.Work())
 	work.Mul(work, big.NewInt(int64(spacing/time.Second)))
-	work.Div(work, target.Work(to.Bits()))
+	work.Div(work, consensus.TargetWork(to.Bits()))
 	if !work.IsInt64() || work.Int64() > math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
-	"github.com/seed61375155/trawl/internal/engine/mining"
 )
 
 // signetHeader begins the push, inside the witness commitment of a signet
@@ -51,7 +50,7 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 	}
 	coinbase.TxOut[at].PkScript = without
 	txs := append([]*wire.MsgTx{coinbase}, block.Transactions[1:]...)
-	root := mining.Root(txs)
+	root := MerkleRoot(txs)
 
 	data := binary.LittleEndian.AppendUint32(nil, uint32(block.Header.Version))
 	data = append(data, block.Header.PrevBlock[:]...)

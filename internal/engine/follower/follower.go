@@ -23,7 +23,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
@@ -120,7 +120,7 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 // after it, are dropped.
 func (e *Engine) load() error {
 	genesis := &e.net.Params.GenesisBlock.Header
-	e.tree = chainview.NewTree(genesis, target.Work(genesis.Bits))
+	e.tree = chainview.NewTree(genesis, consensus.TargetWork(genesis.Bits))
 	e.head = e.tree.Active().Tip()
 	tip, best := e.store.Tip(), e.head
 	var at *chainview.Block
@@ -190,7 +190,7 @@ func (e *Engine) add(h *wire.BlockHeader) (*chainview.Block, error) {
 	if err := e.check(h, &hash, parent); err != nil {
 		return nil, fmt.Errorf("header %v at height %d: %w", hash, parent.Height+1, err)
 	}
-	return e.tree.Add(h, target.Work(h.Bits), chainview.HasData)
+	return e.tree.Add(h, consensus.TargetWork(h.Bits), chainview.HasData)
 }
 
 // number returns the number of a block in the store, 0 while it has none.

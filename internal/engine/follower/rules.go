@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/store/attachdb"
 )
 
@@ -49,7 +49,7 @@ func writeHeader(h *wire.BlockHeader) (raw [headerSize]byte) {
 // ahead: that Core has judged, by its own clock.
 func (e *Engine) check(h *wire.BlockHeader, hash *chainhash.Hash, parent *chainview.Block) error {
 	at := h.Timestamp.Unix()
-	if !target.Meets(hash, h.Bits, e.net.Params.PowLimit) || h.Bits != e.net.NextBits(parent, at) ||
+	if !consensus.MeetsTarget(hash, h.Bits, e.net.Params.PowLimit) || h.Bits != e.net.NextBits(parent, at) ||
 		at <= parent.MedianTimePast() || e.net.TooEarly(parent, at) || e.net.OldVersion(h.Version, parent.Height+1) {
 		return errHeader
 	}

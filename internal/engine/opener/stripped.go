@@ -5,18 +5,18 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
-	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // strips says how old blocks lose their witnesses; nil: they do not.
-func (o *Opener) strips() *stripping.Config {
+func (o *Opener) strips() *chainstate.StripConfig {
 	if !o.cfg.Strip || o.cfg.Network.StripDepth == 0 {
 		return nil
 	}
-	return &stripping.Config{Depth: o.cfg.Network.StripDepth}
+	return &chainstate.StripConfig{Depth: o.cfg.Network.StripDepth}
 }
 
 // rebuilds reports whether everything is to be built anew from the block files.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/engine/mining"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
@@ -55,7 +55,7 @@ func (b *block) list() (txs []*wire.MsgTx) {
 	return txs
 }
 
-func (b *block) root() chainhash.Hash { return mining.Root(b.list()) }
+func (b *block) root() chainhash.Hash { return chainstate.MerkleRoot(b.list()) }
 
 // serialize returns the block as it is stored and sent.
 func (b *block) serialize() []byte {
@@ -83,12 +83,12 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Bits(),
 		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Time().Unix())+1, 0),
 	}}}
-	coinbase := mining.Coinbase(b.e.net, parent.Height+1, anyoneScript(), 0)
+	coinbase := chainstate.NewCoinbase(b.e.net, parent.Height+1, anyoneScript(), 0)
 	b.number++
 	in := coinbase.TxIn[0]
 	in.SignatureScript = append(in.SignatureScript, binary.BigEndian.AppendUint64([]byte{8}, b.number)...)
 	txs = slices.Insert(slices.Clone(txs), 0, coinbase)
-	mining.CommitWitnesses(txs, true)
+	chainstate.CommitWitnesses(txs, true)
 	for _, tx := range txs {
 		made.txs = append(made.txs, btcutil.NewTx(tx))
 	}
@@ -97,7 +97,7 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 	}
 	made.MerkleRoot = made.root()
 	tries := ^uint64(0)
-	if made.Payload == nil && !mining.Solve(b.tb.Context(), &made.BlockHeader, &tries) {
+	if made.Payload == nil && !chainstate.Solve(b.tb.Context(), &made.BlockHeader, &tries) {
 		b.tb.Fatal("not solved")
 	}
 	return made.serialize()

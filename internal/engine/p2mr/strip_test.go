@@ -17,7 +17,6 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
-	"github.com/seed61375155/trawl/internal/engine/stripping"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -75,7 +74,7 @@ func (s *stripRig) tryOpen() error {
 	}
 	e, err := Open(Config{
 		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: options.Log, StartOver: s.anew,
-		Strip: &stripping.Config{Depth: stripDepth},
+		Strip: &chainstate.StripConfig{Depth: stripDepth},
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // halfLife is in how many seconds a lane that finds no block halves its
@@ -147,7 +147,7 @@ func LaneOf(b *chainview.Block) Lane {
 // asert returns the compact target after so many blocks in so many seconds,
 // which halves or doubles with each half-life that they are ahead or behind.
 func asert(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) uint32 {
-	return target.Bits(asertTarget(anchor, seconds, blocks, spacing, limit))
+	return consensus.TargetBits(asertTarget(anchor, seconds, blocks, spacing, limit))
 }
 
 func asertTarget(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) *big.Int {
@@ -159,7 +159,7 @@ func asertTarget(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) 
 	// 2^fraction by a cubic polynomial.
 	factor := one + (195766423245049*fraction+971821376*fraction*fraction+5127*fraction*fraction*fraction+1<<47)>>48
 
-	next := new(big.Int).Mul(target.Of(anchor), new(big.Int).SetUint64(factor))
+	next := new(big.Int).Mul(consensus.TargetOf(anchor), new(big.Int).SetUint64(factor))
 	switch shift -= 16; {
 	case shift <= 0:
 		next.Rsh(next, uint(min(-shift, 1<<10)))

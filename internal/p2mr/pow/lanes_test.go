@@ -12,7 +12,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 func golden(tb testing.TB, name string, to any) {
@@ -68,8 +68,8 @@ func TestTargetVectors(t *testing.T) {
 			limit = below(240)
 		}
 		got := asertTarget(bitsOf(t, v.Anchor), v.Time, v.Height, v.Spacing, limit)
-		compact := target.Bits(got)
-		rounded := fmt.Sprintf("%064x", target.Of(compact))
+		compact := consensus.TargetBits(got)
+		rounded := fmt.Sprintf("%064x", consensus.TargetOf(compact))
 		if rounded != v.Target && fmt.Sprintf("%064x", got) != v.Target || compact != bitsOf(t, v.Bits) {
 			t.Errorf("vector %d: %064x, %08x, want %s, %s", i, got, compact, v.Target, v.Bits)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // Params are what differs between networks.
@@ -136,5 +136,5 @@ func (p *Params) Proves(raw []byte) bool {
 // enough reports whether a hash is at most the compact target, and the target one
 // that can be.
 func (p *Params) enough(hash *chainhash.Hash, bits uint32) bool {
-	return target.Meets(hash, bits, p.Limit)
+	return consensus.MeetsTarget(hash, bits, p.Limit)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
@@ -44,7 +44,7 @@ func chainOfHeaders(t *testing.T, network *dialect.Network, headers []recordedHe
 	t.Helper()
 	header := network.Params.GenesisBlock.Header
 	began := header.Timestamp
-	tree := chainview.NewTree(&header, target.Work(header.Bits))
+	tree := chainview.NewTree(&header, consensus.TargetWork(header.Bits))
 	for _, h := range headers {
 		header.PrevBlock = header.BlockHash()
 		header.Timestamp = time.Unix(began.Unix()+int64(h[0].(float64)), 0)
@@ -54,7 +54,7 @@ func chainOfHeaders(t *testing.T, network *dialect.Network, headers []recordedHe
 			t.Fatal(err)
 		}
 		header.Bits = uint32(bits)
-		work := new(big.Int).Set(target.Work(header.Bits))
+		work := new(big.Int).Set(consensus.TargetWork(header.Bits))
 		b, err := tree.Add(&header, work, chainview.HasData|chainview.Valid)
 		if err != nil {
 			t.Fatal(err)

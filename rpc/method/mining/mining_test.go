@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
@@ -102,7 +102,7 @@ func chainOf(t *testing.T, network *dialect.Network, times ...int) *chainview.Cu
 	t.Helper()
 	header := network.Params.GenesisBlock.Header
 	began := header.Timestamp
-	work := target.Work(header.Bits)
+	work := consensus.TargetWork(header.Bits)
 	tree := chainview.NewTree(&header, work)
 	for i, seconds := range times {
 		header.PrevBlock = header.BlockHash()

@@ -1,13 +1,4 @@
-// Package spends tells from the inputs of a block alone what it may spend: for a
-// block that was deleted and fetched again, whose spent outputs nobody can give.
-//
-// An output that names the hash of a key or script can only be spent by showing
-// what was hashed, and a taproot output spent by a script path shows what its key
-// was made of. What the other inputs spend they do not show: taproot outputs spent
-// by their key, and scripts that name no hash.
-//
-// Source: BIP16, BIP141, BIP341.
-package spends
+package match
 
 import (
 	"crypto/sha256"
@@ -17,18 +8,28 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// A Class says how a script shows itself when it is spent.
-type Class int
+// This file tells from the inputs of a block alone what it may spend: for a
+// block that was deleted and fetched again, whose spent outputs nobody can give.
+//
+// An output that names the hash of a key or script can only be spent by showing
+// what was hashed, and a taproot output spent by a script path shows what its key
+// was made of. What the other inputs spend they do not show: taproot outputs spent
+// by their key, and scripts that name no hash.
+//
+// Source: BIP16, BIP141, BIP341.
+
+// A SpendClass says how a script shows itself when it is spent.
+type SpendClass int
 
 // The classes of scripts.
 const (
-	ByHash  Class = iota // P2PKH, P2SH, P2WPKH, P2WSH: always
-	Taproot              // by a script path only
-	Bare                 // never
+	ByHash  SpendClass = iota // P2PKH, P2SH, P2WPKH, P2WSH: always
+	Taproot                   // by a script path only
+	Bare                      // never
 )
 
-// ClassOf returns the class of an output script.
-func ClassOf(script []byte) Class {
+// SpendClassOf returns the class of an output script.
+func SpendClassOf(script []byte) SpendClass {
 	switch txscript.GetScriptClass(script) {
 	case txscript.PubKeyHashTy, txscript.ScriptHashTy, txscript.WitnessV0PubKeyHashTy, txscript.WitnessV0ScriptHashTy:
 		return ByHash
@@ -48,10 +49,10 @@ type Evidence struct {
 
 // Hides reports whether the block may spend a script of the class without showing
 // it.
-func (e *Evidence) Hides(c Class) bool { return c == Taproot && e.Taproot || c == Bare && e.Bare }
+func (e *Evidence) Hides(c SpendClass) bool { return c == Taproot && e.Taproot || c == Bare && e.Bare }
 
-// Of returns what the inputs of a block show, those of the coinbase left out.
-func Of(block *wire.MsgBlock) Evidence {
+// EvidenceOf returns what the inputs of a block show, those of the coinbase left out.
+func EvidenceOf(block *wire.MsgBlock) Evidence {
 	var e Evidence
 	for _, tx := range block.Transactions[min(1, len(block.Transactions)):] {
 		for _, in := range tx.TxIn {

@@ -1,7 +1,4 @@
-// Package zmtp is a subscriber for tests: the SUB side of ZMTP 3.1 over TCP and Unix sockets,
-// written from the protocol and not from our publisher, so that it can hold a publisher of
-// Core's against ours.
-package zmtp
+package e2e
 
 import (
 	"bufio"
@@ -16,22 +13,22 @@ import (
 
 var errHandshake = errors.New("zmtp: no publisher of ZMTP 3")
 
-// A Message is one message of a publisher of Core's form.
-type Message struct {
+// A ZMQMessage is one message of a publisher of Core's form.
+type ZMQMessage struct {
 	Topic  string
 	Body   []byte
 	Number uint32 // among those of its topic
 }
 
-// A Subscriber reads what a publisher sends. One goroutine at a time uses it.
-type Subscriber struct {
+// A ZMQSubscriber reads what a publisher sends. One goroutine at a time uses it.
+type ZMQSubscriber struct {
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-// Dial connects to tcp://<host>:<port> or ipc://<path>, shakes hands and subscribes to the
+// DialZMQ connects to tcp://<host>:<port> or ipc://<path>, shakes hands and subscribes to the
 // topics that begin with one of the prefixes.
-func Dial(address string, prefixes ...string) (*Subscriber, error) {
+func DialZMQ(address string, prefixes ...string) (*ZMQSubscriber, error) {
 	network, at, _ := strings.Cut(address, "://")
 	if network == "ipc" {
 		network = "unix"
@@ -40,7 +37,7 @@ func Dial(address string, prefixes ...string) (*Subscriber, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Subscriber{conn: conn, r: bufio.NewReaderSize(conn, 64<<10)}
+	s := &ZMQSubscriber{conn: conn, r: bufio.NewReaderSize(conn, 64<<10)}
 	if err := s.begin(prefixes); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -48,7 +45,7 @@ func Dial(address string, prefixes ...string) (*Subscriber, error) {
 }
 
 // begin shakes hands: 64 bytes of greeting, then the types of the sockets.
-func (s *Subscriber) begin(prefixes []string) error {
+func (s *ZMQSubscriber) begin(prefixes []string) error {
 	if err := s.conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
@@ -81,7 +78,7 @@ func (s *Subscriber) begin(prefixes []string) error {
 }
 
 // frame reads a frame, of 64 MiB at most.
-func (s *Subscriber) frame() (flags byte, body []byte, err error) {
+func (s *ZMQSubscriber) frame() (flags byte, body []byte, err error) {
 	if flags, err = s.r.ReadByte(); err != nil {
 		return 0, nil, err
 	}
@@ -103,15 +100,15 @@ func (s *Subscriber) frame() (flags byte, body []byte, err error) {
 }
 
 // Next waits for a message, for so long at most.
-func (s *Subscriber) Next(limit time.Duration) (Message, error) {
+func (s *ZMQSubscriber) Next(limit time.Duration) (ZMQMessage, error) {
 	if err := s.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
-		return Message{}, err
+		return ZMQMessage{}, err
 	}
 	var parts [][]byte
 	for {
 		flags, body, err := s.frame()
 		if err != nil {
-			return Message{}, err
+			return ZMQMessage{}, err
 		}
 		if flags&4 != 0 {
 			continue // a command: nothing that a subscriber of tests answers
@@ -121,10 +118,10 @@ func (s *Subscriber) Next(limit time.Duration) (Message, error) {
 		}
 	}
 	if len(parts) != 3 || len(parts[2]) != 4 {
-		return Message{}, fmt.Errorf("zmtp: message of %d parts", len(parts))
+		return ZMQMessage{}, fmt.Errorf("zmtp: message of %d parts", len(parts))
 	}
-	return Message{string(parts[0]), parts[1], binary.LittleEndian.Uint32(parts[2])}, nil
+	return ZMQMessage{string(parts[0]), parts[1], binary.LittleEndian.Uint32(parts[2])}, nil
 }
 
 // Close ends the connection.
-func (s *Subscriber) Close() error { return s.conn.Close() }
+func (s *ZMQSubscriber) Close() error { return s.conn.Close() }

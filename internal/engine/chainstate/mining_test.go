@@ -1,4 +1,4 @@
-package mining_test
+package chainstate_test
 
 import (
 	"bytes"
@@ -11,9 +11,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/engine/mining"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -41,8 +40,8 @@ func regtest(tb testing.TB) *dialect.Network {
 	return net
 }
 
-// withWitness spends something that shows a witness.
-func withWitness() *wire.MsgTx {
+// txWithWitness spends something that shows a witness.
+func txWithWitness() *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{1}}, Witness: wire.TxWitness{{1}}})
 	tx.AddTxOut(wire.NewTxOut(1, []byte{0x51}))
@@ -77,8 +76,8 @@ func TestCommitWitnesses(t *testing.T) {
 			c.AddTxOut(wire.NewTxOut(0, append(consensus.WitnessMagic[:], make([]byte, 32)...)))
 		}, "bad-witness-merkle-match"},
 	} {
-		txs := []*wire.MsgTx{mining.Coinbase(net, 200, []byte{0x51}, 7), withWitness()}
-		mining.CommitWitnesses(txs, test.active)
+		txs := []*wire.MsgTx{chainstate.NewCoinbase(net, 200, []byte{0x51}, 7), txWithWitness()}
+		chainstate.CommitWitnesses(txs, test.active)
 		if test.change != nil {
 			test.change(txs[0])
 		}
@@ -101,22 +100,22 @@ func TestCommitWitnesses(t *testing.T) {
 func TestFillWitnessNonce(t *testing.T) {
 	net := regtest(t)
 	made := func() []*wire.MsgTx {
-		txs := []*wire.MsgTx{mining.Coinbase(net, 1, []byte{0x51}, 0)}
-		mining.CommitWitnesses(txs, true)
+		txs := []*wire.MsgTx{chainstate.NewCoinbase(net, 1, []byte{0x51}, 0)}
+		chainstate.CommitWitnesses(txs, true)
 		return txs
 	}
 	without := made()
 	without[0].TxIn[0].Witness = nil
-	if !mining.FillWitnessNonce(without[0]) || read(t, without).CheckWitnesses(true) != nil {
+	if !chainstate.FillWitnessNonce(without[0]) || read(t, without).CheckWitnesses(true) != nil {
 		t.Error("the nonce is not filled in")
 	}
-	if mining.FillWitnessNonce(made()[0]) {
+	if chainstate.FillWitnessNonce(made()[0]) {
 		t.Error("a nonce that is there is filled in")
 	}
-	if plain := mining.Coinbase(net, 1, []byte{0x51}, 0); mining.FillWitnessNonce(plain) || plain.HasWitness() {
+	if plain := chainstate.NewCoinbase(net, 1, []byte{0x51}, 0); chainstate.FillWitnessNonce(plain) || plain.HasWitness() {
 		t.Error("a nonce without a commitment")
 	}
-	if mining.FillWitnessNonce(new(wire.MsgTx)) {
+	if chainstate.FillWitnessNonce(new(wire.MsgTx)) {
 		t.Error("a nonce without an input")
 	}
 }
@@ -128,7 +127,7 @@ func TestCoinbase(t *testing.T) {
 		value  int64
 		script []byte
 	}{{1, 50e8 + 3, []byte{0x51, 0}}, {149, 50e8 + 3, []byte{2, 149, 0, 0}}, {150, 25e8 + 3, []byte{2, 150, 0, 0}}} {
-		tx := mining.Coinbase(net, test.height, []byte{0x51}, 3)
+		tx := chainstate.NewCoinbase(net, test.height, []byte{0x51}, 3)
 		if tx.TxOut[0].Value != test.value || !bytes.Equal(tx.TxIn[0].SignatureScript, test.script) {
 			t.Errorf("at height %d: pays %d, script %x", test.height, tx.TxOut[0].Value, tx.TxIn[0].SignatureScript)
 		}
@@ -142,12 +141,12 @@ func TestCoinbase(t *testing.T) {
 func TestSolve(t *testing.T) {
 	find := func(tries uint64, bits uint32) (wire.BlockHeader, uint64, bool) {
 		header := wire.BlockHeader{Version: 4, Timestamp: time.Unix(1e9, 0), Bits: bits}
-		found := mining.Solve(context.Background(), &header, &tries)
+		found := chainstate.Solve(context.Background(), &header, &tries)
 		return header, tries, found
 	}
 	header, left, found := find(1000, 0x200fffff)
 	hash := header.BlockHash()
-	if !found || !target.Meets(&hash, header.Bits, target.Of(header.Bits)) || header.Nonce == 0 {
+	if !found || !consensus.MeetsTarget(&hash, header.Bits, consensus.TargetOf(header.Bits)) || header.Nonce == 0 {
 		t.Fatalf("%v with nonce %d", found, header.Nonce)
 	}
 	used := 1000 - left
@@ -164,23 +163,23 @@ func TestSolve(t *testing.T) {
 	cancel()
 	tries := uint64(1000)
 	impossible := wire.BlockHeader{Bits: 0x03000001}
-	if mining.Solve(ctx, &impossible, &tries) || tries != 1000 {
+	if chainstate.Solve(ctx, &impossible, &tries) || tries != 1000 {
 		t.Errorf("%d tries are left", tries)
 	}
 }
 
 func TestParseTxs(t *testing.T) {
 	var raw bytes.Buffer
-	_ = withWitness().Serialize(&raw) // to memory
-	txs, err := mining.ParseTxs([][]byte{raw.Bytes()})
-	if err != nil || len(txs) != 1 || txs[0].TxHash() != withWitness().TxHash() {
+	_ = txWithWitness().Serialize(&raw) // to memory
+	txs, err := chainstate.ParseBlockTxs([][]byte{raw.Bytes()})
+	if err != nil || len(txs) != 1 || txs[0].TxHash() != txWithWitness().TxHash() {
 		t.Errorf("%d transactions, %v", len(txs), err)
 	}
-	if root := mining.Root(txs); root != txs[0].TxHash() {
+	if root := chainstate.MerkleRoot(txs); root != txs[0].TxHash() {
 		t.Errorf("root %v", root)
 	}
 	var rejected *messages.RejectError
-	if _, err := mining.ParseTxs([][]byte{raw.Bytes()[:9]}); !errors.As(err, &rejected) || rejected.Reason != "bad-tx" {
+	if _, err := chainstate.ParseBlockTxs([][]byte{raw.Bytes()[:9]}); !errors.As(err, &rejected) || rejected.Reason != "bad-tx" {
 		t.Errorf("got %v", err)
 	}
 }

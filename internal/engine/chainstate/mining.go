@@ -1,6 +1,4 @@
-// Package mining makes the parts of new blocks that every kind of chain has: the
-// coinbase, its commitment to the witnesses, the nonce. It knows no chain and no disk.
-package mining
+package chainstate
 
 import (
 	"bytes"
@@ -14,13 +12,15 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// ParseTxs reads serialized transactions. The error is a [*messages.RejectError].
-func ParseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
+// This file makes the parts of new blocks that every kind of chain has: the
+// coinbase, its commitment to the witnesses, the nonce. It knows no chain and no disk.
+
+// ParseBlockTxs reads serialized transactions. The error is a [*messages.RejectError].
+func ParseBlockTxs(raw [][]byte) ([]*wire.MsgTx, error) {
 	txs := make([]*wire.MsgTx, len(raw))
 	for i, b := range raw {
 		txs[i] = new(wire.MsgTx)
@@ -31,9 +31,9 @@ func ParseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
 	return txs, nil
 }
 
-// Coinbase pays the subsidy of the block at height and fees to script. Transactions
+// NewCoinbase pays the subsidy of the block at height and fees to script. Transactions
 // given by hand leave theirs unclaimed, as with Core.
-func Coinbase(net *dialect.Network, height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
+func NewCoinbase(net *dialect.Network, height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
 	// The height (BIP34), and a push that keeps the script above its minimum
 	// length of two bytes.
 	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
@@ -79,8 +79,8 @@ func FillWitnessNonce(coinbase *wire.MsgTx) bool {
 	return true
 }
 
-// Root returns the Merkle root of transactions.
-func Root(txs []*wire.MsgTx) chainhash.Hash {
+// MerkleRoot returns the Merkle root of transactions.
+func MerkleRoot(txs []*wire.MsgTx) chainhash.Hash {
 	ids := make([]chainhash.Hash, len(txs))
 	for i, tx := range txs {
 		ids[i] = tx.TxHash()
@@ -92,10 +92,10 @@ func Root(txs []*wire.MsgTx) chainhash.Hash {
 // Solve looks for a nonce from 0 on, and takes every hash off tries. As with Core, the
 // last of the tries does not count even where it succeeds.
 func Solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
-	limit := target.Of(header.Bits)
+	limit := consensus.TargetOf(header.Bits)
 	for header.Nonce = 0; *tries > 0 && header.Nonce < math.MaxUint32; header.Nonce++ {
 		hash := header.BlockHash()
-		if target.Number(&hash).Cmp(limit) <= 0 {
+		if consensus.HashNumber(&hash).Cmp(limit) <= 0 {
 			return true
 		}
 		if ctx.Err() != nil {

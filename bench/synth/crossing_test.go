@@ -1,16 +1,16 @@
-package crossing_test
+package synth_test
 
 import (
 	"testing"
 
-	"github.com/seed61375155/trawl/bench/crossing"
+	"github.com/seed61375155/trawl/bench/synth"
 )
 
 func TestFind(t *testing.T) {
 	for limit := 1; limit < 300; limit++ {
 		for cross := range limit {
 			calls := 0
-			got := crossing.Find(limit, func(k int) bool {
+			got := synth.FindCrossing(limit, func(k int) bool {
 				if calls++; k < 1 || k >= limit {
 					t.Fatalf("limit %d: asked for %d", limit, k)
 				}

@@ -1,4 +1,4 @@
-package target_test
+package consensus_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 func TestCompactForm(t *testing.T) {
@@ -30,14 +30,14 @@ func TestCompactForm(t *testing.T) {
 		{0x1d00ffff, "ffff0000000000000000000000000000000000000000000000000000", 0x1d00ffff},
 		{0x04923456, "-12345600", 0},
 	} {
-		got := target.Of(test.bits)
+		got := consensus.TargetOf(test.bits)
 		if text := fmt.Sprintf("%x", got); text != test.target {
 			t.Errorf("%08x stands for %s, want %s", test.bits, text, test.target)
 		}
 		if got.Sign() < 0 {
 			continue
 		}
-		if back := target.Bits(got); back != test.back {
+		if back := consensus.TargetBits(got); back != test.back {
 			t.Errorf("%x has the compact form %08x, want %08x", got, back, test.back)
 		}
 	}
@@ -53,9 +53,9 @@ func FuzzBits(f *testing.F) {
 			return
 		}
 		want := new(big.Int).SetBytes(raw)
-		bits := target.Bits(want)
-		got := target.Of(bits)
-		if got.Cmp(want) > 0 || got.Sign() < 0 || target.Bits(got) != bits {
+		bits := consensus.TargetBits(want)
+		got := consensus.TargetOf(bits)
+		if got.Cmp(want) > 0 || got.Sign() < 0 || consensus.TargetBits(got) != bits {
 			t.Errorf("%x: %08x stands for %x", want, bits, got)
 		}
 		if lost := new(big.Int).Sub(want, got); lost.BitLen() > max(want.BitLen()-15, 0) {
@@ -65,7 +65,7 @@ func FuzzBits(f *testing.F) {
 }
 
 func TestMeets(t *testing.T) {
-	limit := target.Of(0x207fffff)
+	limit := consensus.TargetOf(0x207fffff)
 	at := chainhash.Hash{31: 0x12, 30: 0x34, 29: 0x56} // the target of 20123456
 	above := at
 	above[0] = 1
@@ -84,7 +84,7 @@ func TestMeets(t *testing.T) {
 		{"a target of zero", chainhash.Hash{}, 0, false},
 		{"a negative target", chainhash.Hash{}, 0x20923456, false},
 	} {
-		if got := target.Meets(&test.hash, test.bits, limit); got != test.want {
+		if got := consensus.MeetsTarget(&test.hash, test.bits, limit); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWork(t *testing.T) {
 	for bits, want := range map[uint32]string{
 		0: "0", 0x20923456: "0", 0x207fffff: "2", 0x1d00ffff: "100010001", 0x03000001: "8" + strings.Repeat("0", 63),
 	} {
-		if got := fmt.Sprintf("%x", target.Work(bits)); got != want {
+		if got := fmt.Sprintf("%x", consensus.TargetWork(bits)); got != want {
 			t.Errorf("%08x: %s, want %s", bits, got, want)
 		}
 	}
@@ -111,13 +111,13 @@ func FuzzWork(f *testing.F) {
 		if bits>>24 > 64 {
 			return // btcd would make numbers of many bytes
 		}
-		if got, want := target.Of(bits), blockchain.CompactToBig(bits); got.Cmp(want) != 0 {
+		if got, want := consensus.TargetOf(bits), blockchain.CompactToBig(bits); got.Cmp(want) != 0 {
 			t.Errorf("target of %08x: %v, want %v", bits, got, want)
 		}
-		if want := target.Of(bits); want.Sign() >= 0 && target.Bits(want) != blockchain.BigToCompact(want) {
-			t.Errorf("%x: bits %08x, want %08x", want, target.Bits(want), blockchain.BigToCompact(want))
+		if want := consensus.TargetOf(bits); want.Sign() >= 0 && consensus.TargetBits(want) != blockchain.BigToCompact(want) {
+			t.Errorf("%x: bits %08x, want %08x", want, consensus.TargetBits(want), blockchain.BigToCompact(want))
 		}
-		if got, want := target.Work(bits), blockchain.CalcWork(bits); got.Cmp(want) != 0 {
+		if got, want := consensus.TargetWork(bits), blockchain.CalcWork(bits); got.Cmp(want) != 0 {
 			t.Errorf("work of %08x: %v, want %v", bits, got, want)
 		}
 	})

@@ -1,4 +1,4 @@
-package history
+package load
 
 import (
 	"slices"
@@ -16,10 +16,10 @@ var whole = &Whole{From: 0, To: 100, Blocks: []string{"a", "b", "c"}, Heights: [
 // scanned notes a scan over the whole range, or one that was aborted at 60.
 func scanned(h *History, span Span, completed bool) {
 	if completed {
-		h.Scanned(span, Result{To: 100, Blocks: []string{"a", "b", "c"}, Completed: true})
+		h.Scanned(span, ScanOutcome{To: 100, Blocks: []string{"a", "b", "c"}, Completed: true})
 		return
 	}
-	h.Scanned(span, Result{To: 60, Blocks: []string{"a", "b"}})
+	h.Scanned(span, ScanOutcome{To: 60, Blocks: []string{"a", "b"}})
 }
 
 func TestCheck(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 		{"a scan and all that may meet it", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
 			h.Busy(at(10, 11))
-			h.Running(at(20, 21), Status{20, 20})
+			h.Running(at(20, 21), ScanStatus{20, 20})
 			h.Aborted(at(99, 101), true) // too late to end it
 			h.Idle(at(100, 101))
 			h.Aborted(at(102, 103), false)
@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 		{"a start without a reply may run", Rules{}, func(h *History) {
 			h.Failed(Span{5 * ms, Never})
 			h.Busy(at(1000, 1001))
-			h.Running(at(1001, 1002), Status{3, 3})
+			h.Running(at(1001, 1002), ScanStatus{3, 3})
 		}, nil},
 
 		{"busy before any scan", Rules{}, func(h *History) {
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 			h.Busy(at(4, 5))
 		}, []Rule{NoScanToMeet}},
 		{"progress without a scan", Rules{}, func(h *History) {
-			h.Running(at(1, 2), Status{1, 1})
+			h.Running(at(1, 2), ScanStatus{1, 1})
 		}, []Rule{NoScanToMeet}},
 		{"a true abort without a scan", Rules{}, func(h *History) {
 			scanned(h, at(0, 10), true)
@@ -135,63 +135,63 @@ func TestCheck(t *testing.T) {
 
 		{"progress goes back", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{50, 50})
-			h.Running(at(60, 61), Status{49, 49})
+			h.Running(at(50, 51), ScanStatus{50, 50})
+			h.Running(at(60, 61), ScanStatus{49, 49})
 		}, []Rule{WentBack}},
 		{"the percentage goes back", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{50, 50})
-			h.Running(at(60, 61), Status{49, 50})
+			h.Running(at(50, 51), ScanStatus{50, 50})
+			h.Running(at(60, 61), ScanStatus{49, 50})
 		}, []Rule{WentBack}},
 		{"statuses at the same time", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 60), Status{50, 50})
-			h.Running(at(55, 61), Status{49, 49})
+			h.Running(at(50, 60), ScanStatus{50, 50})
+			h.Running(at(55, 61), ScanStatus{49, 49})
 		}, nil},
 		{"blocks after scripts", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{80, 0})
-			h.Running(at(60, 61), Status{1, 1})
+			h.Running(at(50, 51), ScanStatus{80, 0})
+			h.Running(at(60, 61), ScanStatus{1, 1})
 		}, nil},
 		{"scripts after blocks", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{1, 1})
-			h.Running(at(60, 61), Status{80, 0})
+			h.Running(at(50, 51), ScanStatus{1, 1})
+			h.Running(at(60, 61), ScanStatus{80, 0})
 		}, []Rule{WentBack}},
 		{"progress of the next scan", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{50, 50})
-			h.Running(at(101, 102), Status{1, 1})
+			h.Running(at(50, 51), ScanStatus{50, 50})
+			h.Running(at(101, 102), ScanStatus{1, 1})
 			scanned(h, at(100, 200), true)
 		}, nil},
 		{"progress of the scan before, in Core", core, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(10, 11), Status{100, 100})
-			h.Running(at(12, 13), Status{1, 1})
-			h.Running(at(14, 15), Status{2, 2})
+			h.Running(at(10, 11), ScanStatus{100, 100})
+			h.Running(at(12, 13), ScanStatus{1, 1})
+			h.Running(at(14, 15), ScanStatus{2, 2})
 		}, nil},
 		{"late news of the scan before, in Core", core, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(10, 40), Status{1, 1})
-			h.Running(at(12, 13), Status{100, 100})
-			h.Running(at(14, 15), Status{100, 100})
-			h.Running(at(16, 17), Status{1, 1})
-			h.Running(at(41, 42), Status{1, 1})
+			h.Running(at(10, 40), ScanStatus{1, 1})
+			h.Running(at(12, 13), ScanStatus{100, 100})
+			h.Running(at(14, 15), ScanStatus{100, 100})
+			h.Running(at(16, 17), ScanStatus{1, 1})
+			h.Running(at(41, 42), ScanStatus{1, 1})
 		}, nil},
 		{"progress falls twice, in Core", core, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(10, 11), Status{100, 100})
-			h.Running(at(12, 13), Status{2, 2})
-			h.Running(at(14, 15), Status{1, 1})
+			h.Running(at(10, 11), ScanStatus{100, 100})
+			h.Running(at(12, 13), ScanStatus{2, 2})
+			h.Running(at(14, 15), ScanStatus{1, 1})
 		}, []Rule{WentBack}},
 
 		{"a height beyond the range", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{50, 101})
+			h.Running(at(50, 51), ScanStatus{50, 101})
 		}, []Rule{WrongStatus}},
 		{"more than everything", Rules{}, func(h *History) {
 			scanned(h, at(0, 100), true)
-			h.Running(at(50, 51), Status{101, 100})
+			h.Running(at(50, 51), ScanStatus{101, 100})
 		}, []Rule{WrongStatus}},
 		{"an odd reply", Rules{}, func(h *History) { h.Odd(at(1, 2), "x") }, []Rule{WrongReply}},
 		{"two at once", Rules{}, func(h *History) {
@@ -201,7 +201,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			h := New(test.rules, whole)
+			h := NewHistory(test.rules, whole)
 			test.note(h)
 			got := h.Check()
 			if again := h.Check(); len(again) != len(got) || (len(got) > 0 && again[0].Count != got[0].Count) {
@@ -223,37 +223,37 @@ func TestCheck(t *testing.T) {
 func TestResults(t *testing.T) {
 	tests := []struct {
 		name   string
-		result Result
+		result ScanOutcome
 		good   bool
 	}{
-		{"whole", Result{0, 100, []string{"a", "b", "c"}, true}, true},
-		{"beginning", Result{0, 50, []string{"a", "b"}, false}, true},
-		{"beginning between blocks", Result{0, 99, []string{"a", "b"}, false}, true},
-		{"the first block", Result{0, 0, []string{"a"}, false}, true},
-		{"nothing yet", Result{0, 0, nil, false}, true},
-		{"everything, yet aborted", Result{0, 100, []string{"a", "b", "c"}, false}, true},
-		{"another from_height", Result{1, 100, []string{"b", "c"}, true}, false},
-		{"beyond the end", Result{0, 101, []string{"a", "b", "c"}, true}, false},
-		{"before the begin", Result{0, -1, nil, false}, false},
-		{"completed too early", Result{0, 99, []string{"a", "b"}, true}, false},
-		{"a block is missing", Result{0, 100, []string{"a", "c"}, true}, false},
-		{"a block too many", Result{0, 49, []string{"a", "b"}, false}, false},
-		{"another order", Result{0, 100, []string{"a", "c", "b"}, true}, false},
-		{"nothing after a while", Result{0, 10, nil, false}, false},
+		{"whole", ScanOutcome{0, 100, []string{"a", "b", "c"}, true}, true},
+		{"beginning", ScanOutcome{0, 50, []string{"a", "b"}, false}, true},
+		{"beginning between blocks", ScanOutcome{0, 99, []string{"a", "b"}, false}, true},
+		{"the first block", ScanOutcome{0, 0, []string{"a"}, false}, true},
+		{"nothing yet", ScanOutcome{0, 0, nil, false}, true},
+		{"everything, yet aborted", ScanOutcome{0, 100, []string{"a", "b", "c"}, false}, true},
+		{"another from_height", ScanOutcome{1, 100, []string{"b", "c"}, true}, false},
+		{"beyond the end", ScanOutcome{0, 101, []string{"a", "b", "c"}, true}, false},
+		{"before the begin", ScanOutcome{0, -1, nil, false}, false},
+		{"completed too early", ScanOutcome{0, 99, []string{"a", "b"}, true}, false},
+		{"a block is missing", ScanOutcome{0, 100, []string{"a", "c"}, true}, false},
+		{"a block too many", ScanOutcome{0, 49, []string{"a", "b"}, false}, false},
+		{"another order", ScanOutcome{0, 100, []string{"a", "c", "b"}, true}, false},
+		{"nothing after a while", ScanOutcome{0, 10, nil, false}, false},
 	}
 	for _, test := range tests {
 		if fault := whole.compare(test.result); (fault == "") != test.good {
 			t.Errorf("%s: %q", test.name, fault)
 		}
 	}
-	if (*Whole)(nil).compare(Result{}) == "" {
+	if (*Whole)(nil).compare(ScanOutcome{}) == "" {
 		t.Error("a result of no scan is good")
 	}
 }
 
 // Only a few examples of a rule are kept, and all are counted.
 func TestExamples(t *testing.T) {
-	h := New(Rules{}, whole)
+	h := NewHistory(Rules{}, whole)
 	for range 3 * examples {
 		h.Odd(at(1, 2), "x")
 	}

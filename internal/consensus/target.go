@@ -1,6 +1,4 @@
-// Package target has the targets of proofs of work: in the compact form that headers
-// have them in, as numbers, and as the work that they stand for.
-package target
+package consensus
 
 import (
 	"math/big"
@@ -14,9 +12,9 @@ const (
 	mantissa = 0x007fffff
 )
 
-// Of returns the target that a header's bits stand for: what the hash, as a number,
+// TargetOf returns the target that a header's bits stand for: what the hash, as a number,
 // must not exceed. It is negative or zero for bits that no header may have.
-func Of(bits uint32) *big.Int {
+func TargetOf(bits uint32) *big.Int {
 	target := big.NewInt(int64(bits & mantissa))
 	if exponent := uint(bits >> 24); exponent <= 3 {
 		target.Rsh(target, 8*(3-exponent))
@@ -29,9 +27,9 @@ func Of(bits uint32) *big.Int {
 	return target
 }
 
-// Bits returns the compact form of a target that is not negative. It keeps the first
+// TargetBits returns the compact form of a target that is not negative. It keeps the first
 // bytes alone, so the target it stands for may be smaller.
-func Bits(target *big.Int) uint32 {
+func TargetBits(target *big.Int) uint32 {
 	size := uint(target.BitLen()+7) / 8
 	first := new(big.Int)
 	if size <= 3 {
@@ -49,11 +47,11 @@ func Bits(target *big.Int) uint32 {
 
 var one = big.NewInt(1)
 
-// Work returns how many hashes a header with these bits stands for on average:
+// TargetWork returns how many hashes a header with these bits stands for on average:
 // 2²⁵⁶ / (target + 1), 0 for bits that no header may have. The number is the
 // caller's.
-func Work(bits uint32) *big.Int {
-	target := Of(bits)
+func TargetWork(bits uint32) *big.Int {
+	target := TargetOf(bits)
 	if target.Sign() <= 0 {
 		return new(big.Int)
 	}
@@ -61,8 +59,8 @@ func Work(bits uint32) *big.Int {
 	return work.Div(work, target.Add(target, one))
 }
 
-// Number returns a hash as the number that is held against targets.
-func Number(hash *chainhash.Hash) *big.Int {
+// HashNumber returns a hash as the number that is held against targets.
+func HashNumber(hash *chainhash.Hash) *big.Int {
 	var number [chainhash.HashSize]byte
 	for i, b := range hash {
 		number[chainhash.HashSize-1-i] = b
@@ -70,9 +68,9 @@ func Number(hash *chainhash.Hash) *big.Int {
 	return new(big.Int).SetBytes(number[:])
 }
 
-// Meets reports whether a hash proves the work that bits ask for, and that is at
+// MeetsTarget reports whether a hash proves the work that bits ask for, and that is at
 // least what limit, the highest target, allows.
-func Meets(hash *chainhash.Hash, bits uint32, limit *big.Int) bool {
-	target := Of(bits)
-	return target.Sign() > 0 && target.Cmp(limit) <= 0 && Number(hash).Cmp(target) <= 0
+func MeetsTarget(hash *chainhash.Hash, bits uint32, limit *big.Int) bool {
+	target := TargetOf(bits)
+	return target.Sign() > 0 && target.Cmp(limit) <= 0 && HashNumber(hash).Cmp(target) <= 0
 }

@@ -1,4 +1,4 @@
-package history
+package load
 
 import (
 	"slices"
@@ -62,7 +62,7 @@ func (n *node) play(h *History, list []*call) {
 			h.Idle(at)
 		case c.kind == 1:
 			height := int32((c.effect - n.held[0].began) / 10)
-			h.Running(at, Status{int(height), height})
+			h.Running(at, ScanStatus{int(height), height})
 		default:
 			h.Aborted(at, len(n.held) > 0)
 			for _, s := range n.held {
@@ -88,13 +88,13 @@ func (n *node) finish(h *History, now time.Duration) {
 func (s *holder) end(h *History, now time.Duration, completed bool) {
 	to := int32((now - s.began) / 10)
 	count, _ := slices.BinarySearch(whole.Heights, to+1)
-	h.Scanned(Span{s.call.sent, now + s.call.back}, Result{To: to, Blocks: whole.Blocks[:count], Completed: completed})
+	h.Scanned(Span{s.call.sent, now + s.call.back}, ScanOutcome{To: to, Blocks: whole.Blocks[:count], Completed: completed})
 }
 
 // A node with one slot is never wrong, whatever its calls wait for.
 func TestNoFalseFindingProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := New(Rules{}, whole)
+		h := NewHistory(Rules{}, whole)
 		(&node{slots: 1}).play(h, calls(t))
 		if found := h.Check(); len(found) > 0 {
 			t.Errorf("a good node was found to be wrong: %v", found)
@@ -112,7 +112,7 @@ func TestTwoSlotsProperty(t *testing.T) {
 			{kind: 0, sent: second, effect: second + 5, back: 5},
 			{kind: 1, sent: 3000, effect: 3000 + maxDelay, back: maxDelay},
 		}
-		h := New(Rules{}, whole)
+		h := NewHistory(Rules{}, whole)
 		(&node{slots: 2}).play(h, list)
 		found := h.Check()
 		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == TwoScans }) {

@@ -1,11 +1,10 @@
-// Package crossing finds where two ways to do the same are equally fast.
-package crossing
+package synth
 
-// Find returns up to which number from 1 on, and below limit, the first of two
+// FindCrossing returns up to which number from 1 on, and below limit, the first of two
 // ways is faster, to about a twelfth, and 0 where it is not at 1. It is asked for
 // some numbers only: first for each about twice as large as the one before, then
 // for such between the last two.
-func Find(limit int, faster func(k int) bool) int {
+func FindCrossing(limit int, faster func(k int) bool) int {
 	last, next := 0, 1
 	for next < limit && faster(next) {
 		last, next = next, 2*next

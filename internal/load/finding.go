@@ -1,4 +1,4 @@
-package history
+package load
 
 import (
 	"cmp"
@@ -75,4 +75,4 @@ func (f findings) copied() findings {
 }
 
 // milliseconds is for texts.
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,16 +1,4 @@
-// Package recording keeps what a Bitcoin Core has answered over HTTP, and answers in its place where there is none.
-//
-// A test that asks a Core is written once. It asks at the address of a [Tape]:
-//
-//   - With BITCOIND and TRAWL_RECORD_CORE=1 the tape passes all on to a live Core. It is written when the test has
-//     passed.
-//   - Without BITCOIND the tape answers as it was recorded. It fails the test over a request that was not recorded,
-//     and over a recorded request that is not made any more.
-//   - With BITCOIND alone there is no tape, and the test asks the live Core itself.
-//
-// A recording names the parameters of each method that it holds calls of, as docs/openrpc.json has them. It is too old
-// when they have changed, and the test says how it is made anew.
-package recording
+package replay
 
 import (
 	"bytes"
@@ -30,6 +18,19 @@ import (
 	"testing"
 	"unicode/utf8"
 )
+
+// A recording keeps what a Bitcoin Core has answered over HTTP, and answers in its place where there is none.
+//
+// A test that asks a Core is written once. It asks at the address of a [Tape]:
+//
+//   - With BITCOIND and TRAWL_RECORD_CORE=1 the tape passes all on to a live Core. It is written when the test has
+//     passed.
+//   - Without BITCOIND the tape answers as it was recorded. It fails the test over a request that was not recorded,
+//     and over a recorded request that is not made any more.
+//   - With BITCOIND alone there is no tape, and the test asks the live Core itself.
+//
+// A recording names the parameters of each method that it holds calls of, as docs/openrpc.json has them. It is too old
+// when they have changed, and the test says how it is made anew.
 
 // Names of variables of the environment.
 const (

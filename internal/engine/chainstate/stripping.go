@@ -1,9 +1,4 @@
-// Package stripping removes the witnesses of old blocks of a chain from the disk.
-//
-// A block file is rewritten as a whole when all its blocks are deep enough, the lowest number first, one file
-// at a time (qbit's witness compaction, node/blockstorage.cpp). Header, transactions but for their witnesses,
-// undo data and all that is known of a block stay. What needs witnesses of such a block is for others to refuse.
-package stripping
+package chainstate
 
 import (
 	"errors"
@@ -17,21 +12,27 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// A Config says which blocks lose their witnesses.
-type Config struct {
+// This file removes the witnesses of old blocks of a chain from the disk.
+//
+// A block file is rewritten as a whole when all its blocks are deep enough, the lowest number first, one file
+// at a time (qbit's witness compaction, node/blockstorage.cpp). Header, transactions but for their witnesses,
+// undo data and all that is known of a block stay. What needs witnesses of such a block is for others to refuse.
+
+// A StripConfig says which blocks lose their witnesses.
+type StripConfig struct {
 	Depth int32 // how far below the tip all blocks of a file have to be
 }
 
-// A Store has the files that are rewritten: a [chaindb.DB].
-type Store interface {
+// strippedStore has the files that are rewritten: a [chaindb.DB].
+type strippedStore interface {
 	FilesAbove(number int, visit func(chaindb.BlockFile) bool)
 	Strip(number int, how chaindb.Stripper) error
 	Reloading() bool
 }
 
-// A Chain is what is stripped.
-type Chain struct {
-	DB   Store
+// strippedChain is what is stripped.
+type strippedChain struct {
+	DB   strippedStore
 	Tree *chainview.Tree
 	Log  *slog.Logger
 
@@ -39,26 +40,26 @@ type Chain struct {
 	Strip func(dst, raw []byte) ([]byte, error)
 }
 
-// A Stripper strips one chain. It has one user at a time, the chain's engine.
-type Stripper struct {
-	chain  Chain
-	config *Config // nil: blocks stay whole
+// A stripper strips one chain. It has one user at a time, the chain's engine.
+type stripper struct {
+	chain  strippedChain
+	config *StripConfig // nil: blocks stay whole
 
 	wanted bool // to look for a file
 	upTo   int  // number of the file up to which nothing is left to do
 }
 
-// New returns a stripper that is to look for a file. Without a config no block is stripped.
-func New(chain Chain, config *Config) *Stripper {
-	return &Stripper{chain: chain, config: config, wanted: true, upTo: -1}
+// newStripper returns a stripper that is to look for a file. Without a config no block is stripped.
+func newStripper(chain strippedChain, config *StripConfig) *stripper {
+	return &stripper{chain: chain, config: config, wanted: true, upTo: -1}
 }
 
 // Want has the next Step look for a file: the tip has moved.
-func (s *Stripper) Want() { s.wanted = true }
+func (s *stripper) Want() { s.wanted = true }
 
 // Step rewrites a file, if that was wanted and one is eligible, and reports whether it did. What fails before
 // the file is replaced is logged, and tried again when it is wanted. The error is a [*messages.FatalError].
-func (s *Stripper) Step() (done bool, err error) {
+func (s *stripper) Step() (done bool, err error) {
 	if s.config == nil || !s.wanted || s.chain.DB.Reloading() || s.chain.Tree.Assumed() != nil {
 		return false, nil
 	}
@@ -83,7 +84,7 @@ func (s *Stripper) Step() (done bool, err error) {
 }
 
 // All rewrites every file that is eligible now.
-func (s *Stripper) All() error {
+func (s *stripper) All() error {
 	for {
 		s.Want()
 		if done, err := s.Step(); err != nil || !done {
@@ -94,7 +95,7 @@ func (s *Stripper) All() error {
 
 // choose returns the lowest file with a block that has witnesses and with none that is too near to the tip.
 // Files directly above the mark in which nothing is left to do move it.
-func (s *Stripper) choose() (number int, ok bool) {
+func (s *stripper) choose() (number int, ok bool) {
 	tip := s.chain.Tree.Active().Height()
 	if tip < s.config.Depth {
 		return 0, false
@@ -125,7 +126,7 @@ const (
 	eligible
 )
 
-func (s *Stripper) look(blocks []chainhash.Hash, cutoff int32) verdict {
+func (s *stripper) look(blocks []chainhash.Hash, cutoff int32) verdict {
 	of := finished
 	for i := range blocks {
 		b := s.chain.Tree.Lookup(&blocks[i])
@@ -140,7 +141,7 @@ func (s *Stripper) look(blocks []chainhash.Hash, cutoff int32) verdict {
 }
 
 // mark has readers know that blocks have lost their witnesses, before they have.
-func (s *Stripper) mark(hashes []chainhash.Hash) {
+func (s *stripper) mark(hashes []chainhash.Hash) {
 	for i := range hashes {
 		if b := s.chain.Tree.Lookup(&hashes[i]); b != nil {
 			s.chain.Tree.SetStatus(b, b.Status()|chainview.Stripped)

@@ -1,4 +1,4 @@
-package spends_test
+package match_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/enginetest"
-	"github.com/seed61375155/trawl/internal/spends"
+	"github.com/seed61375155/trawl/internal/match"
 )
 
 // On the recorded chain, which spends outputs of every kind, nothing is spent that
@@ -19,7 +19,7 @@ func TestNothingIsMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	shown, spent := map[spends.Class]int{}, map[spends.Class]int{}
+	shown, spent := map[match.SpendClass]int{}, map[match.SpendClass]int{}
 	for _, raw := range enginetest.Blocks(t, enginetest.Chain)[1:] {
 		if err := e.Accept(raw); err != nil {
 			t.Fatal(err)
@@ -28,14 +28,14 @@ func TestNothingIsMissed(t *testing.T) {
 		if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
 			t.Fatal(err)
 		}
-		evidence := spends.Of(&block)
+		evidence := match.EvidenceOf(&block)
 		hash := block.BlockHash()
 		scripts, err := e.Reader().SpentScripts(&hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, script := range scripts {
-			class := spends.ClassOf(script)
+			class := match.SpendClassOf(script)
 			spent[class]++
 			if slices.ContainsFunc(evidence.Scripts, func(s []byte) bool { return bytes.Equal(s, script) }) {
 				shown[class]++
@@ -44,10 +44,10 @@ func TestNothingIsMissed(t *testing.T) {
 			}
 		}
 	}
-	if shown[spends.ByHash] != spent[spends.ByHash] || spent[spends.ByHash] == 0 {
-		t.Errorf("%d of %d scripts by hash were shown", shown[spends.ByHash], spent[spends.ByHash])
+	if shown[match.ByHash] != spent[match.ByHash] || spent[match.ByHash] == 0 {
+		t.Errorf("%d of %d scripts by hash were shown", shown[match.ByHash], spent[match.ByHash])
 	}
-	if shown[spends.Taproot] == 0 || spent[spends.Taproot] == shown[spends.Taproot] || spent[spends.Bare] == 0 {
+	if shown[match.Taproot] == 0 || spent[match.Taproot] == shown[match.Taproot] || spent[match.Bare] == 0 {
 		t.Errorf("the chain does not spend all kinds: %v of %v", shown, spent)
 	}
 }
@@ -59,7 +59,7 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, raw []byte) {
 		var block wire.MsgBlock
 		if block.Deserialize(bytes.NewReader(raw)) == nil {
-			_ = spends.Of(&block)
+			_ = match.EvidenceOf(&block)
 		}
 	})
 }

@@ -1,4 +1,13 @@
-// Package history finds the contradictions in what a node answered to many
+package load
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A history finds the contradictions in what a node answered to many
 // callers of scanblocks at once.
 //
 // Every call happens at some moment between when it was sent and when its
@@ -18,14 +27,6 @@
 // The midst of a scan is what is left of the time from its start to its reply
 // without the slack at either end: twice what the slowest of the calls took
 // that do no work.
-package history
-
-import (
-	"fmt"
-	"slices"
-	"sync"
-	"time"
-)
 
 // A Span is when a call was sent and when its reply was there, on one clock
 // that never goes back.
@@ -46,16 +47,16 @@ type Whole struct {
 	Heights  []int32  // of Blocks
 }
 
-// Result is what a scan that was accepted returned.
-type Result struct {
+// ScanOutcome is what a scan that was accepted returned.
+type ScanOutcome struct {
 	From      int32    `json:"from_height"`
 	To        int32    `json:"to_height"`
 	Blocks    []string `json:"relevant_blocks"`
 	Completed bool     `json:"completed"`
 }
 
-// Status is a scan's progress.
-type Status struct {
+// ScanStatus is a scan's progress.
+type ScanStatus struct {
 	Progress int   `json:"progress"` // percent
 	Height   int32 `json:"current_height"`
 }
@@ -94,17 +95,17 @@ type scan struct {
 
 type moment struct {
 	Span
-	Status
+	ScanStatus
 }
 
-// New returns an empty history of a node. whole may be nil when no caller
+// NewHistory returns an empty history of a node. whole may be nil when no caller
 // starts scans.
-func New(rules Rules, whole *Whole) *History {
+func NewHistory(rules Rules, whole *Whole) *History {
 	return &History{rules: rules, whole: whole, findings: findings{}}
 }
 
 // Scanned notes a start with its result.
-func (h *History) Scanned(at Span, r Result) {
+func (h *History) Scanned(at Span, r ScanOutcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.holders = append(h.holders, at)
@@ -131,7 +132,7 @@ func (h *History) Failed(at Span) {
 }
 
 // Running notes a status that showed progress.
-func (h *History) Running(at Span, s Status) {
+func (h *History) Running(at Span, s ScanStatus) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running = append(h.running, moment{at, s})
@@ -186,7 +187,7 @@ func (h *History) Odd(at Span, fault string) {
 func (h *History) noWork(at Span) { h.slowest = max(h.slowest, at.Received-at.Sent) }
 
 // compare returns what is wrong with a result, nothing for a good one.
-func (w *Whole) compare(r Result) string {
+func (w *Whole) compare(r ScanOutcome) string {
 	if w == nil {
 		return "a result though no scan was started"
 	}
@@ -210,7 +211,7 @@ func (w *Whole) compare(r Result) string {
 }
 
 // encloses returns what is wrong with a status, nothing for a good one.
-func (w *Whole) encloses(s Status) string {
+func (w *Whole) encloses(s ScanStatus) string {
 	switch {
 	case s.Progress < 0 || s.Progress > 100:
 		return fmt.Sprintf("progress %d", s.Progress)

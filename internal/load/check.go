@@ -1,4 +1,4 @@
-package history
+package load
 
 import (
 	"cmp"
@@ -86,7 +86,7 @@ func (c *checker) checkMidst() {
 	end := time.Duration(-1)
 	for _, m := range midst {
 		if m.Sent < end {
-			c.found.add(TwoScans, m, fmt.Sprintf("for %.3f ms at least", milliseconds(min(end, m.Received)-m.Sent)))
+			c.found.add(TwoScans, m, fmt.Sprintf("for %.3f ms at least", inMilliseconds(min(end, m.Received)-m.Sent)))
 		}
 		end = max(end, m.Received)
 	}
@@ -120,7 +120,7 @@ func (c *checker) checkProgress() {
 // fall is a status that shows less than one whose reply was there before.
 type fall struct {
 	of    moment
-	least Status
+	least ScanStatus
 }
 
 // checkScan looks at the statuses of one scan. Where the node shows that of the
@@ -129,7 +129,7 @@ func (c *checker) checkScan(moments []moment) {
 	falls := fallsOf(moments)
 	if c.rules.ProbesTakeSlot && len(falls) > 0 {
 		before := falls[0].least
-		moments = slices.DeleteFunc(moments, func(m moment) bool { return m.Status == before })
+		moments = slices.DeleteFunc(moments, func(m moment) bool { return m.ScanStatus == before })
 		falls = fallsOf(moments)
 	}
 	for _, f := range falls {
@@ -142,7 +142,7 @@ func fallsOf(moments []moment) (falls []fall) {
 	slices.SortFunc(moments, func(a, b moment) int { return bySent(a.Span, b.Span) })
 	replied := slices.Clone(moments)
 	slices.SortFunc(replied, func(a, b moment) int { return cmp.Compare(a.Received, b.Received) })
-	least := Status{}
+	least := ScanStatus{}
 	for _, m := range moments {
 		for len(replied) > 0 && replied[0].Received < m.Sent {
 			least.Height = max(least.Height, replied[0].Height)
