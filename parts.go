@@ -226,7 +226,8 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
 	x, err := blocks.OpenCoinStats(blocks.CoinStatsConfig{
-		Dir: n.indexDir(blocks.CoinStatsName), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
+		Dir: n.indexDir(blocks.CoinStatsName), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState,
+		Log: n.cfg.Log,
 	})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
@@ -246,7 +247,8 @@ func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
 	}
 	anew := n.cfg.Reindex || n.cfg.ReindexState
-	x, err := blocks.OpenTxIndex(txindex.Options{Dir: n.indexDir(blocks.TxIndexName), Network: n.net.Magic, Log: n.cfg.Log}, anew)
+	dir := n.indexDir(blocks.TxIndexName)
+	x, err := blocks.OpenTxIndex(txindex.Options{Dir: dir, Network: n.net.Magic, Log: n.cfg.Log}, anew)
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}

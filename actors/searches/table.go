@@ -32,9 +32,9 @@ type job struct {
 	exhausted map[string]bool // descriptors whose range is used up, of which it was told
 
 	pool      poolList
-	poolKnown bool        // all in the memory pool has been looked at
-	poolCut   bool        // and some of it was left out, as too much was found
-	whenKnown []func()    // what waits for that
+	poolKnown bool              // all in the memory pool has been looked at
+	poolCut   bool              // and some of it was left out, as too much was found
+	whenKnown []func()          // what waits for that
 	finder    *search.ScriptSet // of all its scripts; nil: not made yet
 }
 

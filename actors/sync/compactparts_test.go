@@ -179,7 +179,8 @@ func TestCompactBlockOfFourthPeer(t *testing.T) {
 			})
 		}
 		p, w := b.join(p2p.OutboundFullRelay)
-		if raw := b.compact.received(p, at, codec.NewCmpctBlock(block, nil)); (raw != nil) != pooled || len(w.sent) > 0 {
+		raw := b.compact.received(p, at, codec.NewCmpctBlock(block, nil))
+		if (raw != nil) != pooled || len(w.sent) > 0 {
 			t.Errorf("in the pool %v: a block is made: %v", pooled, raw != nil)
 		}
 		wrong := codec.NewCmpctBlock(block, nil)

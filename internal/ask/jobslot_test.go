@@ -17,8 +17,8 @@ var (
 	errExpired = errors.New("expired")
 )
 
-// A slotRig is a job slot whose results are texts, and what it has answered last.
-type slotRig struct {
+// A lives is a job slot whose results are texts, and what it has answered last.
+type lives struct {
 	*ask.JobSlot[string]
 
 	issued  atomic.Uint64
@@ -27,22 +27,24 @@ type slotRig struct {
 	stops   int
 }
 
-func newSlotRig() *slotRig {
-	r := new(slotRig)
+func newLives() *lives {
+	r := new(lives)
 	r.JobSlot = r.slot()
 	return r
 }
 
 // slot returns the job slot of one more instance of the actor.
-func (r *slotRig) slot() *ask.JobSlot[string] {
-	return ask.NewJobSlot[string](ask.JobSlotConfig{Issued: &r.issued, Busy: errBusy, Expired: errExpired, Stop: func() {
+func (r *lives) slot() *ask.JobSlot[string] {
+	cfg := ask.JobSlotConfig{Issued: &r.issued, Busy: errBusy, Expired: errExpired}
+	cfg.Stop = func() {
 		r.stops++
 		r.End("partial", nil)
-	}})
+	}
+	return ask.NewJobSlot[string](cfg)
 }
 
 // reserve wants a slot, for a caller who waits for it or has gone.
-func (r *slotRig) reserve(waits bool) (err error) {
+func (r *lives) reserve(waits bool) (err error) {
 	r.Reserve(func(s messages.ScanSlot, failed error) bool {
 		if err = failed; err == nil {
 			r.last = s
@@ -52,10 +54,10 @@ func (r *slotRig) reserve(waits bool) (err error) {
 	return err
 }
 
-func (r *slotRig) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
+func (r *lives) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
 
 // beginAs begins a job that keeps its slot or not, for a caller who waits or has gone.
-func (r *slotRig) beginAs(name string, id uint64, keep, waits bool) bool {
+func (r *lives) beginAs(name string, id uint64, keep, waits bool) bool {
 	return r.Begin(id, keep, func(result string, err error) bool {
 		if err != nil {
 			result = err.Error()
@@ -75,7 +77,7 @@ func isAborted(s messages.ScanSlot) bool {
 }
 
 // to brings a new job slot into a state.
-func (r *slotRig) to(state ask.JobState) {
+func (r *lives) to(state ask.JobState) {
 	if state >= ask.JobReserved {
 		_ = r.reserve(true)
 	}
@@ -90,8 +92,8 @@ func (r *slotRig) to(state ask.JobState) {
 }
 
 // report reports how far the holder of a slot is: of the last one, or of one after it.
-func report(after uint64, progress int) func(r *slotRig) any {
-	return func(r *slotRig) any {
+func report(after uint64, progress int) func(r *lives) any {
+	return func(r *lives) any {
 		r.Report(r.last.ID+after, progress)
 		percent, reported := r.Progress()
 		if percent > 0 && !reported {
@@ -107,69 +109,69 @@ func TestStates(t *testing.T) {
 	for _, test := range []struct {
 		from ask.JobState
 		name string
-		do   func(r *slotRig) any
+		do   func(r *lives) any
 		want any // what is returned
 		to   ask.JobState
 		says string // the answers to jobs
 	}{
 		{idle, "report", report(0, 5), 0, idle, ""},
-		{idle, "reserve", func(r *slotRig) any { return r.reserve(true) }, nil, reserved, ""},
-		{idle, "reserve, gone", func(r *slotRig) any { return r.reserve(false) }, nil, idle, ""},
-		{idle, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, false, idle, ""},
-		{idle, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, idle, "b=expired"},
-		{idle, "abort", func(r *slotRig) any { return r.Abort() }, false, idle, ""},
-		{idle, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, idle, ""},
+		{idle, "reserve", func(r *lives) any { return r.reserve(true) }, nil, reserved, ""},
+		{idle, "reserve, gone", func(r *lives) any { return r.reserve(false) }, nil, idle, ""},
+		{idle, "release", func(r *lives) any { return r.Release(r.last.ID) }, false, idle, ""},
+		{idle, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, false, idle, "b=expired"},
+		{idle, "abort", func(r *lives) any { return r.Abort() }, false, idle, ""},
+		{idle, "end", func(r *lives) any { r.End("x", nil); return nil }, nil, idle, ""},
 
-		{reserved, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, reserved, ""},
+		{reserved, "reserve", func(r *lives) any { return r.reserve(true) }, errBusy, reserved, ""},
 		{reserved, "report", report(0, 5), 5, reserved, ""},
 		{reserved, "report too much", report(0, 500), 100, reserved, ""},
 		{reserved, "report too little", report(0, -1), 0, reserved, ""},
 		{reserved, "report of another", report(1, 5), 0, reserved, ""},
-		{reserved, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, true, idle, ""},
-		{reserved, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, reserved, ""},
-		{reserved, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, true, running, ""},
+		{reserved, "release", func(r *lives) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{reserved, "release another", func(r *lives) any { return r.Release(r.last.ID + 1) }, false, reserved, ""},
+		{reserved, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, true, running, ""},
 		{
-			reserved, "begin another", func(r *slotRig) any { return r.begin("b", r.last.ID+1) }, false, reserved,
+			reserved, "begin another", func(r *lives) any { return r.begin("b", r.last.ID+1) }, false, reserved,
 			"b=expired",
 		},
-		{reserved, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
+		{reserved, "abort", func(r *lives) any { return r.Abort() && isAborted(r.last) }, true, reserved, ""},
 		{
-			reserved, "abort twice", func(r *slotRig) any { first := r.Abort(); return first && r.Abort() }, true,
+			reserved, "abort twice", func(r *lives) any { first := r.Abort(); return first && r.Abort() }, true,
 			reserved, "",
 		},
-		{reserved, "abort, reserve", func(r *slotRig) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
+		{reserved, "abort, reserve", func(r *lives) any { r.Abort(); return r.reserve(true) }, errBusy, reserved, ""},
 		{
 			reserved, "abort, begin",
-			func(r *slotRig) any { r.Abort(); return r.begin("b", r.last.ID) }, false, idle, "b=empty",
+			func(r *lives) any { r.Abort(); return r.begin("b", r.last.ID) }, false, idle, "b=empty",
 		},
 		{
 			reserved, "abort, begin and keep",
-			func(r *slotRig) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
+			func(r *lives) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
 		},
-		{reserved, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, reserved, ""},
+		{reserved, "end", func(r *lives) any { r.End("x", nil); return nil }, nil, reserved, ""},
 
-		{running, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, running, ""},
+		{running, "reserve", func(r *lives) any { return r.reserve(true) }, errBusy, running, ""},
 		{running, "report", report(0, 5), 0, running, ""},
-		{running, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, false, running, ""},
-		{running, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, running, ""},
-		{running, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, running, "b=expired"},
-		{running, "begin another", func(r *slotRig) any { return r.begin("b", r.last.ID+1) }, false, running, "b=expired"},
+		{running, "release", func(r *lives) any { return r.Release(r.last.ID) }, false, running, ""},
+		{running, "release another", func(r *lives) any { return r.Release(r.last.ID + 1) }, false, running, ""},
+		{running, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, false, running, "b=expired"},
+		{running, "begin another", func(r *lives) any { return r.begin("b", r.last.ID+1) }, false, running, "b=expired"},
 		{
-			running, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) && r.stops == 1 }, true, idle,
+			running, "abort", func(r *lives) any { return r.Abort() && isAborted(r.last) && r.stops == 1 }, true, idle,
 			"job=partial",
 		},
-		{running, "end", func(r *slotRig) any { r.End("all", nil); return nil }, nil, idle, "job=all"},
-		{running, "fail", func(r *slotRig) any { r.End("", errors.New("bad")); return nil }, nil, idle, "job=bad"},
+		{running, "end", func(r *lives) any { r.End("all", nil); return nil }, nil, idle, "job=all"},
+		{running, "fail", func(r *lives) any { r.End("", errors.New("bad")); return nil }, nil, idle, "job=bad"},
 
-		{held, "reserve", func(r *slotRig) any { return r.reserve(true) }, errBusy, held, ""},
+		{held, "reserve", func(r *lives) any { return r.reserve(true) }, errBusy, held, ""},
 		{held, "report", report(0, 5), 5, held, ""},
-		{held, "release", func(r *slotRig) any { return r.Release(r.last.ID) }, true, idle, ""},
-		{held, "release another", func(r *slotRig) any { return r.Release(r.last.ID + 1) }, false, held, ""},
-		{held, "begin", func(r *slotRig) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
-		{held, "abort", func(r *slotRig) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
-		{held, "end", func(r *slotRig) any { r.End("x", nil); return nil }, nil, held, ""},
+		{held, "release", func(r *lives) any { return r.Release(r.last.ID) }, true, idle, ""},
+		{held, "release another", func(r *lives) any { return r.Release(r.last.ID + 1) }, false, held, ""},
+		{held, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
+		{held, "abort", func(r *lives) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
+		{held, "end", func(r *lives) any { r.End("x", nil); return nil }, nil, held, ""},
 	} {
-		r := newSlotRig()
+		r := newLives()
 		r.to(test.from)
 		got := test.do(r)
 		if err, is := got.(error); is && err == nil {
@@ -188,16 +190,16 @@ func TestStates(t *testing.T) {
 // A job that keeps its slot keeps it for a holder who is there to give it back: not where
 // he released it while the job ran, nor where he did not wait for the answer.
 func TestKeptForAHolderAlone(t *testing.T) {
-	for name, end := range map[string]func(r *slotRig){
-		"released": func(r *slotRig) {
+	for name, end := range map[string]func(r *lives){
+		"released": func(r *lives) {
 			r.beginAs("b", r.last.ID, true, true)
 			r.Release(r.last.ID)
 			r.End("all", nil)
 		},
-		"gone":             func(r *slotRig) { r.beginAs("b", r.last.ID, true, false); r.End("all", nil) },
-		"gone and aborted": func(r *slotRig) { r.Abort(); r.beginAs("b", r.last.ID, true, false) },
+		"gone":             func(r *lives) { r.beginAs("b", r.last.ID, true, false); r.End("all", nil) },
+		"gone and aborted": func(r *lives) { r.Abort(); r.beginAs("b", r.last.ID, true, false) },
 	} {
-		r := newSlotRig()
+		r := newLives()
 		r.to(ask.JobReserved)
 		if end(r); r.State() != ask.JobIdle || len(r.answers) != 1 {
 			t.Errorf("%s: state %d, answers %v", name, r.State(), r.answers)
@@ -219,7 +221,7 @@ func (o *oracle) free() { *o = oracle{} }
 func TestLives(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		r, o := newSlotRig(), oracle{}
+		r, o := newLives(), oracle{}
 		var all []messages.ScanSlot // of those who may come back with them
 		for step := range 100 {
 			where := fmt.Sprintf("seed %d, step %d", seed, step)

@@ -114,7 +114,8 @@ func FuzzWork(f *testing.F) {
 		if got, want := consensus.TargetOf(bits), blockchain.CompactToBig(bits); got.Cmp(want) != 0 {
 			t.Errorf("target of %08x: %v, want %v", bits, got, want)
 		}
-		if want := consensus.TargetOf(bits); want.Sign() >= 0 && consensus.TargetBits(want) != blockchain.BigToCompact(want) {
+		want := consensus.TargetOf(bits)
+		if want.Sign() >= 0 && consensus.TargetBits(want) != blockchain.BigToCompact(want) {
 			t.Errorf("%x: bits %08x, want %08x", want, consensus.TargetBits(want), blockchain.BigToCompact(want))
 		}
 		if got, want := consensus.TargetWork(bits), blockchain.CalcWork(bits); got.Cmp(want) != 0 {

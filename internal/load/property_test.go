@@ -88,7 +88,8 @@ func (n *node) finish(h *History, now time.Duration) {
 func (s *holder) end(h *History, now time.Duration, completed bool) {
 	to := int32((now - s.began) / 10)
 	count, _ := slices.BinarySearch(whole.Heights, to+1)
-	h.Scanned(Span{s.call.sent, now + s.call.back}, ScanOutcome{To: to, Blocks: whole.Blocks[:count], Completed: completed})
+	outcome := ScanOutcome{To: to, Blocks: whole.Blocks[:count], Completed: completed}
+	h.Scanned(Span{s.call.sent, now + s.call.back}, outcome)
 }
 
 // A node with one slot is never wrong, whatever its calls wait for.

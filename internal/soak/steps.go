@@ -60,11 +60,12 @@ var steps = []step{
 		packages: []string{"./internal/e2e"},
 	},
 	{
-		name: "races", what: "nodes, their kills and their clients under the race detector, and packages that callers share",
+		name: "races",
+		what: "nodes, their kills and their clients under the race detector, and packages that callers share",
 		skip: disks + "|^TestLive|Live$", race: true,
 		packages: []string{
-			"./internal/e2e", "./filters", "./store/segment", "./store/searchdb", "./store/walletdb", "./internal/chainview",
-			"./internal/consensus/script", "./internal/wallet/vault",
+			"./internal/e2e", "./filters", "./store/segment", "./store/searchdb", "./store/walletdb",
+			"./internal/chainview", "./internal/consensus/script", "./internal/wallet/vault",
 		},
 	},
 	{

@@ -112,7 +112,8 @@ func TestFillWitnessNonce(t *testing.T) {
 	if chainstate.FillWitnessNonce(made()[0]) {
 		t.Error("a nonce that is there is filled in")
 	}
-	if plain := chainstate.NewCoinbase(net, 1, []byte{0x51}, 0); chainstate.FillWitnessNonce(plain) || plain.HasWitness() {
+	plain := chainstate.NewCoinbase(net, 1, []byte{0x51}, 0)
+	if chainstate.FillWitnessNonce(plain) || plain.HasWitness() {
 		t.Error("a nonce without a commitment")
 	}
 	if chainstate.FillWitnessNonce(new(wire.MsgTx)) {

@@ -72,7 +72,8 @@ func TestRecentBlocks(t *testing.T) {
 	}
 	files.fails.Store(true) // clients are told of what is lost
 	stored := chainview.Stored(e.Reader())
-	if err := readAll(t, stored, tip, 1); !errors.Is(err, chainview.ErrUnreadable) || !errors.Is(err, chainview.ErrUndo) {
+	err = readAll(t, stored, tip, 1)
+	if !errors.Is(err, chainview.ErrUnreadable) || !errors.Is(err, chainview.ErrUndo) {
 		t.Errorf("a block that cannot be read: %v", err)
 	}
 	files.fails.Store(false)

@@ -54,7 +54,8 @@ func (r *strippedRig) open() {
 		r.t.Fatal(err)
 	}
 	r.Engine, err = bitcoin.Open(bitcoin.Config{
-		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: log, Strip: &chainstate.StripConfig{Depth: 10},
+		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: log,
+		Strip: &chainstate.StripConfig{Depth: 10},
 	})
 	if err != nil {
 		r.t.Fatal(err)

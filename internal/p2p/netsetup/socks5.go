@@ -16,11 +16,11 @@ type ProxyLogin struct{ User, Password string }
 
 // Why there is no connection. The texts are Bitcoin Core's.
 var (
-	ErrProxyHost      = errors.New("Hostname too long")                           //nolint:staticcheck // Core's words
-	ErrProxyLoginSize = errors.New("Proxy username or password too long")         //nolint:staticcheck // Core's words
-	ErrProxyVersion   = errors.New("Proxy failed to initialize")                  //nolint:staticcheck // Core's words
-	ErrProxyMethod    = errors.New("Proxy requested wrong authentication method") //nolint:staticcheck // Core's words
-	ErrProxyRefused   = errors.New("Proxy authentication unsuccessful")           //nolint:staticcheck // Core's words
+	ErrProxyHost      = errors.New("Hostname too long")                   //nolint:staticcheck // Core's words
+	ErrProxyLoginSize = errors.New("Proxy username or password too long") //nolint:staticcheck // Core's words
+	ErrProxyVersion   = errors.New("Proxy failed to initialize")
+	ErrProxyMethod    = errors.New("Proxy requested wrong authentication method")
+	ErrProxyRefused   = errors.New("Proxy authentication unsuccessful")
 	ErrProxyResponse  = errors.New("malformed proxy response")
 )
 

@@ -85,15 +85,17 @@ func getMiningInfo(d *Deps) command.Command {
 			tip := active.Tip()
 			bits, next := tip.Bits(), d.nextBits(tip)
 			info := miningInfo{
-				Blocks:          tip.Height,
-				Bits:            txjson.Bits(bits),
-				Difficulty:      txjson.Difficulty(bits),
-				Target:          txjson.Target(bits),
-				HashRate:        d.hashRate(tip, hashBlocks, nil),
-				PooledTxs:       pool.Size,
-				MinTxFee:        d.Blocks.MinTxFee,
-				Chain:           d.Network.Name,
-				Next:            nextBlock{tip.Height + 1, txjson.Bits(next), txjson.Difficulty(next), txjson.Target(next)},
+				Blocks:     tip.Height,
+				Bits:       txjson.Bits(bits),
+				Difficulty: txjson.Difficulty(bits),
+				Target:     txjson.Target(bits),
+				HashRate:   d.hashRate(tip, hashBlocks, nil),
+				PooledTxs:  pool.Size,
+				MinTxFee:   d.Blocks.MinTxFee,
+				Chain:      d.Network.Name,
+				Next: nextBlock{
+					tip.Height + 1, txjson.Bits(next), txjson.Difficulty(next), txjson.Target(next),
+				},
 				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
 				Warnings:        warnings,
 			}
