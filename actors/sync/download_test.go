@@ -169,6 +169,10 @@ func TestTimeouts(t *testing.T) {
 	if got := b.download.stallAfter; got != maxStallAfter {
 		t.Errorf("after many stalls: %v", got)
 	}
+	b.download.received(chainhash.Hash{1})
+	if got := b.download.stallAfter; got != maxStallAfter*85/100 {
+		t.Errorf("after a block: %v", got)
+	}
 	for range 100 {
 		b.download.received(chainhash.Hash{1})
 	}
