@@ -217,7 +217,7 @@ type oracle struct {
 // free is the oracle of a job slot whose place is free.
 func (o *oracle) free() { *o = oracle{} }
 
-// Random lives of a job slot, restarts of its actor included, are those of the oracle.
+// A job slot behaves as the oracle says through random histories, restarts of its actor included.
 func TestLives(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

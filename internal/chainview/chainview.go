@@ -109,8 +109,8 @@ type StoredReader interface {
 	Stored() Reader
 }
 
-// Stored returns a reader that reads all from the disk: for clients, who are to hear of blocks that are lost, as
-// Bitcoin Core's are, while what follows the chain goes on with what is in memory.
+// Stored returns a reader that reads every block from the disk. Calls of clients use it: as with Bitcoin Core, a client
+// is told when a block is lost. Indexes, wallets and peers share the blocks in memory instead.
 func Stored(r Reader) Reader {
 	if r, ok := r.(StoredReader); ok {
 		return r.Stored()

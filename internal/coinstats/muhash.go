@@ -64,8 +64,8 @@ func (h *MuHash) Sum() [sha256.Size]byte {
 // StateSize is the length of a set's state.
 const StateSize = 2 * numberSize
 
-// State returns the set for [RestoreMuHash]: the product of what was put in and that of
-// what was taken out, little-endian.
+// State returns the set for [RestoreMuHash]: the product of all elements put in, then the product
+// of all elements taken out, little-endian.
 func (h *MuHash) State() []byte {
 	state := make([]byte, 0, StateSize)
 	for _, f := range []*field{&h.in, &h.out} {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A histogram counts durations in buckets that are narrow for short
-// ones and wide for long ones, so that percentiles of any size are exact to
-// less than one percent, in little memory.
+// A histogram counts durations in buckets. They are narrow for short durations and wide
+// for long durations, so that percentiles of any size are exact to less than one percent,
+// in little memory.
 //
 // The buckets are linear up to 2^subBits ns, and above that each power of two
 // is cut into 2^(subBits-1) equal parts. A [Histogram] is not safe for

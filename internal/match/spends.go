@@ -51,7 +51,7 @@ type Evidence struct {
 // it.
 func (e *Evidence) Hides(c SpendClass) bool { return c == Taproot && e.Taproot || c == Bare && e.Bare }
 
-// EvidenceOf returns what the inputs of a block show, those of the coinbase left out.
+// EvidenceOf returns what the inputs of a block show. It leaves the coinbase out.
 func EvidenceOf(block *wire.MsgBlock) Evidence {
 	var e Evidence
 	for _, tx := range block.Transactions[min(1, len(block.Transactions)):] {

@@ -17,7 +17,7 @@ type Knobs struct {
 	CheckAddrs   int             // one in so many uses of these tables checks them; 0: none
 }
 
-// knobsKey is that of the knobs in a context.
+// knobsKey is the key of the knobs in a context.
 type knobsKey struct{}
 
 // WithKnobs returns a context that starts a node with knobs.

@@ -17,7 +17,7 @@ const MaxFeesAge = 60 * time.Hour
 var ErrStaleFees = errors.New("fee estimates are too old")
 
 // OpenFees reads fee_estimates.dat. Without one the estimator knows nothing yet, and so it does beside an error,
-// which says why the file is not used: [ErrStaleFees], those of [feeestimate.Decode], those of the disk.
+// which says why the file is not used: [ErrStaleFees], errors of [feeestimate.Decode] and of the disk.
 // It is not refused for its age where stale is set.
 func OpenFees(path string, stale bool, now time.Time) (*feeestimate.Estimator, error) {
 	file, err := vfs.Open(vfs.OS, path)

@@ -3,8 +3,8 @@
 // fee_estimates.dat, mempool.dat and settings.json. Each is replaced as a whole, in
 // one step.
 //
-// The bytes of peers.dat are package addrman's, those of fee_estimates.dat package
-// feeestimate's.
+// Package addrman defines the bytes of peers.dat, package feeestimate the bytes of
+// fee_estimates.dat.
 package nodefiles
 
 import (

@@ -44,7 +44,7 @@ const (
 
 // OpenPool opens a file, which has to be a regular one.
 //
-// Errors: [ErrPoolFormat], and those of the file system.
+// Errors: [ErrPoolFormat], and errors of the file system.
 func OpenPool(path string) (*PoolReader, error) {
 	file, err := vfs.Open(vfs.OS, path)
 	if err != nil {

@@ -105,7 +105,7 @@ func (f *Settings) Renew() error {
 // SetWallet enters a wallet into the list of those to load at start, or takes it out.
 // After nil that is on the disk.
 //
-// Errors: [ErrNoSettings], those of Wallets, and those of the file system.
+// Errors: [ErrNoSettings], errors of Wallets, and errors of the file system.
 func (f *Settings) SetWallet(name string, load bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

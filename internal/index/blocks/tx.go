@@ -1,6 +1,5 @@
-// Package blocks has the indexes that actors of actors/blockindex keep: that of all
-// transactions of the chain, by their ids, and that of the sums and hashes of the unspent
-// outputs, as of every block.
+// Package blocks has the two indexes that actors of actors/blockindex keep: all transactions
+// of the chain by their ids, and sums and hashes of the unspent outputs as of every block.
 package blocks
 
 import (

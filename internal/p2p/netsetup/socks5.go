@@ -67,7 +67,7 @@ const (
 //
 // Errors: [ErrProxyHost], [ErrProxyLoginSize], [ErrProxyVersion], [ErrProxyMethod], [ErrProxyRefused],
 // [ErrProxyResponse],
-// [*ProxyReplyError], and those of the connection.
+// [*ProxyReplyError], and errors of the connection.
 func ConnectProxy(proxy io.ReadWriter, host string, port uint16, login *ProxyLogin) error {
 	if len(host) > longest {
 		return ErrProxyHost
