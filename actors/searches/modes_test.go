@@ -24,10 +24,16 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// slowDisk is a disk on which files are durable only when that is allowed, but those of modes at once.
+// slowDisk is a disk on which files are durable only when that is allowed: those of modes apart from all others.
 type slowDisk struct {
 	vfs.FS
+	gate // of all others
 
+	modes gate
+}
+
+// A gate is where files wait.
+type gate struct {
 	mu   sync.Mutex
 	hold chan struct{} // nil: nothing waits
 	held chan struct{} // has one when something waits
@@ -37,41 +43,52 @@ type slowDisk struct {
 type slowFile struct {
 	vfs.File
 
-	disk *slowDisk
+	gate *gate
 }
 
-func newSlowDisk() *slowDisk { return &slowDisk{FS: vfs.OS, held: make(chan struct{}, 1)} }
+func newSlowDisk() *slowDisk {
+	d := &slowDisk{FS: vfs.OS}
+	d.held, d.modes.held = make(chan struct{}, 1), make(chan struct{}, 1)
+	return d
+}
 
 func (d *slowDisk) OpenFile(name string, flag int, mode os.FileMode) (vfs.File, error) {
 	f, err := d.FS.OpenFile(name, flag, mode)
-	if err != nil || strings.Contains(name, "/modes/") {
-		return f, err
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.Contains(name, "/modes/"):
+		return &slowFile{f, &d.modes}, nil
 	}
-	return &slowFile{f, d}, nil
+	return &slowFile{f, &d.gate}, nil
 }
 
 func (f *slowFile) Sync() error {
-	f.disk.mu.Lock()
-	hold := f.disk.hold
-	f.disk.mu.Unlock()
-	if hold == nil {
-		return f.File.Sync()
-	}
-	select {
-	case f.disk.held <- struct{}{}:
-	default:
-	}
-	<-hold
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if f.disk.fail != nil {
-		return f.disk.fail
+	if err := f.gate.wait(); err != nil {
+		return err
 	}
 	return f.File.Sync()
 }
 
+func (d *gate) wait() error {
+	d.mu.Lock()
+	hold := d.hold
+	d.mu.Unlock()
+	if hold == nil {
+		return nil
+	}
+	select {
+	case d.held <- struct{}{}:
+	default:
+	}
+	<-hold
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fail
+}
+
 // waits waits until something does, and reports false where instead something else is so.
-func (d *slowDisk) waits(other func() bool) bool {
+func (d *gate) waits(other func() bool) bool {
 	for {
 		select {
 		case <-d.held:
@@ -85,14 +102,14 @@ func (d *slowDisk) waits(other func() bool) bool {
 }
 
 // stop has what is written from now on wait.
-func (d *slowDisk) stop() {
+func (d *gate) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hold = make(chan struct{})
 }
 
 // goOn ends that, with an error for what waits.
-func (d *slowDisk) goOn(err error) {
+func (d *gate) goOn(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	close(d.hold)
@@ -214,6 +231,47 @@ func TestOrdersWaitForNoEntries(t *testing.T) {
 		}
 		told.check(t, 2)
 	}
+}
+
+// Orders that come while others are being written are written after them, and then all are as they were answered.
+func TestOrdersWaitForOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		r := newRig(t, 25)
+		r.grow(30, 0)
+		disk := newSlowDisk()
+		r.disk = disk
+		r.start()
+		ids := make([]string, 3)
+		for i := range ids {
+			ids[i] = do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Follow: true}).ID
+			r.reader(ids[i]).wait(messages.SearchFollowing)
+		}
+		disk.stop()
+		r.grow(2, 3)
+		<-disk.held // what is shown from now on are the orders
+		disk.modes.stop()
+		answers := make(chan bool, len(ids))
+		for i, id := range ids {
+			go func() { answers <- do(t, r.ref, messages.PauseSearch{ID: id}) }()
+			if i == 0 {
+				<-disk.modes.held
+			}
+		}
+		synctest.Wait()
+		disk.modes.goOn(nil)
+		for range ids {
+			if !<-answers {
+				t.Error("pausing one that follows is not true")
+			}
+		}
+		for _, id := range ids {
+			if got := do(t, r.ref, messages.GetSearch{ID: id}); got.State != messages.SearchPaused {
+				t.Errorf("%s is %s after it was paused", id, got.State)
+			}
+		}
+		disk.goOn(nil)
+	})
 }
 
 // A search that has come to its end can be ended by its user until that is on the disk, and stays so.

@@ -27,7 +27,8 @@ type longCluster struct {
 
 	lone, front *e2e.Daemon
 	members     []*e2e.Daemon
-	at          []string // addresses of the members
+	at          []string               // addresses of the members
+	metrics     map[*e2e.Daemon]string // addresses of the metrics of nodes of this version
 }
 
 const (
@@ -45,7 +46,21 @@ var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 // newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
 func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
 	t.Helper()
-	return newClusterOver(t, &longChain, members, frontArgs...)
+	l := &longCluster{
+		T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: longChain.Blocks + ownBlocks,
+		metrics: map[*e2e.Daemon]string{},
+	}
+	longChain.prepare(l)
+	l.lone = l.node()
+	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, frontArgs...)
+	for range members {
+		m, at := l.clustered()
+		l.members, l.at = append(l.members, m), append(l.at, at)
+		args = append(args, "-clusternode="+at)
+	}
+	l.front, _ = l.clustered(args...)
+	l.up(members)
+	return l
 }
 
 // clusterChain is a chain that is made once, for all clusters that have it.
@@ -77,23 +92,6 @@ func (c *clusterChain) prepare(l *longCluster) {
 		c.source = source
 	}
 	l.file, l.source = c.file, c.source
-}
-
-// newClusterOver is newLongCluster with a chain of one's own.
-func newClusterOver(t *testing.T, chain *clusterChain, members int, frontArgs ...string) *longCluster {
-	t.Helper()
-	l := &longCluster{T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: chain.Blocks + ownBlocks}
-	chain.prepare(l)
-	l.lone = l.node()
-	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, frontArgs...)
-	for range members {
-		m, at := l.clustered()
-		l.members, l.at = append(l.members, m), append(l.at, at)
-		args = append(args, "-clusternode="+at)
-	}
-	l.front, _ = l.clustered(args...)
-	l.up(members)
-	return l
 }
 
 // writeChain writes a chain to a file.
@@ -128,10 +126,16 @@ func (l *longCluster) start(program string, args ...string) *e2e.Daemon {
 	for _, name := range []string{".cookie", ".lock", "bitcoind.pid"} {
 		_ = os.Remove(filepath.Join(dir, "regtest", name))
 	}
-	d := e2e.Start(l, e2e.Config{
+	config := e2e.Config{
 		Chain: "regtest", Dir: dir, Program: program,
 		Args: append(append([]string{"-blockfilterindex=1"}, slow...), args...),
-	})
+	}
+	at := e2e.FreeAddr(l)
+	if program == "" {
+		config.Args = append(config.Args, "-prometheus="+at)
+	}
+	d := e2e.Start(l, config)
+	l.metrics[d] = at
 	l.await(d, l.blocks)
 	return d
 }
