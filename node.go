@@ -124,7 +124,7 @@ func (n *Node) Close(ctx context.Context) error { return n.set.Close(ctx) }
 
 // warnings returns what the operator should know.
 func (n *Node) warnings(ctx context.Context) ([]string, error) {
-	return ask.Control(ctx, n.set.Ref(alertsPart), nodemsg.GetWarnings{})
+	return ask.Ask(ctx, n.set.Ref(alertsPart), nodemsg.GetWarnings{})
 }
 
 // A Ref addresses one of the node's actors.

@@ -136,7 +136,7 @@ func (c *lightCluster) close(b *testing.B) {
 
 func (c *lightCluster) state(b *testing.B) messages.Cluster {
 	b.Helper()
-	s, err := ask.Control(b.Context(), c.front.ref, messages.GetCluster{})
+	s, err := ask.Ask(b.Context(), c.front.ref, messages.GetCluster{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var (
 // answered at once.
 //
 // Errors: [ErrNotAttached].
-type GetAttachState struct{ Asks[AttachState] }
+type GetAttachState struct{ Control[AttachState] }
 
 // AttachPhase is the phase of a node that is attached to another node.
 type AttachPhase string

@@ -37,7 +37,7 @@ type WaitIndexIdle struct{ Control[Done] }
 //
 // Errors: what reading the block or writing the segment answered.
 type RepairFilter struct {
-	Asks[Done]
+	Control[Done]
 
 	Block chainhash.Hash
 }

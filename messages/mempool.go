@@ -130,7 +130,7 @@ type TxResult struct {
 }
 
 // GetPoolInfo asks for the state of the pool.
-type GetPoolInfo struct{ Asks[PoolInfo] }
+type GetPoolInfo struct{ Control[PoolInfo] }
 
 // PoolInfo is the answer to [GetPoolInfo]. Fees are in the smallest unit, rates
 // for 1000 virtual bytes.

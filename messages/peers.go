@@ -31,7 +31,7 @@ var (
 )
 
 // GetPeers asks for all connections, by ascending id.
-type GetPeers struct{ Asks[[]PeerInfo] }
+type GetPeers struct{ Control[[]PeerInfo] }
 
 // PeerInfo is what is known of a connection. Before the handshake the fields that
 // the peer tells are zero.
@@ -71,7 +71,7 @@ type PeerInfo struct {
 }
 
 // CountPeers asks how many connections there are.
-type CountPeers struct{ Asks[PeerCount] }
+type CountPeers struct{ Control[PeerCount] }
 
 // PeerCount is the answer to [CountPeers].
 type PeerCount struct{ In, Out int }
@@ -81,7 +81,7 @@ type PeerCount struct{ In, Out int }
 //
 // Errors: [ErrPeerNotFound].
 type DisconnectPeer struct {
-	Asks[Done]
+	Control[Done]
 
 	Addr string // counts unless ID is set
 	ID   *int64
@@ -92,7 +92,7 @@ type DisconnectPeer struct {
 //
 // Errors: [ErrNoSlot].
 type ConnectPeer struct {
-	Asks[Done]
+	Control[Done]
 
 	Node string // host or address, with or without a port
 	Type string // as PeerInfo.Type; empty: manual
@@ -103,7 +103,7 @@ type ConnectPeer struct {
 //
 // Errors: [ErrNodeAdded].
 type AddNode struct {
-	Asks[Done]
+	Control[Done]
 
 	Node string
 	V2   *bool // nil: as the node is configured
@@ -113,13 +113,13 @@ type AddNode struct {
 //
 // Errors: [ErrNodeNotAdded].
 type RemoveNode struct {
-	Asks[Done]
+	Control[Done]
 
 	Node string
 }
 
 // GetAddedNodes asks for the list of added nodes.
-type GetAddedNodes struct{ Asks[[]AddedNode] }
+type GetAddedNodes struct{ Control[[]AddedNode] }
 
 // AddedNode is a node of that list.
 type AddedNode struct {
@@ -131,17 +131,17 @@ type AddedNode struct {
 }
 
 // PingPeers pings all peers.
-type PingPeers struct{ Asks[Done] }
+type PingPeers struct{ Control[Done] }
 
 // SetNetworkActive lets the node have connections, or ends all and makes none.
 type SetNetworkActive struct {
-	Asks[Done]
+	Control[Done]
 
 	Active bool
 }
 
 // GetNetwork asks for the state of the node's networking.
-type GetNetwork struct{ Asks[NetworkState] }
+type GetNetwork struct{ Control[NetworkState] }
 
 // NetworkState is the answer to [GetNetwork].
 type NetworkState struct {
@@ -202,7 +202,7 @@ var (
 //
 // Errors: [ErrSubnet], [ErrBanned], [ErrPast], [ErrNotBanned].
 type SetBan struct {
-	Asks[Done]
+	Control[Done]
 
 	Subnet   string // "1.2.3.4", "1.2.0.0/16", "::1"
 	Remove   bool
@@ -211,7 +211,7 @@ type SetBan struct {
 }
 
 // ListBans asks for all bans, in the order of networks and addresses.
-type ListBans struct{ Asks[[]Ban] }
+type ListBans struct{ Control[[]Ban] }
 
 // Ban is a range of addresses that may not connect.
 type Ban struct {
@@ -220,7 +220,7 @@ type Ban struct {
 }
 
 // ClearBans takes back all bans. It is answered when that is on disk.
-type ClearBans struct{ Asks[Done] }
+type ClearBans struct{ Control[Done] }
 
 // ErrNetworkName reports a network that nobody knows.
 var ErrNetworkName = refusal("unknown network")
@@ -229,7 +229,7 @@ var ErrNetworkName = refusal("unknown network")
 //
 // Errors: [ErrNetworkName].
 type GetNodeAddresses struct {
-	Asks[[]NodeAddress]
+	Control[[]NodeAddress]
 
 	Count   int    // at most; 0: all
 	Network string // "ipv4"; empty: any
@@ -247,7 +247,7 @@ type NodeAddress struct {
 
 // AddPeerAddress adds the address of a node by hand.
 type AddPeerAddress struct {
-	Asks[AddedAddress]
+	Control[AddedAddress]
 
 	Host  string
 	Port  uint16
@@ -262,7 +262,7 @@ type AddedAddress struct {
 
 // CountAddresses asks how many addresses of nodes are known: of each network, and
 // of all.
-type CountAddresses struct{ Asks[[]AddressCount] }
+type CountAddresses struct{ Control[[]AddressCount] }
 
 // AddressCount is how many addresses are known of a network.
 type AddressCount struct {
@@ -271,7 +271,7 @@ type AddressCount struct {
 }
 
 // GetAddressTables asks for the tables of the addresses of nodes, as they are.
-type GetAddressTables struct{ Asks[AddressTables] }
+type GetAddressTables struct{ Control[AddressTables] }
 
 // AddressTables is the answer to [GetAddressTables], by place: an address may be in New
 // more than once.
@@ -290,7 +290,7 @@ type PlacedAddress struct {
 //
 // Errors: [ErrPeerNotFound], also before the handshake is done.
 type SendToPeer struct {
-	Asks[Done]
+	Control[Done]
 
 	ID      int64
 	Command string // at most 12 bytes

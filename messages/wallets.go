@@ -165,7 +165,7 @@ type WalletLoading struct {
 //
 // Errors: those of the wallets that cannot write, or cannot follow the chain; the
 // others are done then too.
-type SyncWallets struct{ Asks[Done] }
+type SyncWallets struct{ Control[Done] }
 
 // WaitWallets is answered when the wallets that are to be loaded at start have
 // been, or have failed. The error is a [StartError] where one could not be that Core

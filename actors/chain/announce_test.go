@@ -79,7 +79,7 @@ func TestWaitTip(t *testing.T) {
 		answers := make(chan messages.Tip, 3)
 		wait := func(ctx context.Context, q messages.WaitTip) {
 			go func() {
-				tip, err := ask.Control(ctx, f.Ref, q)
+				tip, err := ask.Ask(ctx, f.Ref, q)
 				if (err != nil) != (ctx != t.Context()) {
 					t.Error(err)
 				}

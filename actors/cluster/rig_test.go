@@ -231,7 +231,7 @@ func (n *node) await(up int) {
 }
 
 func (n *node) state() messages.Cluster {
-	s, err := ask.Control(n.rig.tb.Context(), n.ref, messages.GetCluster{})
+	s, err := ask.Ask(n.rig.tb.Context(), n.ref, messages.GetCluster{})
 	if err != nil {
 		n.rig.tb.Fatal(err)
 	}

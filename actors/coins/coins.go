@@ -1,9 +1,7 @@
 // Package coins is the actor that reads the set of unspent outputs: it owns the
 // node's one scan of it, and counts it.
 //
-// It serves [messages.ReserveCoinScan], [messages.ReportCoinScan], [messages.RunCoinScan],
-// [messages.ReleaseCoinScan], [messages.GetCoinScanStatus], [messages.AbortCoinScan],
-// [messages.SumCoins] and [messages.DumpCoins]. The set is read in workers from a snapshot
+// Its requests are in table. The set is read in workers from a snapshot
 // that the chain hands out, so that the chain goes on meanwhile and the actor answers at once
 // whatever a scan does.
 package coins
@@ -32,24 +30,13 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.ReserveCoinScan](), ask.Serve[messages.ReleaseCoinScan](),
-	ask.Serve[messages.RunCoinScan](), ask.Serve[messages.GetCoinScanStatus](),
-	ask.Serve[messages.AbortCoinScan](), ask.Serve[messages.SumCoins](),
-	ask.Serve[messages.DumpCoins](), ask.Serve[messages.ReportCoinScan](),
-}
-
-type (
-	reserve   = ask.Call[messages.ReserveCoinScan, messages.ScanSlot]
-	release   = ask.Call[messages.ReleaseCoinScan, messages.Done]
-	runScan   = ask.Call[messages.RunCoinScan, messages.CoinScanResult]
-	getStatus = ask.Call[messages.GetCoinScanStatus, messages.CoinScanStatus]
-	abortScan = ask.Call[messages.AbortCoinScan, bool]
-	sumCoins  = ask.Call[messages.SumCoins, messages.CoinSums]
-	report    = ask.Call[messages.ReportCoinScan, messages.Done]
-	dumpCoins = ask.Call[messages.DumpCoins, messages.DumpedCoins]
+var table = ask.TableOf(
+	ask.AtOnce((*Coins).status), ask.AtOnce((*Coins).report), ask.AtOnce((*Coins).release), ask.AtOnce((*Coins).abort),
+	ask.On((*Coins).reserve), ask.On((*Coins).runScan), ask.On((*Coins).sum), ask.On((*Coins).dump),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Coins is the actor; make one with [New].
 type Coins struct {
@@ -82,46 +69,48 @@ func (s *Coins) Receive(c actor.Context) {
 		s.begin(c, m)
 	case workerDone:
 		s.workerDone(c, m)
-	case *sumCoins:
-		s.sum(c, m)
-	case *dumpCoins:
-		s.dump(c, m)
-	case *reserve:
-		s.slot.Reserve(m.Answer)
-	case *report:
-		s.slot.Report(m.Req.Slot, m.Req.Progress)
-		m.Answer(messages.Done{}, nil)
-	case *release:
-		s.slot.Release(m.Req.Slot)
-		m.Answer(messages.Done{}, nil)
-	case *runScan:
-		if s.slot.Begin(m.Req.Slot, m.Req.Hold, m.Answer, messages.CoinScanResult{}) {
-			s.run(c, m.Req.Scripts)
-		}
-	case *getStatus:
-		m.Answer(s.status(), nil)
-	case *abortScan:
-		m.Answer(s.slot.Abort(), nil)
 	default:
-		ask.Unhandled(c)
+		table.Serve(s, c)
+	}
+}
+
+func (s *Coins) reserve(_ actor.Context, m *ask.Call[messages.ReserveCoinScan, messages.ScanSlot]) {
+	s.slot.Reserve(m.Answer)
+}
+
+func (s *Coins) report(q messages.ReportCoinScan) (messages.Done, error) {
+	s.slot.Report(q.Slot, q.Progress)
+	return messages.Done{}, nil
+}
+
+func (s *Coins) release(q messages.ReleaseCoinScan) (messages.Done, error) {
+	s.slot.Release(q.Slot)
+	return messages.Done{}, nil
+}
+
+func (s *Coins) abort(messages.AbortCoinScan) (bool, error) { return s.slot.Abort(), nil }
+
+func (s *Coins) runScan(c actor.Context, m *ask.Call[messages.RunCoinScan, messages.CoinScanResult]) {
+	if s.slot.Begin(m.Req.Slot, m.Req.Hold, m.Answer, messages.CoinScanResult{}) {
+		s.run(c, m.Req.Scripts)
 	}
 }
 
 // status says how far the scan is.
-func (s *Coins) status() messages.CoinScanStatus {
+func (s *Coins) status(messages.GetCoinScanStatus) (messages.CoinScanStatus, error) {
 	progress, reported := s.slot.Progress()
 	switch s.slot.State() {
 	case ask.JobReserved:
-		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanDeriving, Progress: progress}, nil
 	case ask.JobRunning:
-		return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
+		return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}, nil
 	case ask.JobHeld:
 		if !reported {
-			return messages.CoinScanStatus{Running: true, Progress: s.ended}
+			return messages.CoinScanStatus{Running: true, Progress: s.ended}, nil
 		}
-		return messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: progress}
+		return messages.CoinScanStatus{Running: true, Stage: messages.ScanReading, Progress: progress}, nil
 	default:
-		return messages.CoinScanStatus{}
+		return messages.CoinScanStatus{}, nil
 	}
 }
 
@@ -154,7 +143,7 @@ func (s *Coins) end(err error) {
 }
 
 // sum counts the set.
-func (s *Coins) sum(c actor.Context, call *sumCoins) {
+func (s *Coins) sum(c actor.Context, call *ask.Call[messages.SumCoins, messages.CoinSums]) {
 	t := newCoinTotals(call.Req.Hash)
 	pass := s.start(c, coinScanJob{
 		readers: t.readers(s.cfg.Workers), prepare: t.prepare, reader: t.reader,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/coinstats"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -68,7 +69,7 @@ func (d *coinDump) abandon() {
 }
 
 // dump writes the set for a caller.
-func (s *Coins) dump(c actor.Context, call *dumpCoins) {
+func (s *Coins) dump(c actor.Context, call *ask.Call[messages.DumpCoins, messages.DumpedCoins]) {
 	d := &coinDump{fs: s.cfg.FS, path: call.Req.Path, magic: s.cfg.Magic}
 	if d.fs == nil {
 		d.fs = vfs.OS

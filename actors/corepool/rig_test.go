@@ -349,7 +349,7 @@ func (r *rig) same(what string) {
 
 func (r *rig) state() messages.CopiedPool {
 	r.t.Helper()
-	s, err := ask.Control(r.t.Context(), r.ref, messages.GetCopiedPool{})
+	s, err := ask.Ask(r.t.Context(), r.ref, messages.GetCopiedPool{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

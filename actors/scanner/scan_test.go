@@ -144,10 +144,10 @@ func TestControlAtAnyLoad(t *testing.T) {
 	ref := r.spawn(options{indexer: probe.Ref})
 	answers := r.begin(t.Context(), t, ref, order{to: 20})
 	actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe)
-	if _, err := ask.Control(t.Context(), ref, messages.GetScanStatus{}); err != nil {
+	if _, err := ask.Ask(t.Context(), ref, messages.GetScanStatus{}); err != nil {
 		t.Error(err)
 	}
-	if aborted, err := ask.Control(t.Context(), ref, messages.AbortScan{}); err != nil || !aborted {
+	if aborted, err := ask.Ask(t.Context(), ref, messages.AbortScan{}); err != nil || !aborted {
 		t.Error(aborted, err)
 	}
 	if got := <-answers; got.err != nil || got.result.Completed {

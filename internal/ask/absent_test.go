@@ -17,9 +17,6 @@ func TestAbsent(t *testing.T) {
 			if _, err := ask.Ask(t.Context(), ref, double{N: 1}); !errors.Is(err, ask.ErrAbsent) {
 				t.Errorf("Ask: %v", err)
 			}
-			if _, err := ask.Control(t.Context(), ref, double{N: 1}); !errors.Is(err, ask.ErrAbsent) {
-				t.Errorf("Control: %v", err)
-			}
 			ref.Tell("dropped")
 			if err := ref.Stop(t.Context()); err != nil || ref.PID() != nil || ref.Done() != nil || !ref.IsAbsent() {
 				t.Errorf("Stop: %v, PID %v, Done %v, IsAbsent %v", err, ref.PID(), ref.Done(), ref.IsAbsent())

@@ -180,7 +180,7 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 	return r, nil
 }
 
-// Ask sends q and waits for its answer. A [messages.Control] is sent as by [Control].
+// Ask sends q and waits for its answer. Only a [messages.Control] takes no slot.
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	if _, control := any(q).(interface{ AtAnyLoad() }); control || to.IsAbsent() {
 		return send(ctx, to, q)
@@ -212,14 +212,8 @@ func (r *Ref) enter(ctx context.Context) error {
 	}
 }
 
-// Control is Ask for requests that must be served at any load, such as an
-// abort: it takes no slot. Callers bound their number.
-func Control[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
-	return send(ctx, to, q)
-}
-
-// Wait is Control for a request that waits and changes nothing: where the actor fails meanwhile, its
-// next instance is asked.
+// Wait is Ask for a request that waits and changes nothing: it takes no slot, and where the actor fails
+// meanwhile, its next instance is asked.
 func Wait[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	for {
 		if got, err := send(ctx, to, q); !errors.Is(err, ErrRestarted) {

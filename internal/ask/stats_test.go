@@ -137,7 +137,7 @@ func TestPoll(t *testing.T) {
 		var poll ask.Poll[int]
 		begin := func() func(context.Context) (int, error) {
 			return poll.Begin(func() (int, error) {
-				return ask.Control(context.Background(), ref, sleep{For: time.Hour})
+				return ask.Ask(context.Background(), ref, sleep{For: time.Hour})
 			})
 		}
 		for range 100 {

@@ -11,7 +11,7 @@ import (
 // GetPeerSync asks the actor that follows the peers' chains what it knows of
 // each.
 type GetPeerSync struct {
-	messages.Asks[map[int64]PeerSync]
+	messages.Control[map[int64]PeerSync]
 }
 
 // PeerSync is a peer's part in the download of blocks.
@@ -27,7 +27,7 @@ type PeerSync struct {
 // GetPeerRelay asks the actor that relays transactions what it knows of each
 // peer.
 type GetPeerRelay struct {
-	messages.Asks[map[int64]PeerRelay]
+	messages.Control[map[int64]PeerRelay]
 }
 
 // PeerRelay is a peer's part in the relay of transactions.

@@ -15,7 +15,7 @@ type StaleBlock struct {
 // GetStaleStats asks how many blocks became stale. The rate is that of the last Window events, which
 // are connected and stale blocks; 0: of as many as raise the alarm.
 type GetStaleStats struct {
-	messages.Asks[messages.StaleStats]
+	messages.Control[messages.StaleStats]
 
 	Window int
 }

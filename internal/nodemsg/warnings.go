@@ -6,7 +6,7 @@ import (
 
 // GetWarnings asks for what the operator should know: of the chain as of the present
 // tip, in Core's words, then of the wallets.
-type GetWarnings struct{ messages.Asks[[]string] }
+type GetWarnings struct{ messages.Control[[]string] }
 
 // WarningChanged says what the operator should know of a part of the node, instead of
 // what was said of it before. It is said again while it lasts.

@@ -32,10 +32,10 @@ func (h helper) Help(ctx context.Context, pass *match.Pass) error {
 		return nil
 	}
 	// Beside the slots of its callers, as many as there are passes.
-	_, err := ask.Control(ctx, cluster, match.LendHeights{Pass: pass})
+	_, err := ask.Ask(ctx, cluster, match.LendHeights{Pass: pass})
 	if ctx.Err() != nil {
 		// The context has ended, and heights must come back in any case.
-		_, _ = ask.Control(context.WithoutCancel(ctx), cluster, match.EndLending{Pass: pass})
+		_, _ = ask.Ask(context.WithoutCancel(ctx), cluster, match.EndLending{Pass: pass})
 		return nil //nolint:nilerr // the pass has its reason already
 	}
 	return failure(err)

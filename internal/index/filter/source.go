@@ -178,7 +178,7 @@ func RepairBy(indexer *ask.Ref) func(ctx context.Context, block *chainhash.Hash)
 	return func(ctx context.Context, block *chainhash.Hash) error {
 		// Beside the slots of its callers, as an actor asks: how many ask is bounded by
 		// the workers that match.
-		_, err := ask.Control(ctx, indexer, messages.RepairFilter{Block: *block})
+		_, err := ask.Ask(ctx, indexer, messages.RepairFilter{Block: *block})
 		return err
 	}
 }

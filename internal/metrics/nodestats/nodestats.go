@@ -98,7 +98,7 @@ func add[Q messages.Request[R], R any](
 	var once ask.Poll[R]
 	r.polls = append(r.polls, poll{part, reflect.TypeFor[Q](), func() func(context.Context, *messages.NodeStats) error {
 		// What is in a mailbox is answered, however late: the reader is gone then, the request is not.
-		wait := once.Begin(func() (R, error) { return ask.Control(context.Background(), to, q) })
+		wait := once.Begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
 		return func(ctx context.Context, s *messages.NodeStats) error {
 			v, err := wait(ctx)
 			if err == nil {

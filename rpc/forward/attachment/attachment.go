@@ -280,7 +280,7 @@ func (a *Attachment) known(ctx context.Context) error {
 	if n == nil {
 		return messages.ErrNodeAway
 	}
-	s, err := ask.Control(ctx, n.Chain, messages.GetAttachState{})
+	s, err := ask.Ask(ctx, n.Chain, messages.GetAttachState{})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ type attachSource struct {
 }
 
 func (d *Deps) attachInfo(ctx context.Context, _ *command.Args) (any, error) {
-	s, err := ask.Control(ctx, d.Actor, messages.GetAttachState{})
+	s, err := ask.Ask(ctx, d.Actor, messages.GetAttachState{})
 	if errors.Is(err, messages.ErrNotAttached) {
 		return nil, command.Error{
 			Code: command.MiscError, Message: "The node is attached to no Bitcoin Core (see -attach)",
@@ -139,7 +139,7 @@ func (d *Deps) attachInfo(ctx context.Context, _ *command.Args) (any, error) {
 			PruneHeight: s.Node.PruneHeight, REST: s.Node.REST, FilterIndex: s.Node.FilterIndex,
 		},
 	}
-	pool, err := ask.Control(ctx, d.Pool, messages.GetCopiedPool{})
+	pool, err := ask.Ask(ctx, d.Pool, messages.GetCopiedPool{})
 	if err != nil {
 		return nil, err
 	}

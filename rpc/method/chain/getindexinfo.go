@@ -48,7 +48,7 @@ func (d *Deps) indexInfo(ctx context.Context, a *command.Args) (any, error) {
 		if name != "" && name != index.Name {
 			continue
 		}
-		status, err := ask.Control(ctx, index.Actor, messages.GetIndexStatus{})
+		status, err := ask.Ask(ctx, index.Actor, messages.GetIndexStatus{})
 		if err != nil {
 			return nil, err
 		}

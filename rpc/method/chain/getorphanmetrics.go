@@ -74,7 +74,7 @@ type orphanMetrics struct {
 }
 
 func (d *Deps) orphanMetrics(ctx context.Context, window int) (any, error) {
-	s, err := ask.Control(ctx, d.Stale, nodemsg.GetStaleStats{Window: window})
+	s, err := ask.Ask(ctx, d.Stale, nodemsg.GetStaleStats{Window: window})
 	if err != nil {
 		return nil, err
 	}

@@ -137,14 +137,14 @@ func (s *scan) abort(ctx context.Context) (any, error) {
 	if s.deps.Index == nil {
 		return false, nil
 	}
-	return ask.Control(ctx, s.deps.Index.Scanner, messages.AbortScan{})
+	return ask.Ask(ctx, s.deps.Index.Scanner, messages.AbortScan{})
 }
 
 func (s *scan) status(ctx context.Context) (any, error) {
 	if s.deps.Index == nil {
 		return nil, nil
 	}
-	status, err := ask.Control(ctx, s.deps.Index.Scanner, messages.GetScanStatus{})
+	status, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.GetScanStatus{})
 	if err != nil || !status.Running {
 		return nil, err
 	}
@@ -250,14 +250,14 @@ func (s *scan) reserve(ctx context.Context) (slot messages.ScanSlot, release fun
 		// Without the slot no scan could ever start again, so this must
 		// not end with the caller. It fails only when the scanner is gone.
 		released := messages.ReleaseScan{Slot: slot.ID, Completed: completed}
-		_, _ = ask.Control(context.WithoutCancel(ctx), scanner, released)
+		_, _ = ask.Ask(context.WithoutCancel(ctx), scanner, released)
 	}, err
 }
 
 // holder returns what a call does with a slot of the scanner.
 func (s *scan) holder(ctx context.Context, slot messages.ScanSlot) *holder {
 	return newHolder(slot.Aborted, func(percent int) {
-		_, _ = ask.Control(ctx, s.deps.Index.Scanner, messages.ReportScan{Slot: slot.ID, Progress: percent})
+		_, _ = ask.Ask(ctx, s.deps.Index.Scanner, messages.ReportScan{Slot: slot.ID, Progress: percent})
 	})
 }
 

@@ -81,7 +81,7 @@ func (s *coinScan) run(ctx context.Context, a *command.Args) (any, error) {
 	case scanStart:
 		return s.start(ctx, a)
 	case scanStatus:
-		status, err := ask.Control(ctx, s.deps.Coins, messages.GetCoinScanStatus{})
+		status, err := ask.Ask(ctx, s.deps.Coins, messages.GetCoinScanStatus{})
 		if err != nil || !status.Running {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (s *coinScan) run(ctx context.Context, a *command.Args) (any, error) {
 			Progress int `json:"progress"`
 		}{status.Progress}, nil
 	case scanAbort:
-		return ask.Control(ctx, s.deps.Coins, messages.AbortCoinScan{})
+		return ask.Ask(ctx, s.deps.Coins, messages.AbortCoinScan{})
 	default:
 		return nil, command.Errorf(command.InvalidParameter, "Invalid action '%s'", action)
 	}
@@ -107,7 +107,7 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 	}
 	defer func() {
 		// As for scanblocks, this must not end with the caller.
-		_, _ = ask.Control(context.WithoutCancel(ctx), s.deps.Coins, messages.ReleaseCoinScan{Slot: slot.ID})
+		_, _ = ask.Ask(context.WithoutCancel(ctx), s.deps.Coins, messages.ReleaseCoinScan{Slot: slot.ID})
 	}()
 	if a.Len() < 2 {
 		return nil, command.Error{
@@ -116,7 +116,7 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 	}
 	sought := soughtScripts{places: map[string]scriptPlace{}}
 	holder := newHolder(slot.Aborted, func(percent int) {
-		_, _ = ask.Control(ctx, s.deps.Coins, messages.ReportCoinScan{Slot: slot.ID, Progress: percent})
+		_, _ = ask.Ask(ctx, s.deps.Coins, messages.ReportCoinScan{Slot: slot.ID, Progress: percent})
 	})
 	err = s.deps.expandObjects(ctx, holder, a, s.net, sought.add)
 	if err != nil && !errors.Is(err, errAborted) {

@@ -62,7 +62,7 @@ func getClusterInfo(n Node) command.Command {
 		Examples: []string{`[]`},
 		Control:  always,
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {
-			s, err := ask.Control(ctx, n.Cluster, messages.GetCluster{})
+			s, err := ask.Ask(ctx, n.Cluster, messages.GetCluster{})
 			if errors.Is(err, ask.ErrAbsent) {
 				return nil, command.Errorf(command.MiscError, "The node is in no cluster (-clusterlisten)")
 			}

@@ -157,7 +157,7 @@ func confirmationOrder(a *command.Args) (o targetOrder, err error) {
 }
 
 func (d *Deps) confirmationTarget(ctx context.Context, o targetOrder) (any, error) {
-	stale, err := ask.Control(ctx, d.Stale, nodemsg.GetStaleStats{})
+	stale, err := ask.Ask(ctx, d.Stale, nodemsg.GetStaleStats{})
 	if err != nil {
 		return nil, err
 	}

@@ -59,8 +59,8 @@ func setMockTime(d *Deps) command.Command {
 func HeededBy(part func(name string) *ask.Ref) func(context.Context) {
 	return func(ctx context.Context) {
 		// A part that is absent or stops has nothing to do.
-		_, _ = ask.Control(ctx, part("sync"), nodemsg.GetPeerSync{})
-		_, _ = ask.Control(ctx, part("relay"), nodemsg.GetPeerRelay{})
-		_, _ = ask.Control(ctx, part("peers"), messages.CountPeers{})
+		_, _ = ask.Ask(ctx, part("sync"), nodemsg.GetPeerSync{})
+		_, _ = ask.Ask(ctx, part("relay"), nodemsg.GetPeerRelay{})
+		_, _ = ask.Ask(ctx, part("peers"), messages.CountPeers{})
 	}
 }

@@ -78,7 +78,7 @@ func (d *Deps) mayMine(ctx context.Context) error {
 			Code: command.P2PDisabled, Message: "Error: Peer-to-peer functionality missing or disabled",
 		}
 	}
-	n, err := ask.Control(ctx, d.Peers, messages.CountPeers{})
+	n, err := ask.Ask(ctx, d.Peers, messages.CountPeers{})
 	if err != nil {
 		return err
 	}

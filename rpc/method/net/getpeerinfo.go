@@ -155,13 +155,13 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 	}
 	var sync map[int64]nodemsg.PeerSync
 	if !d.Sync.IsAbsent() {
-		if sync, err = ask.Control(ctx, d.Sync, nodemsg.GetPeerSync{}); err != nil {
+		if sync, err = ask.Ask(ctx, d.Sync, nodemsg.GetPeerSync{}); err != nil {
 			return nil, err
 		}
 	}
 	var relay map[int64]nodemsg.PeerRelay
 	if !d.Relay.IsAbsent() {
-		if relay, err = ask.Control(ctx, d.Relay, nodemsg.GetPeerRelay{}); err != nil {
+		if relay, err = ask.Ask(ctx, d.Relay, nodemsg.GetPeerRelay{}); err != nil {
 			return nil, err
 		}
 	}

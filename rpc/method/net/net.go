@@ -82,7 +82,7 @@ var errNoNetworking = command.Error{
 
 // tell asks the peer table for something that is done soon, at any load.
 func tell[Q messages.Request[R], R any](ctx context.Context, d *Deps, q Q) (R, error) {
-	r, err := ask.Control(ctx, d.Peers, q)
+	r, err := ask.Ask(ctx, d.Peers, q)
 	if errors.Is(err, ask.ErrAbsent) {
 		err = errNoNetworking
 	}

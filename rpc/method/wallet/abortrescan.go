@@ -28,7 +28,7 @@ func (m *methods) abortRescan() command.Command {
 }
 
 func abort(ctx context.Context, w chosen, _ *command.Args) (any, error) {
-	ended, err := ask.Control(ctx, w.ref, messages.AbortRescan{})
+	ended, err := ask.Ask(ctx, w.ref, messages.AbortRescan{})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func abort(ctx context.Context, w chosen, _ *command.Args) (any, error) {
 
 // abortLoading ends the rescan of a wallet that is not loaded yet. Core cannot.
 func (m *methods) abortLoading(ctx context.Context, name string) (any, error) {
-	ended, err := ask.Control(ctx, m.Wallets, messages.AbortRestore{Name: name})
+	ended, err := ask.Ask(ctx, m.Wallets, messages.AbortRestore{Name: name})
 	if err != nil {
 		return nil, told(err)
 	}

@@ -55,7 +55,7 @@ func (m *methods) listWalletDir() command.Command {
 			if err != nil {
 				return nil, told(err)
 			}
-			under, err := ask.Control(ctx, m.Wallets, messages.GetLoading{})
+			under, err := ask.Ask(ctx, m.Wallets, messages.GetLoading{})
 			if err != nil {
 				return nil, told(err)
 			}

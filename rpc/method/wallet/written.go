@@ -15,7 +15,7 @@ func Written(wallets *ask.Ref, loaded *ask.Directory) func(context.Context) {
 	}
 	return func(ctx context.Context) {
 		if len(loaded.Names()) > 0 {
-			_, _ = ask.Control(ctx, wallets, messages.SyncWallets{})
+			_, _ = ask.Ask(ctx, wallets, messages.SyncWallets{})
 		}
 	}
 }
