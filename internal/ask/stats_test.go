@@ -1,7 +1,6 @@
 package ask_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -123,52 +122,6 @@ func TestMeter(t *testing.T) {
 			t.Errorf("none: %+v", got)
 		}
 		(*ask.Meter)(nil).Add(a)
-		time.Sleep(time.Microsecond)
-	})
-}
-
-// However often is asked, one request is under way, and nobody waits longer than he wants.
-func TestPoll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ref, err := ask.Spawn(actortest.New(t).Root, nolog, "sleeper", 1, sleeper, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var poll ask.Poll[int]
-		begin := func() func(context.Context) (int, error) {
-			return poll.Begin(func() (int, error) {
-				return ask.Ask(context.Background(), ref, sleep{For: time.Hour})
-			})
-		}
-		for range 100 {
-			wait := begin()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-			cancel()
-		}
-		if s := ref.Stats(); s.Queue != 0 || s.Current != 100*time.Second {
-			t.Errorf("one request is handled, none waits: %+v", s)
-		}
-		if got, err := begin()(t.Context()); got != 1 || err != nil {
-			t.Errorf("the answer: %d, %v", got, err)
-		}
-		wait := begin() // a new request
-		synctest.Wait()
-		if err := ref.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := wait(t.Context()); err != nil {
-			t.Errorf("answered before the stop: %v", err)
-		}
-		if _, err := begin()(t.Context()); !errors.Is(err, ask.ErrStopped) {
-			t.Errorf("stopped: %v", err)
-		}
-		failed := poll.Begin(func() (int, error) { panic("boom") })
-		if _, err := failed(t.Context()); err == nil {
-			t.Error("a panic is no answer")
-		}
 		time.Sleep(time.Microsecond)
 	})
 }

@@ -95,10 +95,10 @@ func add[Q messages.Request[R], R any](
 	if to.IsAbsent() {
 		return
 	}
-	var once ask.Poll[R]
+	var once shared[R]
 	r.polls = append(r.polls, poll{part, reflect.TypeFor[Q](), func() func(context.Context, *messages.NodeStats) error {
 		// What is in a mailbox is answered, however late: the reader is gone then, the request is not.
-		wait := once.Begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
+		wait := once.begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
 		return func(ctx context.Context, s *messages.NodeStats) error {
 			v, err := wait(ctx)
 			if err == nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -39,7 +38,7 @@ func stores(blocks, dir string) []store {
 // sizes keeps the sizes of the stores.
 type sizes struct {
 	stores []store
-	poll   ask.Poll[[]messages.StoreStats]
+	poll   shared[[]messages.StoreStats]
 
 	mu   sync.Mutex
 	last []messages.StoreStats
@@ -55,7 +54,7 @@ func (z *sizes) begin() func(ctx context.Context) []messages.StoreStats {
 		last := z.last
 		return func(context.Context) []messages.StoreStats { return last }
 	}
-	wait := z.poll.Begin(z.readAll)
+	wait := z.poll.begin(z.readAll)
 	return func(ctx context.Context) []messages.StoreStats {
 		if list, err := wait(ctx); err == nil {
 			return list
