@@ -12,7 +12,8 @@ import (
 // The first addresses of a wallet, from the text of its descriptor.
 func ExampleDescriptor_ExpandRange() {
 	net := descriptor.NetworkOf(&chaincfg.MainNetParams)
-	const text = "wpkh(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbmJbZRkrgZw4koxb5JaHWkY4ALHY2grBGRjaDMzQLcgJvLJuZZvRcEL/<0;1>/*)"
+	const text = "wpkh(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbmJbZRkrgZw4koxb5JaHWkY4ALHY2grBGRjaDMz" +
+		"QLcgJvLJuZZvRcEL/<0;1>/*)"
 	branches, err := descriptor.Parse(text, net, descriptor.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -223,8 +223,10 @@ func drawKey(t *rapid.T) string {
 // FuzzFixedScript holds the short way to a script against the long one.
 func FuzzFixedScript(f *testing.F) {
 	for _, seed := range []string{
-		"raw(51)", "raw(51)#8lvh9jxk", "raw(51)#8lvh9jxl", "raw(51)#", "raw()", "raw(5)", "raw(5A)x", "raw(5a", "raw(51),", "raw( 51)", "raw((51)",
-		"addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)", "addr(bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4)#8wj6gnrc", "addr()", "addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa))",
+		"raw(51)", "raw(51)#8lvh9jxk", "raw(51)#8lvh9jxl", "raw(51)#", "raw()", "raw(5)", "raw(5A)x", "raw(5a", "raw(51),",
+		"raw( 51)", "raw((51)",
+		"addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)", "addr(bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4)#8wj6gnrc", "addr()",
+		"addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa))",
 		"addr(BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4)", "pk(0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798)", "",
 	} {
 		f.Add(seed)

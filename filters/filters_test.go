@@ -103,7 +103,8 @@ func TestVectors(t *testing.T) {
 // positive in the filter of the regtest genesis block.
 func TestKnownCollision(t *testing.T) {
 	hash := parseHash(t, "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206")
-	genesis := parseHex(t, "4104678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac")
+	genesis := parseHex(t, "4104678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504"+
+		"e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac")
 	script := parseHex(t, "001400000000000000000000000000000000000cadcb")
 	var builder filters.Builder
 	filter := builder.Build(&hash, [][]byte{genesis})

@@ -203,7 +203,8 @@ func TestBatchReplyBeyondTheBudget(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	s.replies.limit = 30_000
 	s.Ready(waiterTable(t, nil, nil))
-	got, err := newClient(t, s).post(t.Context(), "/", "u:p", "["+v2Call("quick")+","+v2Call("large")+","+v2Call("large")+","+v2Call("large")+","+v2Call("large")+"]")
+	got, err := newClient(t, s).post(t.Context(), "/", "u:p",
+		"["+v2Call("quick")+","+v2Call("large")+","+v2Call("large")+","+v2Call("large")+","+v2Call("large")+"]")
 	if err != nil || !strings.HasPrefix(got, `200 [{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","result":"xxx`) ||
 		!strings.HasSuffix(got, `{"jsonrpc":"2.0","error":{"code":-7,"message":"Too many large replies at a time"},"id":1}]`) {
 		t.Errorf("got %.100s … %.200s, %v", got, got[max(0, len(got)-200):], err)
@@ -225,10 +226,13 @@ func TestKeptConnection(t *testing.T) {
 		"two Hosts":          {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nHost: <>\r\nHost: y\r\n", 1), "200 200 open"},
 		"two lengths":        {strings.Replace(plain, "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1), "200 400 closed"},
 		"two lengths, other": {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 1), "200 400 closed"},
-		"chunks":             {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body, "Transfer-Encoding: chunked\r\n\r\n12\r\n"+body+"\r\n0\r\n\r\n", 1), "200 200 open"},
-		"chunk extension":    {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body, "Transfer-Encoding: chunked\r\n\r\n12;a=b\r\n"+body+"\r\n0\r\n\r\n", 1), "200 413 closed"},
-		"HTTP/2":             {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "200 400 closed"},
-		"head too long":      {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nA: "+strings.Repeat("b", maxHead)+"\r\n", 1), "200 400 closed"},
+		"chunks": {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body,
+			"Transfer-Encoding: chunked\r\n\r\n12\r\n"+body+"\r\n0\r\n\r\n", 1), "200 200 open"},
+		"chunk extension": {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body,
+			"Transfer-Encoding: chunked\r\n\r\n12;a=b\r\n"+body+"\r\n0\r\n\r\n", 1), "200 413 closed"},
+		"HTTP/2": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "200 400 closed"},
+		"head too long": {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nA: "+strings.Repeat("b", maxHead)+"\r\n",
+			1), "200 400 closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -111,7 +111,8 @@ func FuzzHead(f *testing.F) {
 // taken means something.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
-		"", "127.0.0.1", "::1", "[::1]:80", "1.2.3.4/24", "1.2.3.4/255.0.255.0", "::/0", "fe80::1%eth0", "u:a,b c", "u:", "u:s$h", ":$", "a:0", "/wallet/%41%zz?%", "host:99999",
+		"", "127.0.0.1", "::1", "[::1]:80", "1.2.3.4/24", "1.2.3.4/255.0.255.0", "::/0", "fe80::1%eth0", "u:a,b c", "u:",
+		"u:s$h", ":$", "a:0", "/wallet/%41%zz?%", "host:99999",
 	} {
 		f.Add(seed)
 	}

@@ -418,8 +418,11 @@ func TestHeadIsMended(t *testing.T) {
 		// Headers that nobody reads.
 		"GET / HTTP/1.1\r\nHost:\r\n: a\r\na b: c\r\na : c\r\n\xc3\xa4: d\r\ne: \x01\r\nf: \x00\r\n\r\n": "GET / HTTP/1.1\r\nHost:\r\n\r\n",
 		// The same on the second request, with a body before it.
-		"POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a b HTTP/1.1\r\n\r\n":                                  "POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a%20b HTTP/1.1\r\nHost: \r\n\r\n",
-		"POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n04 \r\nbody\r\n0\r\nA: b\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n": "POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: \r\n\r\n",
+		"POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a b HTTP/1.1\r\n\r\n": "POST / HTTP/" +
+			"1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a%20b HTTP/1.1\r\nHost: \r\n\r\n",
+		"POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n04 " +
+			"\r\nbody\r\n0\r\nA: b\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n": "POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: " +
+			"Chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: \r\n\r\n",
 		// What is refused.
 		"\r\n\r\n":   refused,
 		"no end\r\n": "",
@@ -466,7 +469,8 @@ func TestHeadIsMended(t *testing.T) {
 // status that allows it.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `[]`, `[{}]`, `{"jsonrpc":"2.0","method":"echo"}`, `{"jsonrpc":"2.0","method":"echo","params":["\ud83d\ude00",1.0],"id":{"a":[]}}`,
+		``, `{}`, `[]`, `[{}]`, `{"jsonrpc":"2.0","method":"echo"}`, `{"jsonrpc":"2.0","method":"echo",` +
+			`"params":["\ud83d\ude00",1.0],"id":{"a":[]}}`,
 		`[{"method":"echo","id":"x"},5,{"jsonrpc":"2.0","method":"echo"},7]`, `{"jsonrpc":"3.0","id":-0}`,
 	} {
 		f.Add([]byte(seed))

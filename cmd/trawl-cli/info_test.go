@@ -115,7 +115,8 @@ func TestGetInfo(t *testing.T) {
 	if strings.Count(qbit, "(QBT/kvB)") != 2 || strings.Contains(qbit, "BTC") {
 		t.Errorf("units of qbit's chains:\n%s", qbit)
 	}
-	want := `[{"method":"getnetworkinfo","params":null,"id":0,"jsonrpc":"2.0"},{"method":"getblockchaininfo","params":null,"id":1,"jsonrpc":"2.0"},` +
+	want := `[{"method":"getnetworkinfo","params":null,"id":0,"jsonrpc":"2.0"},{"method":"getblockchaininfo",` +
+		`"params":null,"id":1,"jsonrpc":"2.0"},` +
 		`{"method":"getwalletinfo","params":null,"id":2,"jsonrpc":"2.0"},{"method":"getbalances","params":null,"id":3,"jsonrpc":"2.0"}]` + "\n"
 	if s.askedBody[0] != want {
 		t.Errorf("asked %s", s.askedBody[0])
@@ -124,7 +125,8 @@ func TestGetInfo(t *testing.T) {
 	r := cli(t, "", s.port(), "-getinfo")
 	r.want(t, 0, r.out, "")
 	golden(t, "getinfo-wallets", r.out)
-	cli(t, "", s.port(), "-getinfo", "-color=red").want(t, 1, "", "error: Invalid value for -color option. Valid values: always, auto, never.\n")
+	cli(t, "", s.port(), "-getinfo", "-color=red").want(t, 1, "",
+		"error: Invalid value for -color option. Valid values: always, auto, never.\n")
 	for _, method := range []string{"getnetworkinfo", "getblockchaininfo"} {
 		cli(t, "", node(t, method+"/").port(), "-getinfo").want(t, 18, "", "error code: -18\nerror message:\nno "+method+"\n")
 	}
@@ -170,7 +172,8 @@ func TestBadReplies(t *testing.T) {
 	} {
 		cli(t, "", newServer(t, 200, reply).port(), "-netinfo", "4").want(t, 1, "", "error: "+want+"\n")
 	}
-	cli(t, "", newServer(t, 200, `[{"result":{},"id":0},{"result":{},"id":1},{"error":{},"id":2},{"result":{},"id":3}]`).port(), "-getinfo", "-rpcwallet=w").
+	cli(t, "", newServer(t, 200, `[{"result":{},"id":0},{"result":{},"id":1},`+
+		`{"error":{},"id":2},{"result":{},"id":3}]`).port(), "-getinfo", "-rpcwallet=w").
 		want(t, 1, "", "error: JSON value of type null is not of expected type number\n")
 	cli(t, "", newServer(t, 200, `{"result":[{}],"id":1}`).port(), "-addrinfo").
 		want(t, 1, "", "error: -addrinfo requires bitcoind server to be running v22.0 and up\n")
@@ -199,7 +202,8 @@ func TestGenerate(t *testing.T) {
 		{[]string{"3", "4"}, 0, made, `[3,"bcrt1qq",4]`},
 		{[]string{"x"}, 1, "", "error: Error parsing JSON: x\n"},
 		{[]string{"1", "x"}, 1, "", "error: Error parsing JSON: x\n"},
-		{[]string{"0"}, 1, "", "error: the first argument (number of blocks to generate, default: 1) must be an integer value greater than zero\n"},
+		{[]string{"0"}, 1, "", "error: the first argument (number of blocks to generate, default: 1) " +
+			"must be an integer value greater than zero\n"},
 		{[]string{"1", "2", "3"}, 1, "", "error: too many arguments (maximum 2 for nblocks and maxtries)\n"},
 	}
 	for _, test := range tests {

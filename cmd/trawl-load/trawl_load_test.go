@@ -25,7 +25,8 @@ func TestRealNode(t *testing.T) {
 	d.Get(nil, "generatetodescriptor", 150, "raw(51)")
 	dir := t.TempDir()
 	descriptors := filepath.Join(dir, "descriptors")
-	const keys = `["raw(51)",{"desc":"pkh(tpubD6NzVbkrYhZ4XgiXtGrdW5XDAPFCL9h7we1vwNCpn8tGbBcgfVYjXyhWo4E1xkh56hjod1RhGjxbaTLV3X4FyWuejifB9jusQ46QzG87VKp/*)","range":100}]`
+	const keys = `["raw(51)",{"desc":"pkh(tpubD6NzVbkrYhZ4XgiXtGrdW5XDAPFCL9h7we1vwNCpn8tGbBcgfVYjXyhWo4E1xkh56hjod1Rh` +
+		`GjxbaTLV3X4FyWuejifB9jusQ46QzG87VKp/*)","range":100}]`
 	if err := os.WriteFile(descriptors, []byte(keys), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ import (
 
 // readers are the functions whose argument names an option that is read.
 var readers = []string{
-	"Bool", "Int", "String", "Strings", "Path", "IsSet", "IsNegated", "lookup", "list", "includes", "chainFlag", "feeOption", "number", "portOf",
+	"Bool", "Int", "String", "Strings", "Path", "IsSet", "IsNegated", "lookup", "list", "includes", "chainFlag",
+	"feeOption", "number", "portOf",
 }
 
 // An option that nothing reads is marked as one without effect, and no other is.

@@ -15,6 +15,7 @@ const (
 	maxFileLines   = 400
 	maxRootLines   = 1600 // of the root package, without tests
 	maxLineColumns = 120  // a tab counts as four
+	maxTextLine    = 140  // bytes of a line whose length is that of a text
 )
 
 // wideInterfaces have more methods than others, for a reason.
@@ -118,12 +119,27 @@ func lines(t *testing.T, found tally, f *folder) {
 		if ast.IsGenerated(file) {
 			continue
 		}
+		raw := rawLines(file)
 		for i, line := range readLines(t, name) {
-			if tooLong(line, strings.HasSuffix(name, "_test.go")) {
+			if len(line) > maxTextLine && !raw[i+1] || tooLong(line, strings.HasSuffix(name, "_test.go")) {
 				found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns", columns(line))
 			}
 		}
 	}
+}
+
+// rawLines has the lines of a file on which raw strings of several lines stand: their text has its own lines.
+func rawLines(file *ast.File) map[int]bool {
+	raw := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && strings.Contains(text.Value, "\n") {
+			for i := range strings.Count(text.Value, "\n") + 1 {
+				raw[positions.Position(text.Pos()).Line+i] = true
+			}
+		}
+		return true
+	})
+	return raw
 }
 
 func tooLong(line string, test bool) bool {

@@ -18,7 +18,8 @@ var texts = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURIT
 var notOurs = map[string]string{
 	"xor.dat": "Core's", "wallet.dat": "Core's", "blk*.dat": "Core's", "mempool.dat": "Core's", "banlist.json": "Core's",
 	"fee_estimates.dat": "Core's",
-	"peers.dat":         "Core's", "anchors.dat": "Core's", "trawl.conf": "the user's", "bitcoin.conf": "the user's", "settings.json": "Core's",
+	"peers.dat":         "Core's", "anchors.dat": "Core's", "trawl.conf": "the user's", "bitcoin.conf": "the user's",
+	"settings.json":           "Core's",
 	"bench/results/mutate.md": "made by make mutate", "debug.log": "the user's", ".cookie": "the user's",
 }
 

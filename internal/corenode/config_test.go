@@ -153,7 +153,8 @@ func TestConfigRefused(t *testing.T) {
 
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
-		"", "regtest=1\n[regtest]\nrpcport=7", "rpcauth=a:b$c\nrpcwhitelist=a:b,c", "rpcbind=[::1]:80\nrpcallowip=1", "norpccookiefile=0", "chain=x", "includeconf=bitcoin.conf", "datadir=/", "x",
+		"", "regtest=1\n[regtest]\nrpcport=7", "rpcauth=a:b$c\nrpcwhitelist=a:b,c", "rpcbind=[::1]:80\nrpcallowip=1",
+		"norpccookiefile=0", "chain=x", "includeconf=bitcoin.conf", "datadir=/", "x",
 	} {
 		f.Add(seed, "")
 	}

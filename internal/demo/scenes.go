@@ -7,7 +7,8 @@ import (
 
 // firstKey received the coinbase of block 9, the first that was ever spent: in
 // block 170, by the first payment from one person to another.
-const firstKey = "0411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3"
+const firstKey = "0411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bf" +
+	"a9b8b64f9d4c03f999b8643f656b412a3"
 
 // someXpub is the first test vector's master key of BIP32: its wallets are
 // empty, but looking for them takes as long as if they were not.

@@ -38,7 +38,8 @@ const (
 )
 
 // ownDescriptor has scripts that nothing pays to.
-const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/0/*)"
+const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhysw" +
+	"J76uZPStJRJCTKvosUCJZL5B/0/*)"
 
 // slow are options by which filters take long, so that others can take part.
 var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}

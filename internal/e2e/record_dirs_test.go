@@ -195,7 +195,8 @@ func (d recordedDir) write(t *testing.T, path string) {
 func pack(t *testing.T, dir, archive string) {
 	t.Helper()
 	tar := exec.CommandContext(t.Context(), "tar", "--sparse", "--hole-detection=raw", "--format=gnu", "--owner=0", "--group=0", "--sort=name",
-		"--exclude=debug.log", "--exclude=.lock", "--exclude=.cookie", "--use-compress-program=gzip -9n", "-C", dir, "-cf", absolute(t, archive), ".")
+		"--exclude=debug.log", "--exclude=.lock", "--exclude=.cookie", "--use-compress-program=gzip -9n", "-C", dir, "-cf",
+		absolute(t, archive), ".")
 	if out, err := tar.CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v\n%s", err, out)
 	}

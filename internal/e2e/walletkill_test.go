@@ -149,7 +149,8 @@ func (w *walletWorkload) relabel(ctx context.Context, random *rand.Rand) error {
 }
 
 func (w *walletWorkload) importOne(ctx context.Context, _ *rand.Rand) error {
-	const text = "wpkh([d34db33f/84h]tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK/%d/*)"
+	const text = "wpkh([d34db33f/84h]tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2" +
+		"AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK/%d/*)"
 	d := fmt.Sprintf(text, w.number())
 	var info struct {
 		Descriptor string `json:"descriptor"` // with the public key

@@ -86,8 +86,9 @@ func TestSettingsFileRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		``: damaged, `{`: damaged, `{} x`: damaged, "\ufeff{}": damaged, "{\"a\":\"\xff\"}": damaged,
 		strings.Repeat("[", 20_000): damaged,
-		`null`:                      "Found non-object value null in settings file /d/regtest/settings.json", `[ ]`: "Found non-object value [] in settings",
-		`{"a":1,"a":2}`: "Found duplicate key a in settings file", `{"a":{}}`: "a: the value is no text",
+		`null`:                      "Found non-object value null in settings file /d/regtest/settings.json",
+		`[ ]`:                       "Found non-object value [] in settings",
+		`{"a":1,"a":2}`:             "Found duplicate key a in settings file", `{"a":{}}`: "a: the value is no text",
 		`{"wallet":5}`: wallet, `{"wallet":null}`: wallet, `{"wallet":["x",false]}`: wallet,
 	} {
 		if _, err := readSettings(t, text); err == nil || !strings.Contains(err.Error(), want) {

@@ -103,7 +103,8 @@ func TestRFC6979(t *testing.T) {
 	for message, want := range map[string]string{
 		"Satoshi Nakamoto": "934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d8" +
 			"2442ce9d2b916064108014783e923ec36b49743e2ffa1c4496f01a512aafd9e5",
-		"All those moments will be lost in time, like tears in rain. Time to die...": "8600dbd41e348fe5c9465ab92d23e3db8b98b873beecd930736488696438cb6b" +
+		"All those moments will be lost in time, like tears in rain. Time to die...": "8600dbd41e348fe5c9465ab92d23e3db8b" +
+			"98b873beecd930736488696438cb6b" +
 			"547fe64427496db33bf66019dacbf0039c04199abb0122918601db38a72cfc21",
 	} {
 		hash := sha256.Sum256([]byte(message))

@@ -100,7 +100,8 @@ func outputs(tb testing.TB) []output {
 		{"P2WSH P2PK", rawtx.WitnessScriptHash(pubKey), [][]byte{pubKey}, nil, []int{0}},
 		{"P2SH P2WSH multisig", rawtx.ScriptHash(scriptHash), [][]byte{multisig, scriptHash}, nil, []int{2, 4}},
 		{"taproot output key", script(tb, txscript.OP_1, x(6)), nil, nil, []int{6}},
-		{"taproot internal key", script(tb, txscript.OP_1, schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(keys[7].PubKey()))), nil, nil, []int{7}},
+		{"taproot internal key", script(tb, txscript.OP_1,
+			schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(keys[7].PubKey()))), nil, nil, []int{7}},
 		tapOutput(tb, "tapscript key", script(tb, x(8), txscript.OP_CHECKSIG), 8),
 		tapOutput(tb, "tapscript multi_a",
 			script(

@@ -44,7 +44,8 @@ func createP2MR(tb testing.TB, p wallet.CreateParams) *wallet.Wallet {
 func TestCreateP2MR(t *testing.T) {
 	common := map[string]int{"flags": 1, "version": 1}
 	plain := map[string]int{
-		"walletdescriptor": 2, "walletdescriptorcache": 2, "walletdescriptorlhcache": 2, "walletdescriptorkey": 2, "walletdescriptorpqckey": 4, "walletdescriptorp2mrcache": 4,
+		"walletdescriptor": 2, "walletdescriptorcache": 2, "walletdescriptorlhcache": 2, "walletdescriptorkey": 2, "walletdescriptorpqc" +
+			"key": 4, "walletdescriptorp2mrcache": 4,
 		"activeexternalspk": 1, "activeinternalspk": 1,
 	}
 	sealed := maps.Clone(plain)

@@ -23,7 +23,8 @@ func parse(tb testing.TB, text string) *descriptor.Descriptor {
 
 // TestDescriptorID recomputes an id of a wallet of Core 30.2.
 func TestDescriptorID(t *testing.T) {
-	const text = "wpkh(tpubD6NzVbkrYhZ4XATjWt1tuXt8Vdryv54xcvoi5ekP3ZaAJA2a7iJcQs6qoe93VMD3Kb9x3okmKu2kYE5REXQoxa9XiRq2emnomCeo8YL5AMH/84h/1h/0h/0/*)#pwf6xv08"
+	const text = "wpkh(tpubD6NzVbkrYhZ4XATjWt1tuXt8Vdryv54xcvoi5ekP3ZaAJA2a7iJcQs6qoe93VMD3Kb9x3okmKu2kYE5REXQoxa9XiRq" +
+		"2emnomCeo8YL5AMH/84h/1h/0h/0/*)#pwf6xv08"
 	id := walletfile.DescriptorID(parse(t, text))
 	const want = "33c649bcd09203509ce8b90c2b8425140e0c04cf36710cb52a105a1b4bbcc67b"
 	if got := hex.EncodeToString(id[:]); got != want {

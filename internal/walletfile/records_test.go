@@ -95,7 +95,9 @@ func handMade(tb testing.TB) map[string]walletfile.Record {
 	}
 	point := "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" // of the private key 1
 	pointY := "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
-	long := "308201130201010420" + strings.Repeat("00", 31) + "01" + "a081a53081a2020101302c06072a8648ce3d0101022100fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f3006040100040107044104" +
+	long := "308201130201010420" + strings.Repeat("00",
+		31) + "01" + "a081a53081a2020101302c06072a8648ce3d0101022100fffffffffffffffffffffffffffffffffffffffffffffffffffff" +
+		"ffefffffc2f3006040100040107044104" +
 		point + pointY + "022100fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141020101a14403420004" + point + pointY
 	longSum := hex.EncodeToString(chainhash.DoubleHashB(unhex(tb, "04"+point+pointY+long)))
 	return map[string]walletfile.Record{

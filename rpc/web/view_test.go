@@ -68,14 +68,15 @@ func TestMarkupIsText(t *testing.T) {
 	quoted, _ := json.Marshal(hostile)
 	name := string(quoted)
 	node := fakeNode{
-		"getblockchaininfo":     `{"chain":` + name + `,"blocks":1,"headers":1,"bestblockhash":` + name + `,"warnings":[` + name + `]}`,
-		"getnetworkinfo":        `{"subversion":` + name + `,"connections":1,"networkactive":true}`,
-		"getpeerinfo":           `[{"id":1,"addr":` + name + `,"subver":` + name + `,"connection_type":` + name + `}]`,
-		"getattachinfo":         `{"state":` + name + `,"reason":` + name + `,"node":{"subversion":` + name + `}}`,
-		"getindexinfo":          `{` + name + `:{"synced":false,"best_block_height":0}}`,
-		"listsearches":          `[{"id":` + name + `,"name":` + name + `,"state":"running","error":` + name + `}]`,
-		"getsearch":             `{"id":` + name + `,"name":` + name + `,"state":"failed","error":` + name + `}`,
-		"getsearchentries":      `{"entries":[{"type":"receive","amount":1,"blockhash":` + name + `,"txid":` + name + `,"output_spk":{"address":` + name + `}}],"cursor":` + name + `}`,
+		"getblockchaininfo": `{"chain":` + name + `,"blocks":1,"headers":1,"bestblockhash":` + name + `,"warnings":[` + name + `]}`,
+		"getnetworkinfo":    `{"subversion":` + name + `,"connections":1,"networkactive":true}`,
+		"getpeerinfo":       `[{"id":1,"addr":` + name + `,"subver":` + name + `,"connection_type":` + name + `}]`,
+		"getattachinfo":     `{"state":` + name + `,"reason":` + name + `,"node":{"subversion":` + name + `}}`,
+		"getindexinfo":      `{` + name + `:{"synced":false,"best_block_height":0}}`,
+		"listsearches":      `[{"id":` + name + `,"name":` + name + `,"state":"running","error":` + name + `}]`,
+		"getsearch":         `{"id":` + name + `,"name":` + name + `,"state":"failed","error":` + name + `}`,
+		"getsearchentries": `{"entries":[{"type":"receive","amount":1,"blockhash":` + name + `,"txid":` + name +
+			`,"output_spk":{"address":` + name + `}}],"cursor":` + name + `}`,
 		"abortsearch":           `true`,
 		"removesearch":          `true`,
 		"listwallets":           `[` + name + `]`,

@@ -81,7 +81,8 @@ var (
 	isHex        = regexp.MustCompile(`^(?:[0-9a-fA-F]{2})+$`)
 	isPublicKey  = regexp.MustCompile(`^(?:0[23][0-9a-fA-F]{64}|04[0-9a-fA-F]{128})$`)
 	isAddress    = regexp.MustCompile(`^[a-zA-Z0-9]{14,120}$`)
-	extendedKeys = regexp.MustCompile(`^(\[[0-9a-fA-F]{8}(?:/[0-9]+['hH]?)*\])?([a-zA-Z]pub[1-9A-HJ-NP-Za-km-z]{100,112})((?:/[0-9<>;*'hH]+)*)$`)
+	extendedKeys = regexp.MustCompile(`^(\[[0-9a-fA-F]{8}(?:/[0-9]+['hH]?)*\])?([a-zA-Z]pub[1-9A-HJ-NP-Za-km-z]{100,` +
+		`112})((?:/[0-9<>;*'hH]+)*)$`)
 )
 
 // checkLine finds out what a line is: a descriptor, an extended public key, a public key, an

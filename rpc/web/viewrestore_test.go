@@ -22,7 +22,8 @@ func TestUploadedPreview(t *testing.T) {
 		if test.may {
 			node["restorewallet"] = "{}"
 		}
-		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", shown{asker: node.asks(), Data: uploaded(node, "b.dat", test.reply)})
+		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", shown{asker: node.asks(), Data: uploaded(node,
+			"b.dat", test.reply)})
 		if err != nil || !strings.Contains(string(html), test.says) || strings.Contains(string(html), test.never) {
 			t.Errorf("%s: %v\n%s", test.reply, err, html)
 		}

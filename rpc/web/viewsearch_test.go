@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	receivedHit = `{"type":"receive","amount":1.50000000,"blockhash":"aa","height":7,"txid":"t1","vout":2,"output_spk":{"address":"bc1q","hex":"0014"},"time":1600000000,"desc":"addr(bc1q)#x"}`
-	spent       = `{"type":"spend","amount":0.25,"blockhash":"aa","height":7,"spend_txid":"t2","spend_vin":1,"prevout_txid":"t0","prevout_vout":0,"prevout_spk":{"hex":"6a"},"time":1600000000,"desc":"raw(6a)#y","index":4}`
-	gone        = `{"type":"disconnect","height":7,"blockhash":"aa"}`
-	blockHit    = `{"type":"block","height":9,"blockhash":"bb","time":1600000600}`
+	receivedHit = `{"type":"receive","amount":1.50000000,"blockhash":"aa","height":7,"txid":"t1","vout":2,` +
+		`"output_spk":{"address":"bc1q","hex":"0014"},"time":1600000000,"desc":"addr(bc1q)#x"}`
+	spent = `{"type":"spend","amount":0.25,"blockhash":"aa","height":7,"spend_txid":"t2","spend_vin":1,` +
+		`"prevout_txid":"t0","prevout_vout":0,"prevout_spk":{"hex":"6a"},"time":1600000000,"desc":"raw(6a)#y","index":4}`
+	gone     = `{"type":"disconnect","height":7,"blockhash":"aa"}`
+	blockHit = `{"type":"block","height":9,"blockhash":"bb","time":1600000600}`
 )
 
 func entriesOf(t *testing.T, texts ...string) []entry {

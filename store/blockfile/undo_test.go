@@ -154,7 +154,8 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]Coin{{{Height: 9, Coinbase: true, Amount: 50_00000000, Script: unhex(t,
-		"410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac")}}}
+		"410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e"+
+			"160bfa9b8b64f9d4c03f999b8643f656b412a3ac")}}}
 	if !reflect.DeepEqual(txs, want) {
 		t.Fatalf("undo data is %v, want %v", txs, want)
 	}

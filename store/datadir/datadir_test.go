@@ -119,7 +119,8 @@ func TestNewDirectory(t *testing.T) {
 	d := datadir.Dirs{Data: t.TempDir()}
 	// What people bring along is no sign, nor are empty folders.
 	put(t, d.Data, "bitcoin.conf", "wallets/wallet.dat", "wallet.dat", "mempool.dat", "fee_estimates.dat", "peers.dat", "banlist.json",
-		"settings.json", "anchors.dat", "debug.log", ".lock", "i2p_private_key", "blocks/xor.dat", "chainstate/", "indexes/txindex/", "regtest/blocks/blk00000.dat")
+		"settings.json", "anchors.dat", "debug.log", ".lock", "i2p_private_key", "blocks/xor.dat", "chainstate/",
+		"indexes/txindex/", "regtest/blocks/blk00000.dat")
 	for range 2 {
 		if err := claim(t, d, regtest); err != nil {
 			t.Fatal(err)
@@ -259,7 +260,8 @@ func removeMarks(t *testing.T, d datadir.Dirs) {
 // Databases of others that were copied into a directory of ours are not opened.
 func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
-	for name, key := range map[string]string{"chainstate": "B", "indexes/txindex": "B", "indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M"} {
+	for name, key := range map[string]string{"chainstate": "B", "indexes/txindex": "B",
+		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := datadir.Dirs{Data: t.TempDir()}

@@ -117,8 +117,10 @@ func TestProblems(t *testing.T) {
 		{P2WSH, "and_v(pk(K1),1)", "t:pk(K1) is invalid"},
 		{P2WSH, "and_b(pk(K0),a:and_v(pk(K1),0))", "and_v(pk(K1),0) is invalid"},
 		{P2WSH, "and_v(v:pk(K0),or_i(older(1),older(2)))", "or_i(older(1),older(2)) is not sane: malleable witnesses exist"},
-		{P2WSH, "and_v(v:pk(K0),and_v(v:after(1),after(500000000)))", "and_v(v:after(1),after(500000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
-		{P2WSH, "or_i(and_b(after(1),a:after(1000000000)),pk(K1))", "and_b(after(1),a:after(1000000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
+		{P2WSH, "and_v(v:pk(K0),and_v(v:after(1),after(500000000)))",
+			"and_v(v:after(1),after(500000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
+		{P2WSH, "or_i(and_b(after(1),a:after(1000000000)),pk(K1))",
+			"and_b(after(1),a:after(1000000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
 		{P2WSH, "and_v(v:pk(K0),or_d(pk(K1),pkh(K1)))", "or_d(pk(K1),pkh(K1)) is not sane: contains duplicate public keys"},
 		{P2WSH, "and_v(v:pk(K0),or_d(pk(K1),pkh(K0)))", "and_v(v:pk(K0),or_d(pk(K1),pkh(K0))) is not sane: contains duplicate public keys"},
 		{P2WSH, "or_i(multi(1,K1,K2,K1),pk(K3))", "multi(1,K1,K2,K1) is not sane: contains duplicate public keys"},
@@ -217,8 +219,10 @@ func TestUndecodable(t *testing.T) {
 	for _, script := range []string{
 		"", "ac519c", "68", "b2", "ff", "4c", "01",
 		"ba20c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5ba519c",
-		"ac2079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798ac20c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5ba519c",
-		"0000210232780000feff00ffffffffffff21ff005f00ae21ae00000000060602060406564c2102320000060900fe00005f00ae21ae00100000060606060606000000000000000000000000000000000000000000000000000000000000000000",
+		"ac2079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798ac20c6047f9441ed7d6d3045406e95c07cd85c778e4b" +
+			"8cef3ca7abac09b95c709ee5ba519c",
+		"0000210232780000feff00ffffffffffff21ff005f00ae21ae00000000060602060406564c2102320000060900fe00005f00ae21ae001000" +
+			"00060606060606000000000000000000000000000000000000000000000000000000000000000000",
 		"2103a0434d9e47f3c86235477c7b1ae6ae5d3442d49b1943c2b752a68e2a47e247c7ac6951",
 		"0110b2", "0200b2", "020500b2", "0500000000" + "01b2",
 	} {

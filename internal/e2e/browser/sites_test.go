@@ -198,10 +198,13 @@ func (b *tab) sendRequests(node string) {
 		`fetch(node + 'rest/chaininfo.json', { mode: 'no-cors' }).then(r => r.type)`,
 		`fetch(node + 'health/ready', { mode: 'no-cors' }).then(r => r.type)`,
 		`fetch(node + 'ui/', { credentials: 'include' }).catch(() => 'refused')`,
-		`fetch(node + 'ui/call?login', { method: 'POST', body: call, headers: { Authorization: 'Basic ' + btoa(login), 'X-Trawl-Token': 'x' } }).catch(() => 'refused')`,
+		`fetch(node + 'ui/call?login', { method: 'POST', body: call, headers: { Authorization: 'Basic ' + btoa(login), ` +
+			`'X-Trawl-Token': 'x' } }).catch(() => 'refused')`,
 		`new Promise((done) => { const i = new Image(); i.onload = i.onerror = (e) => done(e.type); i.src = node + 'ui/assets/icon.svg' })`,
-		`new Promise((done) => { const s = document.createElement('script'); s.onload = s.onerror = (e) => done(e.type); s.src = node + 'ui/session?script'; document.head.append(s) })`,
-		`new Promise((done) => { const e = new EventSource(node + 'ui/events', { withCredentials: true }); e.onopen = e.onerror = (e) => done(e.type) })`,
+		`new Promise((done) => { const s = document.createElement('script'); s.onload = s.onerror = (e) => done(e.type); ` +
+			`s.src = node + 'ui/session?script'; document.head.append(s) })`,
+		`new Promise((done) => { const e = new EventSource(node + 'ui/events', { withCredentials: true }); e.onopen = ` +
+			`e.onerror = (e) => done(e.type) })`,
 		`Promise.resolve(String(navigator.sendBeacon(node + 'ui/call?beacon', call)))`,
 	} {
 		want++
@@ -233,7 +236,8 @@ func (b *tab) rebind(string) {
 	for _, step := range []string{
 		`fetch('/')`, `fetch('/ui/session')`, `fetch('/ui/assets/page.js')`, `fetch('/rest/chaininfo.json')`, `fetch('/health/live')`,
 		`fetch('/ui/login', { method: 'POST', body: new URLSearchParams({ user: ` + quote(user) + `, password: ` + quote(password) + ` }) })`,
-		`fetch('/', { method: 'POST', body: ` + quote(newWallet("bound")) + `, headers: { Authorization: 'Basic ' + btoa(` + quote(user+":"+password) + `) } })`,
+		`fetch('/', { method: 'POST', body: ` + quote(newWallet("bound")) + `, headers: { ` +
+			`Authorization: 'Basic ' + btoa(` + quote(user+":"+password) + `) } })`,
 	} {
 		got := eval[string](b, step+`.then(async (r) => r.status + ' ' + await r.text())`)
 		if !strings.HasPrefix(got, "403 ") || !strings.Contains(got, refusal) {

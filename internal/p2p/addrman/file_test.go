@@ -142,7 +142,8 @@ func TestFileErrors(t *testing.T) {
 		{"too short", made(same)[:4210-1], "AutoFile::read: end of file: iostream error"},
 		{"nothing", nil, "AutoFile::read: end of file: iostream error"},
 		{"other network", made(at(0, 1)), "Invalid network magic number"},
-		{"low compat", made(at(5, 0)), "Corrupted addrman database: The compat value (0) is lower than the expected minimum value 32.: iostream error"},
+		{"low compat", made(at(5, 0)), "Corrupted addrman database: The compat value (0) is lower than the expected " +
+			"minimum value 32.: iostream error"},
 		{"checksum", append(made(same)[:4178], bytes.Repeat([]byte("ab"), 16)...), "Checksum mismatch, data corrupted"},
 		{"nNew", made(sized(-1, 38)), "Corrupt AddrMan serialization: nNew=-1, should be in [0, 65536]: iostream error"},
 		{"large nNew", made(sized(65537, 38)), "Corrupt AddrMan serialization: nNew=65537, should be in [0, 65536]: iostream error"},

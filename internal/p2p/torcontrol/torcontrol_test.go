@@ -235,18 +235,24 @@ func TestRefused(t *testing.T) {
 		answers           map[string]string
 		want              string
 	}{
-		"info":           {"NULL", "", map[string]string{"PROTOCOLINFO": "551 no\r\n"}, "tor: Requesting protocol info failed"},
-		"login":          {"HASHEDPASSWORD", "wrong", nil, "tor: Authentication failed"},
-		"no password":    {"HASHEDPASSWORD", "", nil, "tor: The only supported authentication mechanism left is password, but no password provided with -torpassword"},
-		"no use of it":   {"NULL", "x", nil, "tor: Password provided with -torpassword, but HASHEDPASSWORD authentication is not available"},
-		"no method":      {"OTHER", "", nil, "tor: No supported authentication method"},
-		"challenge":      {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "513 no\r\n"}, "tor: SAFECOOKIE authentication challenge failed"},
-		"short nonce":    {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "250 AUTHCHALLENGE SERVERHASH=00 SERVERNONCE=00\r\n"}, "tor: ServerNonce is not 32 bytes"},
-		"no proof":       {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "250 AUTHCHALLENGE SERVERHASH=00 SERVERNONCE=" + strings.Repeat("00", 32) + "\r\n"}, "tor: ServerHash does not match"},
-		"other cookie":   {"SAFECOOKIE", "", map[string]string{"PROTOCOLINFO": "250-AUTH METHODS=SAFECOOKIE COOKIEFILE=\"/c\"\r\n250 OK\r\n"}, "tor: Authentication cookie /c could not be opened (check permissions)"},
-		"service":        {"NULL", "", map[string]string{"ADD_ONION": "512 no\r\n"}, "tor: Add onion failed; error code 512"},
-		"old Tor":        {"NULL", "", map[string]string{"ADD_ONION": "510 no\r\n"}, "tor: Add onion failed with unrecognized command"},
-		"no address":     {"NULL", "", map[string]string{"ADD_ONION": "250-ServiceID=x\r\n250 OK\r\n"}, "tor: Error parsing ADD_ONION parameters"},
+		"info":  {"NULL", "", map[string]string{"PROTOCOLINFO": "551 no\r\n"}, "tor: Requesting protocol info failed"},
+		"login": {"HASHEDPASSWORD", "wrong", nil, "tor: Authentication failed"},
+		"no password": {"HASHEDPASSWORD", "", nil,
+			"tor: The only supported authentication mechanism left is password, but no password provided with -torpassword"},
+		"no use of it": {"NULL", "x", nil, "tor: Password provided with -torpassword, but HASHEDPASSWORD authentication is not available"},
+		"no method":    {"OTHER", "", nil, "tor: No supported authentication method"},
+		"challenge":    {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "513 no\r\n"}, "tor: SAFECOOKIE authentication challenge failed"},
+		"short nonce": {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "250 AUTHCHALLENGE " +
+			"SERVERHASH=00 SERVERNONCE=00\r\n"}, "tor: ServerNonce is not 32 bytes"},
+		"no proof": {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "250 AUTHCHALLENGE " +
+			"SERVERHASH=00 SERVERNONCE=" + strings.Repeat("00", 32) + "\r\n"}, "tor: ServerHash does not match"},
+		"other cookie": {"SAFECOOKIE", "", map[string]string{"PROTOCOLINFO": "250-AUTH METHODS=SA" +
+			"FECOOKIE COOKIEFILE=\"/c\"\r\n250 OK\r\n"}, "tor: Authentication cookie " +
+			"/c could not be opened (check permissions)"},
+		"service": {"NULL", "", map[string]string{"ADD_ONION": "512 no\r\n"}, "tor: Add onion failed; error code 512"},
+		"old Tor": {"NULL", "", map[string]string{"ADD_ONION": "510 no\r\n"}, "tor: Add onion failed with unrecognized command"},
+		"no address": {"NULL", "", map[string]string{"ADD_ONION": "250-ServiceID=x\r\n250 OK\r\n"},
+			"tor: Error parsing ADD_ONION parameters"},
 		"lines for ever": {"NULL", "", map[string]string{"PROTOCOLINFO": strings.Repeat("x", 200_000)}, "tor: MAX_LINE_LENGTH exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {

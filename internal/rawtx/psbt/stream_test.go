@@ -58,38 +58,43 @@ func TestStatedSize(t *testing.T) {
 		"version, of a wrong size": {"psbt\xff\x01\xfb\x05" + ones[:4], wrongSize},
 		"version, unknown":         {"psbt\xff\x01\xfb\x04" + ones[:4], "Unsupported version number: iostream error"},
 
-		"tx, beyond the end":        {inInput + "\x01\x00\xfd\xff\x00" + zeros[:4] + "\x00\x00\x00" + zeros[:4], wrongSize},
-		"tx, superfluous witness":   {inInput + "\x01\x00\xfd\xff\x00" + zeros[:4] + "\x00\x01\x00\x00" + zeros[:4], "Superfluous witness record: iostream error"},
-		"output, beyond the end":    {inInput + "\x01\x01\x70" + zeros[:9], wrongSize},
-		"output, at the end":        {inInput + "\x01\x01\x09" + zeros[:8], endOfData},
-		"sighash, beyond the end":   {inInput + "\x01\x03\x05" + zeros[:4], wrongSize},
-		"sighash, at the end":       {inInput + "\x01\x03\x03" + zeros[:3], endOfData},
-		"redeem script":             {inInput + "\x01\x04\x05" + zeros[:4], endOfData},
-		"derivation, at the end":    {inInput + "\x22\x06" + pubKey + "\x08" + zeros[:4], endOfData},
-		"derivation, no size":       {inInput + "\x22\x06" + pubKey + "\x00", "Invalid length for HD key path: iostream error"},
-		"final script":              {inInput + "\x01\x07\x05" + zeros[:4], endOfData},
-		"witness, beyond the end":   {inInput + "\x01\x08\x70\x01\x01\x00", wrongSize},
-		"witness, item too large":   {inInput + "\x01\x08\x70\x63" + ones[:9], tooLarge},
-		"preimage":                  {inInput + "\x15\x0a" + zeros[:20] + "\x05" + zeros[:4], endOfData},
-		"tap leaves, longer":        {inInput + "\x21\x16" + string(point) + "\x20\x01" + zeros[:32], "Input Taproot BIP32 keypath has an invalid length: iostream error"},
-		"tap leaves, at the end":    {inInput + "\x21\x16" + string(point) + "\x25\x02" + zeros[:36], endOfData},
-		"tap leaves, no origin":     {inInput + "\x21\x16" + string(point) + "\x21\x01" + zeros[:32], "Invalid length for HD key path: iostream error"},
+		"tx, beyond the end": {inInput + "\x01\x00\xfd\xff\x00" + zeros[:4] + "\x00\x00\x00" + zeros[:4], wrongSize},
+		"tx, superfluous witness": {inInput + "\x01\x00\xfd\xff\x00" + zeros[:4] + "\x00\x01\x00\x00" + zeros[:4],
+			"Superfluous witness record: iostream error"},
+		"output, beyond the end":  {inInput + "\x01\x01\x70" + zeros[:9], wrongSize},
+		"output, at the end":      {inInput + "\x01\x01\x09" + zeros[:8], endOfData},
+		"sighash, beyond the end": {inInput + "\x01\x03\x05" + zeros[:4], wrongSize},
+		"sighash, at the end":     {inInput + "\x01\x03\x03" + zeros[:3], endOfData},
+		"redeem script":           {inInput + "\x01\x04\x05" + zeros[:4], endOfData},
+		"derivation, at the end":  {inInput + "\x22\x06" + pubKey + "\x08" + zeros[:4], endOfData},
+		"derivation, no size":     {inInput + "\x22\x06" + pubKey + "\x00", "Invalid length for HD key path: iostream error"},
+		"final script":            {inInput + "\x01\x07\x05" + zeros[:4], endOfData},
+		"witness, beyond the end": {inInput + "\x01\x08\x70\x01\x01\x00", wrongSize},
+		"witness, item too large": {inInput + "\x01\x08\x70\x63" + ones[:9], tooLarge},
+		"preimage":                {inInput + "\x15\x0a" + zeros[:20] + "\x05" + zeros[:4], endOfData},
+		"tap leaves, longer": {inInput + "\x21\x16" + string(point) + "\x20\x01" + zeros[:32],
+			"Input Taproot BIP32 keypath has an invalid length: iostream error"},
+		"tap leaves, at the end": {inInput + "\x21\x16" + string(point) + "\x25\x02" + zeros[:36], endOfData},
+		"tap leaves, no origin": {inInput + "\x21\x16" + string(point) + "\x21\x01" + zeros[:32],
+			"Invalid length for HD key path: iostream error"},
 		"tap leaves, origin's end":  {inInput + "\x21\x16" + string(point) + "\x29\x01" + zeros[:36], endOfData},
 		"internal key, too long":    {inInput + "\x01\x17\x21" + zeros[:32], wrongSize},
 		"internal key, at the end":  {inInput + "\x01\x17\x21" + zeros[:31], endOfData},
 		"merkle root, at the end":   {inInput + "\x01\x18\x00" + zeros[:31], endOfData},
 		"musig signature, too long": {inInput + "\x43\x1c" + pubKey + pubKey + "\x21" + zeros[:32], wrongSize},
 		"output's internal key":     {inOutput + "\x01\x05\x21" + zeros[:32], wrongSize},
-		"output's tap leaves":       {inOutput + "\x21\x07" + string(point) + "\x20\x01" + zeros[:32], "Output Taproot BIP32 keypath has an invalid length: iostream error"},
-		"output's tap tree":         {inOutput + "\x01\x06\x05" + zeros[:4], endOfData},
-		"unknown":                   {inOutput + "\x01\x70\x05" + zeros[:4], endOfData},
+		"output's tap leaves": {inOutput + "\x21\x07" + string(point) + "\x20\x01" + zeros[:32],
+			"Output Taproot BIP32 keypath has an invalid length: iostream error"},
+		"output's tap tree": {inOutput + "\x01\x06\x05" + zeros[:4], endOfData},
+		"unknown":           {inOutput + "\x01\x70\x05" + zeros[:4], endOfData},
 	} {
 		if got := decoded(test.raw); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
 	// The text has padding, which is no data.
-	const padded = "cHNidP8BAFMCAAAAAAJoEAZdAQAAABepFDaxm48cEuOHRi059p3JNI85qCKHhwAAAAAAAAAAJGoeAiSwhZpWP5s5m0oBzL9IxmOCDHizy6cI+cNl2ch8O4AAUQAAAA=="
+	const padded = "cHNidP8BAFMCAAAAAAJoEAZdAQAAABepFDaxm48cEuOHRi059p3JNI85qCKHhwAAAAAAAAAAJGoeAiSwhZpWP5s5m0oBzL9Ixm" +
+		"OCDHizy6cI+cNl2ch8O4AAUQAAAA=="
 	if _, err := psbt.Decode(padded); err == nil || err.Error() != endOfData {
 		t.Errorf("got %v", err)
 	}
@@ -161,13 +166,14 @@ func TestTwice(t *testing.T) {
 	version := "\x01\xfb\x04" + zeros[:4]
 	end := strings.TrimPrefix(inOutput, "psbt\xff") + "\x00"
 	for name, test := range map[string]struct{ raw, want string }{
-		"xpub":                  {"psbt\xff" + xpub(0, 0) + xpub(0, 0), "Duplicate key, global xpub already provided: iostream error"},
-		"xpub, other depth":     {"psbt\xff" + xpub(0, 0) + xpub(1, 0), "Duplicate key, global xpub already provided: iostream error"},
-		"xpub, other code":      {"psbt\xff" + xpub(0, 0) + xpub(0, 1) + end, ""},
-		"xpub, of a wrong size": {"psbt\xff\x0e" + xpub(0, 0)[1:15], "Size of key was not the expected size for the type global xpub: iostream error"},
-		"version":               {"psbt\xff" + version + version, "Duplicate Key, version already provided: iostream error"},
-		"version, longer key":   {"psbt\xff" + version + "\x02\xfb\x00", "Duplicate Key, version already provided: iostream error"},
-		"version, wrong key":    {"psbt\xff\x02\xfb\x00", "Global version key is more than one byte type: iostream error"},
+		"xpub":              {"psbt\xff" + xpub(0, 0) + xpub(0, 0), "Duplicate key, global xpub already provided: iostream error"},
+		"xpub, other depth": {"psbt\xff" + xpub(0, 0) + xpub(1, 0), "Duplicate key, global xpub already provided: iostream error"},
+		"xpub, other code":  {"psbt\xff" + xpub(0, 0) + xpub(0, 1) + end, ""},
+		"xpub, of a wrong size": {"psbt\xff\x0e" + xpub(0, 0)[1:15],
+			"Size of key was not the expected size for the type global xpub: iostream error"},
+		"version":             {"psbt\xff" + version + version, "Duplicate Key, version already provided: iostream error"},
+		"version, longer key": {"psbt\xff" + version + "\x02\xfb\x00", "Duplicate Key, version already provided: iostream error"},
+		"version, wrong key":  {"psbt\xff\x02\xfb\x00", "Global version key is more than one byte type: iostream error"},
 	} {
 		if got := decoded(test.raw); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)

@@ -199,7 +199,8 @@ func TestBlockStats(t *testing.T) {
 	)
 	r.check("getblockstats", [][2]string{
 		{`[3,` + stats + `]`, want},
-		{`[3,["feerate_percentiles","minfeerate","maxfeerate","subsidy"]]`, `{"feerate_percentiles":[16,16,16,49,49],"maxfeerate":49,"minfeerate":16,"subsidy":5000000000}`},
+		{`[3,["feerate_percentiles","minfeerate","maxfeerate","subsidy"]]`,
+			`{"feerate_percentiles":[16,16,16,49,49],"maxfeerate":49,"minfeerate":16,"subsidy":5000000000}`},
 		{`[0,["utxo_increase","utxo_increase_actual"]]`, `{"utxo_increase":1,"utxo_increase_actual":0}`},
 	})
 }
@@ -263,7 +264,8 @@ func TestDeploymentInfo(t *testing.T) {
 	}
 	testdummy("genesis", `{"type":"bip9","active":false,"bip9":{`+times+`"status":"defined","since":0,"status_next":"defined"}}`)
 	r.chain.MineN(143)
-	testdummy("end of the first period", `{"type":"bip9","active":false,"bip9":{`+times+`"status":"defined","since":0,"status_next":"started"}}`)
+	testdummy("end of the first period", `{"type":"bip9","active":false,"bip9":{`+times+`"status":"defined","since":0,`+
+		`"status_next":"started"}}`)
 	r.chain.Mine(chaintest.Template{Version: 0x30000000})
 	r.chain.Mine(chaintest.Template{Version: 0x20000000})
 	testdummy("started", `{"type":"bip9","active":false,"bip9":{"bit":28,`+times+`"status":"started","since":144,"status_next":"started",`+
@@ -272,10 +274,12 @@ func TestDeploymentInfo(t *testing.T) {
 		r.chain.Mine(chaintest.Template{Version: 0x30000000})
 	}
 	r.chain.MineN(1)
-	testdummy("locked in", `{"type":"bip9","active":false,"bip9":{"bit":28,`+times+`"status":"locked_in","since":288,"status_next":"locked_in",`+
+	testdummy("locked in", `{"type":"bip9","active":false,"bip9":{"bit":28,`+times+`"status":"locked_in","since":288,`+
+		`"status_next":"locked_in",`+
 		`"statistics":{"period":144,"elapsed":1,"count":0},"signalling":"-"}}`)
 	r.chain.MineN(143)
-	testdummy("active from the next block on", `{"type":"bip9","height":432,"active":true,"bip9":{"bit":28,`+times+`"status":"locked_in","since":288,"status_next":"active",`+
+	testdummy("active from the next block on", `{"type":"bip9","height":432,"active":true,"bip9":{"bit":28,`+
+		times+`"status":"locked_in","since":288,"status_next":"active",`+
 		`"statistics":{"period":144,"elapsed":144,"count":0},"signalling":"`+strings.Repeat("-", 144)+`"}}`)
 	r.chain.MineN(1)
 	testdummy("active", `{"type":"bip9","height":432,"active":true,"bip9":{`+times+`"status":"active","since":432,"status_next":"active"}}`)

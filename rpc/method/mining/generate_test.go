@@ -35,7 +35,8 @@ func TestGenerate(t *testing.T) {
 		{"to combo()", "generatetodescriptor", `[2, "combo(` + key + `)", 18446744073709551615]`, script, 2, math.MaxUint64},
 		{
 			"to combo() of a long key", "generatetodescriptor",
-			`[2, "combo(0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8)"]`,
+			`[2, "combo(0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd` +
+				`17b448a68554199c47d08ffb10d4b8)"]`,
 			"76a91491b24bf9f5288532960ac687abb035127b1d28a588ac", 2, 1_000_000,
 		},
 	}

@@ -220,9 +220,11 @@ func TestTemplate(t *testing.T) {
 	}
 	tip := r.tree.Active().Tip()
 	want := `{"capabilities":["proposal"],"version":536870912,"rules":["csv","!segwit","taproot"],"vbavailable":{},"vbrequired":0,` +
-		`"previousblockhash":"` + tip.Hash.String() + `","transactions":[{"data":"` + hexOfTx(t, parent) + `","txid":"` + parent.TxHash().String() +
+		`"previousblockhash":"` + tip.Hash.String() + `","transactions":[{"data":"` + hexOfTx(t,
+		parent) + `","txid":"` + parent.TxHash().String() +
 		`","hash":"` + parent.WitnessHash().String() + `","depends":[],"fee":3,"sigops":8,"weight":240},{"data":"` + hexOfTx(t, child) +
-		`","txid":"` + child.TxHash().String() + `","hash":"` + child.WitnessHash().String() + `","depends":[1],"fee":4,"sigops":1,"weight":300}],` +
+		`","txid":"` + child.TxHash().String() + `","hash":"` + child.WitnessHash().String() + `","depends":[1],"fee":4,` +
+		`"sigops":1,"weight":300}],` +
 		`"coinbaseaux":{},"coinbasevalue":5000000007,"longpollid":"` + tip.Hash.String() + `7",` +
 		`"target":"7fffff0000000000000000000000000000000000000000000000000000000000","mintime":1296689503,` +
 		`"mutable":["time","transactions","prevblock"],"noncerange":"00000000ffffffff","sigoplimit":80000,"sizelimit":4000000,` +
@@ -370,7 +372,8 @@ func TestTemplateRefusals(t *testing.T) {
 			`{"code":-8,"message":"longpollid must be hexadecimal string (not '` + strings.Repeat("x", 64) + `')"}`,
 		},
 		{main, ask4, `{"code":-9,"message":"Bitcoin Core is not connected!"}`},
-		{signet, ask4, `{"code":-8,"message":"getblocktemplate must be called with the signet rule set (call with {\"rules\": [\"segwit\", \"signet\"]})"}`},
+		{signet, ask4, `{"code":-8,"message":"getblocktemplate must be called with the signet rule set (call with ` +
+			`{\"rules\": [\"segwit\", \"signet\"]})"}`},
 	} {
 		if got := newTemplateRig(t, test.network, mining.Blocks{}).call(
 			"getblocktemplate", test.params,

@@ -48,7 +48,8 @@ func (m *methods) createMultisig() command.Command {
 			},
 		}}},
 		Examples: []string{
-			`[2, ["03789ed0bb717d88f7d321a368d905e7430207ebbd82bd342cf11ae157a7ace5fd","03dbc6764b8884a92e871274b87583e6d5c2a58819473e17e107ef3f6aa5a61626"]]`,
+			`[2, ["03789ed0bb717d88f7d321a368d905e7430207ebbd82bd342cf11ae157a7ace5fd",` +
+				`"03dbc6764b8884a92e871274b87583e6d5c2a58819473e17e107ef3f6aa5a61626"]]`,
 		},
 		Run: func(_ context.Context, a *command.Args) (any, error) { return m.multisig(a) },
 	}

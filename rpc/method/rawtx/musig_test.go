@@ -12,9 +12,14 @@ import (
 func TestMalformedMusigKeys(t *testing.T) {
 	const (
 		key  = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
-		psbt = "cHNidP8BADwCAAAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAIhoCeb5mfvncu6xVoGKVzocLBwKb/NstzijZWfKBWxb4F5hjBQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAnm+Zn753LusVaBilc6HCwcCm/zbLc4o2VnygVsW+BeYAv//////////////////////////////////////////IhoFAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEhAnm+Zn753LusVaBilc6HCwcCm/zbLc4o2VnygVsW+BeYACIIAnm+Zn753LusVaBilc6HCwcCm/zbLc4o2VnygVsW+BeYQgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAJ5vmZ++dy7rFWgYpXOhwsHApv82y3OKNlZ8oFbFvgXmAA="
+		psbt = "cHNidP8BADwCAAAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAIhoCeb5mfvncu" +
+			"6xVoGKVzocLBwKb/NstzijZWfKBWxb4F5hjBQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAnm+Zn753LusVaBilc6HCwcCm/" +
+			"zbLc4o2VnygVsW+BeYAv//////////////////////////////////////////IhoFAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEhA" +
+			"nm+Zn753LusVaBilc6HCwcCm/zbLc4o2VnygVsW+BeYACIIAnm+Zn753LusVaBilc6HCwcCm/" +
+			"zbLc4o2VnygVsW+BeYQgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAJ5vmZ++dy7rFWgYpXOhwsHApv82y3OKNlZ8oFbFvgXmAA="
 		want = `"inputs":[{"musig2_participant_pubkeys":[` +
-			`{"aggregate_pubkey":"` + key + `","participant_pubkeys":["","` + key + `","02ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"]},` +
+			`{"aggregate_pubkey":"` + key + `","participant_pubkeys":["","` + key + `","02ffffffffffffffffffffffffffffffffff` +
+			`ffffffffffffffffffffffffffffff"]},` +
 			`{"aggregate_pubkey":"","participant_pubkeys":["` + key + `"]}]}],` +
 			`"outputs":[{"musig2_participant_pubkeys":[{"aggregate_pubkey":"` + key + `","participant_pubkeys":["","` + key + `"]}]}]`
 	)

@@ -10,8 +10,9 @@ import (
 func TestArguments(t *testing.T) {
 	const (
 		single = `"pkh(0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798)#e48zzw02"`
-		ranged = `"wpkh(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB/0/*)#fmv2q5y2"`
-		form   = `{"code":-8,"message":"Range must be specified as end or as [begin,end]"}`
+		ranged = `"wpkh(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJ` +
+			`hkJ8UB7WEGuduB/0/*)#fmv2q5y2"`
+		form = `{"code":-8,"message":"Range must be specified as end or as [begin,end]"}`
 	)
 	tests := []struct{ name, method, params, want string }{
 		{"range of the wrong kind", "deriveaddresses", `[` + ranged + `, "0"]`, form},

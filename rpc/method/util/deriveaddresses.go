@@ -55,7 +55,8 @@ func deriveAddresses(d Deps) command.Command {
 		},
 		Examples: []string{
 			`["pkh(` + exampleKey + `)#e48zzw02"]`,
-			`["wpkh(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB/0/*)#fmv2q5y2", [0, 2]]`,
+			`["wpkh(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7` +
+				`WEGuduB/0/*)#fmv2q5y2", [0, 2]]`,
 		},
 		Run: func(ctx context.Context, a *command.Args) (any, error) { return d.deriveAddresses(ctx, a) },
 	}

@@ -54,10 +54,13 @@ func TestBumpFeeReplies(t *testing.T) {
 	})
 	const of = `["` + replacedTx + `", `
 	replies(t, r, "bumpfee", map[string]string{
-		of + `{"totalFee": 1}]`:                               `{"code":-3,"message":"Unexpected key totalFee"}`,
-		of + `{"confTarget": 1, "conf_target": 1}]`:           `{"code":-8,"message":"confTarget and conf_target options should not both be set. Use conf_target (confTarget is deprecated)."}`,
-		of + `{"estimate_mode": 1}]`:                          `{"code":-3,"message":"JSON value of type number for field estimate_mode is not of expected type string"}`,
-		of + `{"outputs": []}]`:                               `{"code":-8,"message":"Invalid parameter, output argument cannot be an empty array"}`,
+		of + `{"totalFee": 1}]`: `{"code":-3,"message":"Unexpected key totalFee"}`,
+		of + `{"confTarget": 1, "conf_target": 1}]`: `{"code":-8,"message":"confTarget and conf_target options ` +
+			`should not both be set. Use conf_target (confTarget is deprecated)."}`,
+		of + `{"estimate_mode": 1}]`: `{"code":-3,"message":"JSON value of type number for ` +
+			`field estimate_mode is not of expected type string"}`,
+		of + `{"outputs": []}]`: `{"code":-8,"message":"Invalid parameter, output argument ` +
+			`cannot be an empty array"}`,
 		of + `{"original_change_index": -1}]`:                 `{"code":-1,"message":"JSON integer out of range"}`,
 		of + `{"outputs": [{"data": "00"}, {"data": "00"}]}]`: `{"code":-8,"message":"Invalid parameter, duplicate key: data"}`,
 		of + `{"fee_rate": -1}]`:                              `{"code":-3,"message":"Amount out of range"}`,

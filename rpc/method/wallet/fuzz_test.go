@@ -13,7 +13,8 @@ import (
 // FuzzImport reads lists of descriptors of anyone. Each list is refused in words
 // for the client, or has one item for each element.
 func FuzzImport(f *testing.F) {
-	ranged := descriptor.AddChecksum("wpkh(tpubD6NzVbkrYhZ4XqsQLsvaubrz9UoDAsWK7fXZxmQ3aGAr4J1TcWiJvS61ysaEGXNLpMRjrGRQrB1VhhVoqotrpF8vR4xY2TrFCiKdXJ34fXF/0/*)")
+	ranged := descriptor.AddChecksum("wpkh(tpubD6NzVbkrYhZ4XqsQLsvaubrz9UoDAsWK7fXZxmQ3aGAr4J1TcWiJvS61ysaEGXNLpMRjrGR" +
+		"QrB1VhhVoqotrpF8vR4xY2TrFCiKdXJ34fXF/0/*)")
 	for _, seed := range []string{
 		`[]`, `[5]`, `[{}]`, `{"a":1}`, `[{"timestamp":0}]`, `[{"timestamp":"now","desc":"raw(51)#8lvh9jxk"}]`,
 		`[{"timestamp":0,"desc":"` + ranged + `","range":[0,1],"next_index":1,"active":true}]`,

@@ -28,9 +28,10 @@ func TestRefusalOrder(t *testing.T) {
 	const undecoded = `{"code":-22,"message":"TX decode failed"}`
 	replies(t, r, "fundrawtransaction", map[string]string{
 		`["x"]`: undecoded, `["0200"]`: undecoded,
-		`["` + spendTx + `", 1]`:                                number + `object"}`,
-		`["` + spendTx + `", []]`:                               `{"code":-3,"message":"JSON value of type array is not of expected type object"}`,
-		`["` + spendTx + `", {"solving_data": {"pubkeys": 1}}]`: number + `array"}`,
+		`["` + spendTx + `", 1]`: number + `object"}`,
+		`["` + spendTx + `", []]`: `{"code":-3,"message":"JSON value of ` +
+			`type array is not of expected type object"}`,
+		`["` + spendTx + `", {"solving_data": {"pubkeys": 1}}]`:                                   number + `array"}`,
 		`["` + spendTx + `", {"solving_data": {"pubkeys": [], "scripts": [], "descriptors": 1}}]`: number + `array"}`,
 		`["` + spendTx + `", {"solving_data": {"pubkeys": ["zz"], "scripts": 1}}]`: `{"code":-5,"message":"Pubkey \"zz\" ` +
 			`must be a hex string"}`,

@@ -198,7 +198,8 @@ func TestHistoryRequests(t *testing.T) {
 		{"listunspent", `[0, 5, ["` + own + `", "` + foreign + `"], false]`, m{
 			MaxConf: 5, Scripts: [][]byte{ownScript, foreignScript}, MaxAmount: most,
 		}},
-		{"listunspent", `{"minimumAmount": "0.5", "maximumAmount": 2, "minimumSumAmount": 3, "maximumCount": 4, "include_immature_coinbase": true}`, m{
+		{"listunspent", `{"minimumAmount": "0.5", "maximumAmount": 2, "minimumSumAmount": 3, "maximumCount": 4, ` +
+			`"include_immature_coinbase": true}`, m{
 			MinConf: 1, MaxConf: 9999999, IncludeUnsafe: true, MinAmount: 5e7, MaxAmount: 2e8, MinSum: 3e8, MaxCount: 4,
 			IncludeImmature: true,
 		}},

@@ -184,7 +184,8 @@ func TestNoOtherKeys(t *testing.T) {
 		`["` + txPaying(0x6a) + `", {"change_type": "bech32"}]`: `{"code":-5,"message":"change type 'bech32' is not ` +
 			`available on this chain"}`,
 		`["` + txPaying(0x6a) + `", {"change_type": "x"}]`: `{"code":-5,"message":"Unknown change type 'x'"}`,
-		`["` + txPaying(0x51) + `"]`:                       `{"code":-8,"message":"Output scriptPubKey is not allowed in restricted-output mode"}`,
+		`["` + txPaying(0x51) + `"]`: `{"code":-8,"message":"Output scriptPubKey ` +
+			`is not allowed in restricted-output mode"}`,
 		`["` + spendTx + `", {"solving_data": {"scripts": ["51"]}}]`: `{"code":-8,"message":"Legacy pubkey/script ` +
 			`solving data is disabled on this chain; use p2mr descriptors"}`,
 		`["` + spendTx + `", {"solving_data": {"pubkeys": ["zz"], "scripts": 1}}]`: `{"code":-8,"message":"Legacy ` +
