@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/nodemsg"
@@ -12,7 +13,7 @@ import (
 // A batch is blocks of peers on their way into the engine.
 type batch struct {
 	chain   *Chain
-	call    *acceptBlocks
+	call    *ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
 	ahead   *cores.Ahead[func() error] // checks them; nil: not begun
 	refused []error
 }

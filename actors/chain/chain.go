@@ -1,15 +1,6 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [messages.CreateAuxBlock],
-// [messages.SubmitAuxBlock], [nodemsg.AcceptBlocks],
-// [nodemsg.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
-// [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
-// [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
-// [messages.PruneBlocks], [messages.VerifyChain], [messages.GetChainStates], [messages.LoadSnapshot],
-// [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
-// [nodemsg.FollowNode], [messages.GetAttachState],
-// [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
-// and announces every change of the tip. Validation may take long, so it runs in
+// Its requests are in table. It announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
 // blocks of peers and the reading of block files go on between them. What of a block
 // can be checked without the chain is checked on other cores, before its turn.
@@ -26,7 +17,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -60,58 +50,31 @@ type Config struct {
 	OnFailed func(error) // told why the actor stops for good
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
-	ask.Serve[messages.ProposeBlock](), ask.Serve[messages.MakeTemplate](),
-	ask.Serve[messages.CreateAuxBlock](), ask.Serve[messages.SubmitAuxBlock](),
-	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
-	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.PreciousBlock](), ask.Serve[messages.SetMockTime](),
-	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
-	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
-	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
-	ask.Serve[nodemsg.AcceptBlocks](), ask.Serve[nodemsg.RestoreBlock](),
-	ask.Serve[nodemsg.RecoverWitnesses](),
-	ask.Serve[nodemsg.AcceptHeaders](),
-	ask.Serve[messages.SnapshotCoins](),
-	ask.Serve[messages.GetCoins](),
-	ask.Serve[messages.PruneBlocks](), ask.Serve[messages.VerifyChain](),
-	ask.Serve[messages.GetChainStates](), ask.Serve[messages.LoadSnapshot](),
-	ask.Serve[nodemsg.SetPruneLock](), ask.Serve[nodemsg.StartPruning](),
-	ask.Serve[nodemsg.FollowNode](), ask.Serve[messages.GetAttachState](),
-}
+var table = ask.TableOf(
+	ask.AtOnce((*Chain).importStatus), ask.AtOnce((*Chain).getTip), ask.AtOnce((*Chain).attachState),
+	ask.On((*Chain).waitImported), ask.On((*Chain).waitOpen), ask.On((*Chain).waitTip),
 
-type (
-	submit       = ask.Call[messages.SubmitBlock, messages.Done]
-	makeTemplate = ask.Call[messages.MakeTemplate, []byte]
-	propose      = ask.Call[messages.ProposeBlock, messages.Done]
-	generate     = ask.Call[messages.Generate, []chainhash.Hash]
-	generateOne  = ask.Call[messages.GenerateBlock, messages.MinedBlock]
-	invalidate   = ask.Call[messages.InvalidateBlock, messages.Done]
-	reconsider   = ask.Call[messages.ReconsiderBlock, messages.Done]
-	precious     = ask.Call[messages.PreciousBlock, messages.Done]
-	setMockTime  = ask.Call[messages.SetMockTime, messages.Done]
-	waitImported = ask.Call[messages.WaitImported, messages.Done]
-	importStatus = ask.Call[messages.GetImportStatus, messages.ImportStatus]
-	waitOpen     = ask.Call[messages.WaitOpen, messages.Tip]
-	getTip       = ask.Call[messages.GetTip, messages.Tip]
-	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
-	getCoins     = ask.Call[messages.GetCoins, messages.Coins]
-	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
-	acceptBlocks = ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
-	restoreBlock = ask.Call[nodemsg.RestoreBlock, messages.Done]
-	recoverBlock = ask.Call[nodemsg.RecoverWitnesses, messages.Done]
-	headers      = ask.Call[nodemsg.AcceptHeaders, nodemsg.AcceptedHeaders]
-	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
-	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
-	chainStates  = ask.Call[messages.GetChainStates, []messages.ChainState]
-	loadSnapshot = ask.Call[messages.LoadSnapshot, messages.LoadedSnapshot]
-	verifyChain  = ask.Call[messages.VerifyChain, messages.Done]
-	pruneLock    = ask.Call[nodemsg.SetPruneLock, messages.Done]
-	startPruning = ask.Call[nodemsg.StartPruning, messages.Done]
-	followNode   = ask.Call[nodemsg.FollowNode, messages.Tip]
-	attachState  = ask.Call[messages.GetAttachState, messages.AttachState]
+	fromPeer((*Chain).acceptBlocks), written(acceptHeaders), written(restore), written(recoverWitnesses),
+
+	queued((*Chain).follow), queued((*Chain).loadSnapshot), queued((*Chain).generate),
+	queued(snapshotJob), queued(getCoins), queued(setPruneLock),
+
+	changes(done(func(e engine.Engine, q *messages.SubmitBlock) error { return e.Submit(q.Raw) })),
+	changes(done(func(e engine.Engine, q *messages.InvalidateBlock) error { return e.Invalidate(&q.Hash) })),
+	changes(done(func(e engine.Engine, q *messages.ReconsiderBlock) error { return e.Reconsider(&q.Hash) })),
+	changes(done(func(e engine.Engine, q *messages.PreciousBlock) error { return e.Precious(&q.Hash) })),
+	changes(done(func(e engine.Engine, q *messages.PruneBlocks) error { return e.Prune(q.Height) })),
+	changes(done(func(e engine.Engine, _ *nodemsg.StartPruning) error { return e.StartPruning() })),
+	changes((*Chain).submitAux), changes((*Chain).generateOne), changes(setMockTime), changes(getCoin),
+
+	looks(done(func(e engine.Engine, q *messages.ProposeBlock) error { return e.Propose(q.Raw) })),
+	looks((*Chain).createAux), looks((*Chain).verify), looks(makeTemplate), looks(states),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
+
+type waitTip = ask.Call[messages.WaitTip, messages.Tip]
 
 // Chain is the actor; make one with [New].
 type Chain struct {
@@ -139,11 +102,11 @@ type Chain struct {
 	importer *importer
 	status   messages.ImportStatus
 	synced   time.Time // when blocks of peers were made sure of; the worker's
-	waiting  []*waitImported
-	opening  []*waitOpen    // to be answered when the engine is there
-	tips     []*waitTip     // to be answered when the tip is as they ask
-	timer    ask.Timer      // of idle
-	pruning  *pruning.State // of the engine before, to be resumed by this one
+	waiting  []*ask.Call[messages.WaitImported, messages.Done]
+	opening  []*ask.Call[messages.WaitOpen, messages.Tip] // to be answered when the engine is there
+	tips     []*waitTip                                   // to be answered when the tip is as they ask
+	timer    ask.Timer                                    // of idle
+	pruning  *pruning.State                               // of the engine before, to be resumed by this one
 }
 
 // A job is a piece of work on the engine. It runs in the worker; what it
@@ -171,36 +134,15 @@ func New(cfg Config) actor.Producer {
 
 // Receive implements actor.Actor.
 func (s *Chain) Receive(c actor.Context) {
-	switch m := c.Message().(type) {
+	switch c.Message().(type) {
 	case *actor.Started:
 		s.openEngine(c)
 	case *actor.Stopping, *actor.Restarting:
 		s.close()
-	case *importStatus:
-		m.Answer(s.status, nil)
-	case *waitImported:
-		s.waitImported(m)
-	case *waitOpen:
-		s.waitOpen(m)
-	case *getTip:
-		s.getTip(m)
-	case *attachState:
-		s.attachState(m)
-	case *waitTip:
-		s.tips = append(s.tips, m)
-		s.answerTips()
 	case idle:
 		s.idle(c)
-	case *acceptBlocks, *headers, *restoreBlock, *recoverBlock:
-		s.blocks = append(s.blocks, s.peerJob(m))
-		s.next(c)
 	default:
-		if j := s.jobFor(m); j != nil {
-			s.queue = append(s.queue, j)
-			s.next(c)
-			return
-		}
-		ask.Unhandled(c)
+		table.Serve(s, c)
 	}
 }
 
@@ -243,7 +185,7 @@ func (s *Chain) opened(c actor.Context, err error) {
 	s.next(c)
 }
 
-func (s *Chain) waitOpen(m *waitOpen) {
+func (s *Chain) waitOpen(_ actor.Context, m *ask.Call[messages.WaitOpen, messages.Tip]) {
 	if s.engine == nil {
 		s.opening = append(s.opening, m)
 		return
@@ -251,14 +193,18 @@ func (s *Chain) waitOpen(m *waitOpen) {
 	m.Answer(s.tip, nil)
 }
 
+func (s *Chain) waitTip(_ actor.Context, m *waitTip) {
+	s.tips = append(s.tips, m)
+	s.answerTips()
+}
+
 // getTip answers from the readers' side, which is ahead of what was announced
 // while a worker runs.
-func (s *Chain) getTip(m *getTip) {
+func (s *Chain) getTip(messages.GetTip) (messages.Tip, error) {
 	if s.engine == nil {
-		m.Answer(messages.Tip{}, chainview.ErrNotReady)
-		return
+		return messages.Tip{}, chainview.ErrNotReady
 	}
-	m.Answer(currentTip(s.engine), nil)
+	return currentTip(s.engine), nil
 }
 
 func currentTip(e engine.Engine) messages.Tip {

@@ -3,14 +3,16 @@ package chain
 import (
 	"context"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // follow returns the job that has the engine follow the node that it is attached to. It
 // ends with the actor and with its caller.
-func (s *Chain) follow(m *followNode) job {
+func (s *Chain) follow(m *ask.Call[nodemsg.FollowNode, messages.Tip]) job {
 	return func(e engine.Engine) (func(), error) {
 		ctx, cancel := context.WithCancelCause(m.Ctx)
 		defer cancel(nil)
@@ -35,14 +37,12 @@ func (s *Chain) follow(m *followNode) job {
 }
 
 // attachState answers at once, while the engine follows too.
-func (s *Chain) attachState(m *attachState) {
+func (s *Chain) attachState(messages.GetAttachState) (messages.AttachState, error) {
 	if s.engine == nil {
-		m.Answer(messages.AttachState{}, chainview.ErrNotReady)
-		return
+		return messages.AttachState{}, chainview.ErrNotReady
 	}
 	if f, ok := s.engine.(engine.Follower); ok {
-		m.Answer(f.State(), nil)
-		return
+		return f.State(), nil
 	}
-	m.Answer(messages.AttachState{}, messages.ErrNotAttached)
+	return messages.AttachState{}, messages.ErrNotAttached
 }

@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/engine"
@@ -97,7 +99,11 @@ func (s *Chain) imported(err error) {
 	s.waiting = nil
 }
 
-func (s *Chain) waitImported(m *waitImported) {
+func (s *Chain) importStatus(messages.GetImportStatus) (messages.ImportStatus, error) {
+	return s.status, nil
+}
+
+func (s *Chain) waitImported(_ actor.Context, m *ask.Call[messages.WaitImported, messages.Done]) {
 	if s.engine != nil && !s.status.Running {
 		m.Answer(messages.Done{}, nil)
 		return

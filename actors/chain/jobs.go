@@ -5,98 +5,82 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// jobFor returns the work that a request asks for, nil for what is no request.
-func (s *Chain) jobFor(msg any) job {
-	switch m := msg.(type) {
-	case *submit:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Submit(m.Req.Raw)
-		})
-	case *propose:
-		return looked(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Propose(m.Req.Raw)
-		})
-	case *makeTemplate:
-		return looked(m, func(e engine.Engine) ([]byte, error) {
-			if on := m.Req.On; on != currentTip(e).Hash {
-				return nil, messages.ErrTipMoved
-			}
-			return e.Template(m.Req.Script, m.Req.Txs, btcutil.Amount(m.Req.Fees))
-		})
-	case *createAux:
-		return looked(m, func(e engine.Engine) (messages.AuxBlock, error) { return s.createAux(e, &m.Req) })
-	case *submitAux:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, s.submitAux(e, &m.Req)
-		})
-	case *invalidate:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Invalidate(&m.Req.Hash)
-		})
-	case *reconsider:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Reconsider(&m.Req.Hash)
-		})
-	case *precious:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Precious(&m.Req.Hash)
-		})
-	case *followNode:
-		return s.follow(m)
-	case *setMockTime:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			e.SetMockTime(m.Req.Time)
-			return messages.Done{}, nil
-		})
-	case *getCoin:
-		return acknowledged(m, func(e engine.Engine) (messages.Coin, error) {
-			coin, err := e.Coin(m.Req.Out)
-			coin.Tip = currentTip(e)
-			return coin, err
-		})
-	case *snapshot:
-		return snapshotJob(m)
-	case *getCoins:
-		return func(e engine.Engine) (func(), error) {
-			coins, err := findCoins(m.Ctx, e, m.Req.Outs)
-			return func() { m.Answer(coins, err) }, nil
-		}
-	case *pruneBlocks:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Prune(m.Req.Height)
-		})
-	case *verifyChain:
-		return looked(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.Verify(s.ctx, m.Req.Level, m.Req.Blocks)
-		})
-	case *chainStates:
-		return looked(m, func(e engine.Engine) ([]messages.ChainState, error) { return e.States(), nil })
-	case *loadSnapshot:
-		return s.loadSnapshot(m)
-	case *startPruning:
-		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
-			return messages.Done{}, e.StartPruning()
-		})
-	case *pruneLock:
-		return func(e engine.Engine) (func(), error) {
-			e.SetPruneLock(m.Req.Name, m.Req.Height)
-			return func() { m.Answer(messages.Done{}, nil) }, nil
-		}
-	case *generate:
-		return s.generate(m)
-	case *generateOne:
-		return acknowledged(m, func(e engine.Engine) (messages.MinedBlock, error) { return s.generateOne(e, m) })
+// queued makes the handler of a request whose work waits for its turn.
+func queued[Q messages.Request[R], R any](jobOf func(*Chain, *ask.Call[Q, R]) job) ask.Handler[*Chain] {
+	return ask.On(func(s *Chain, c actor.Context, m *ask.Call[Q, R]) {
+		s.queue = append(s.queue, jobOf(s, m))
+		s.next(c)
+	})
+}
+
+// changes makes the handler of a request that is answered when all is on disk, see [acknowledged].
+func changes[Q messages.Request[R], R any](work func(*Chain, engine.Engine, *Q) (R, error)) ask.Handler[*Chain] {
+	return queued(func(s *Chain, m *ask.Call[Q, R]) job {
+		return acknowledged(m, func(e engine.Engine) (R, error) { return work(s, e, &m.Req) })
+	})
+}
+
+// looks makes the handler of a request that changes nothing, see [looked].
+func looks[Q messages.Request[R], R any](work func(*Chain, engine.Engine, *Q) (R, error)) ask.Handler[*Chain] {
+	return queued(func(s *Chain, m *ask.Call[Q, R]) job {
+		return looked(m, func(e engine.Engine) (R, error) { return work(s, e, &m.Req) })
+	})
+}
+
+// done is work that has nothing to tell but that it was carried out.
+func done[Q any](work func(engine.Engine, *Q) error) func(*Chain, engine.Engine, *Q) (messages.Done, error) {
+	return func(_ *Chain, e engine.Engine, q *Q) (messages.Done, error) { return messages.Done{}, work(e, q) }
+}
+
+func makeTemplate(_ *Chain, e engine.Engine, q *messages.MakeTemplate) ([]byte, error) {
+	if q.On != currentTip(e).Hash {
+		return nil, messages.ErrTipMoved
 	}
-	return nil
+	return e.Template(q.Script, q.Txs, btcutil.Amount(q.Fees))
+}
+
+func setMockTime(_ *Chain, e engine.Engine, q *messages.SetMockTime) (messages.Done, error) {
+	e.SetMockTime(q.Time)
+	return messages.Done{}, nil
+}
+
+func getCoin(_ *Chain, e engine.Engine, q *messages.GetCoin) (messages.Coin, error) {
+	coin, err := e.Coin(q.Out)
+	coin.Tip = currentTip(e)
+	return coin, err
+}
+
+func (s *Chain) verify(e engine.Engine, q *messages.VerifyChain) (messages.Done, error) {
+	return messages.Done{}, e.Verify(s.ctx, q.Level, q.Blocks)
+}
+
+func states(_ *Chain, e engine.Engine, _ *messages.GetChainStates) ([]messages.ChainState, error) {
+	return e.States(), nil
+}
+
+func setPruneLock(_ *Chain, m *ask.Call[nodemsg.SetPruneLock, messages.Done]) job {
+	return func(e engine.Engine) (func(), error) {
+		e.SetPruneLock(m.Req.Name, m.Req.Height)
+		return func() { m.Answer(messages.Done{}, nil) }, nil
+	}
+}
+
+func getCoins(_ *Chain, m *ask.Call[messages.GetCoins, messages.Coins]) job {
+	return func(e engine.Engine) (func(), error) {
+		coins, err := findCoins(m.Ctx, e, m.Req.Outs)
+		return func() { m.Answer(coins, err) }, nil
+	}
 }
 
 // findCoins looks outputs up. Nothing changes, so nothing waits for the disk.
@@ -153,7 +137,7 @@ func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine
 
 // snapshotJob makes the set of unspent outputs. One that nobody waits for any
 // more is released.
-func snapshotJob(m *snapshot) job {
+func snapshotJob(_ *Chain, m *ask.Call[messages.SnapshotCoins, messages.CoinSet]) job {
 	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-m.Ctx.Done():
@@ -183,7 +167,7 @@ func coinsAt(e engine.Engine, at *chainhash.Hash) (messages.CoinSet, error) {
 // generate returns the job that mines blocks. Each is a step of its own, so that
 // every new tip is announced: peers that give only recent blocks would else have
 // too many new ones at once. No other request comes between.
-func (s *Chain) generate(m *generate) job {
+func (s *Chain) generate(m *ask.Call[messages.Generate, []chainhash.Hash]) job {
 	g := &generation{tries: m.Req.Tries}
 	end := acknowledged(m, func(engine.Engine) ([]chainhash.Hash, error) { return g.hashes, g.err })
 	var step job
@@ -237,16 +221,16 @@ func acceptMined(e engine.Engine, raw []byte) error {
 	return err
 }
 
-func (s *Chain) generateOne(e engine.Engine, m *generateOne) (messages.MinedBlock, error) {
-	tries := m.Req.Tries
-	raw, err := e.Mine(s.ctx, m.Req.Script, m.Req.Txs, 0, &tries)
+func (s *Chain) generateOne(e engine.Engine, q *messages.GenerateBlock) (messages.MinedBlock, error) {
+	tries := q.Tries
+	raw, err := e.Mine(s.ctx, q.Script, q.Txs, 0, &tries)
 	if err != nil {
 		return messages.MinedBlock{}, err
 	}
 	if raw == nil {
 		return messages.MinedBlock{}, messages.ErrNotMineable
 	}
-	if m.Req.Submit {
+	if q.Submit {
 		if err := acceptMined(e, raw); err != nil {
 			return messages.MinedBlock{}, err
 		}

@@ -6,14 +6,8 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
-)
-
-type (
-	createAux = ask.Call[messages.CreateAuxBlock, messages.AuxBlock]
-	submitAux = ask.Call[messages.SubmitAuxBlock, messages.Done]
 )
 
 // createAux makes a block for merged mining, and keeps it.
@@ -47,17 +41,17 @@ func (s *Chain) createAux(e engine.Engine, q *messages.CreateAuxBlock) (messages
 }
 
 // submitAux submits a block that was kept. It goes when it is accepted.
-func (s *Chain) submitAux(e engine.Engine, q *messages.SubmitAuxBlock) error {
+func (s *Chain) submitAux(e engine.Engine, q *messages.SubmitAuxBlock) (messages.Done, error) {
 	s.aux.prune(currentTip(e).Hash, s.cfg.Now())
 	block := s.aux.get(q.Hash)
 	if block == nil {
-		return &messages.RejectError{Reason: "stale-prevblk"}
+		return messages.Done{}, &messages.RejectError{Reason: "stale-prevblk"}
 	}
 	if err := e.Submit(block.with(q.Payload)); err != nil {
-		return err
+		return messages.Done{}, err
 	}
 	s.aux.drop(q.Hash)
-	return nil
+	return messages.Done{}, nil
 }
 
 func serialized(write func(*bytes.Buffer) error) []byte {

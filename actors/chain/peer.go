@@ -3,6 +3,9 @@ package chain
 import (
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
@@ -12,46 +15,37 @@ import (
 // What comes after is asked of the peers again.
 const peerSyncEvery = 5 * time.Second
 
-// peerJob returns the work on what a peer has sent.
-func (s *Chain) peerJob(msg any) job {
-	switch m := msg.(type) {
-	case *acceptBlocks:
-		return (&batch{chain: s, call: m}).step
-	case *restoreBlock:
-		return s.written(func(e engine.Engine) (func(), error) {
-			err := restore(e, m.Req.Raw)
-			return func() { m.Answer(messages.Done{}, err) }, err
-		}, m.Ctx.Done())
-	case *recoverBlock:
-		return s.written(func(e engine.Engine) (func(), error) {
-			err := recoverWitnesses(e, m.Req.Raw)
-			return func() { m.Answer(messages.Done{}, err) }, err
-		}, m.Ctx.Done())
-	case *headers:
-		return s.written(func(e engine.Engine) (func(), error) {
-			accepted, err := acceptHeaders(e, m.Req.Headers)
-			return func() { m.Answer(accepted, err) }, err
-		}, m.Ctx.Done())
-	}
-	return nil
+// fromPeer makes the handler of what a peer has sent, which comes after the requests.
+func fromPeer[Q messages.Request[R], R any](jobOf func(*Chain, *ask.Call[Q, R]) job) ask.Handler[*Chain] {
+	return ask.On(func(s *Chain, c actor.Context, m *ask.Call[Q, R]) {
+		s.blocks = append(s.blocks, jobOf(s, m))
+		s.next(c)
+	})
 }
 
-// written makes the job that answers when the work is in the hands of the
+func (s *Chain) acceptBlocks(m *ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]) job {
+	return (&batch{chain: s, call: m}).step
+}
+
+// written makes the handler that answers when the work is in the hands of the
 // operating system: one sync for each block would take longer than the block. Work
 // that nobody waits for is left out.
-func (s *Chain) written(work func(engine.Engine) (answer func(), err error), gone <-chan struct{}) job {
-	return func(e engine.Engine) (func(), error) {
-		select {
-		case <-gone:
-			return nil, nil
-		default:
+func written[Q messages.Request[R], R any](work func(engine.Engine, *Q) (R, error)) ask.Handler[*Chain] {
+	return fromPeer(func(s *Chain, m *ask.Call[Q, R]) job {
+		return func(e engine.Engine) (func(), error) {
+			select {
+			case <-m.Ctx.Done():
+				return nil, nil
+			default:
+			}
+			got, err := work(e, &m.Req)
+			answer := func() { m.Answer(got, err) }
+			if err != nil && !rejected(err) {
+				return answer, err
+			}
+			return answer, s.syncSometimes(e)
 		}
-		answer, err := work(e)
-		if err != nil && !rejected(err) {
-			return answer, err
-		}
-		return answer, s.syncSometimes(e)
-	}
+	})
 }
 
 // syncSometimes makes what peers sent survive a loss of power, if it is time to.
@@ -64,23 +58,23 @@ func (s *Chain) syncSometimes(e engine.Engine) error {
 }
 
 // restore stores a block again, where the engine prunes.
-func restore(e engine.Engine, raw []byte) error {
+func restore(e engine.Engine, q *nodemsg.RestoreBlock) (messages.Done, error) {
 	if r, ok := e.(engine.Restorer); ok {
-		return r.Restore(raw)
+		return messages.Done{}, r.Restore(q.Raw)
 	}
-	return &messages.RejectError{Reason: "duplicate"}
+	return messages.Done{}, &messages.RejectError{Reason: "duplicate"}
 }
 
 // recoverWitnesses takes a block again, where the engine deletes witnesses.
-func recoverWitnesses(e engine.Engine, raw []byte) error {
+func recoverWitnesses(e engine.Engine, q *nodemsg.RecoverWitnesses) (messages.Done, error) {
 	if r, ok := e.(engine.Restorer); ok {
-		return r.Recover(raw)
+		return messages.Done{}, r.Recover(q.Raw)
 	}
-	return &messages.RejectError{Reason: "duplicate"}
+	return messages.Done{}, &messages.RejectError{Reason: "duplicate"}
 }
 
-func acceptHeaders(e engine.Engine, raw [][]byte) (nodemsg.AcceptedHeaders, error) {
-	last, added, err := e.AcceptHeaders(raw)
+func acceptHeaders(e engine.Engine, q *nodemsg.AcceptHeaders) (nodemsg.AcceptedHeaders, error) {
+	last, added, err := e.AcceptHeaders(q.Headers)
 	if err != nil || last == nil {
 		return nodemsg.AcceptedHeaders{New: added}, err
 	}

@@ -5,19 +5,20 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A reading is a file of unspent outputs that is read beside the engine, which goes on meanwhile.
 type reading struct {
-	call     *loadSnapshot
+	call     *ask.Call[messages.LoadSnapshot, messages.LoadedSnapshot]
 	snapshot engine.Snapshot
 }
 
 // loadSnapshot has the engine look at a file. It is read when the engine agrees, and then used, also
 // when the caller has gone meanwhile: a file takes longer than many callers wait.
-func (s *Chain) loadSnapshot(m *loadSnapshot) job {
+func (s *Chain) loadSnapshot(m *ask.Call[messages.LoadSnapshot, messages.LoadedSnapshot]) job {
 	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-m.Ctx.Done():

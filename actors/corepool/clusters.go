@@ -14,8 +14,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-type getClusters = ask.Call[messages.GetPoolClusters, messages.PoolClusters]
-
 // What Core's pool asks of transactions by default, as far as Core does not tell it.
 const (
 	dustFee      = 3000
@@ -26,7 +24,7 @@ const (
 )
 
 // clusters answers with what transactions are connected to, and what the other pool asks.
-func (p *CorePool) clusters(c actor.Context, m *getClusters) {
+func (p *CorePool) clusters(c actor.Context, m *ask.Call[messages.GetPoolClusters, messages.PoolClusters]) {
 	p.read(func() {
 		var list []*poolcopy.Tx
 		if len(m.Req.IDs) > 0 {

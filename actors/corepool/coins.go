@@ -10,14 +10,14 @@ import (
 
 // coinsFound brings outputs of the chain for a request.
 type coinsFound struct {
-	call  *getCoins
+	call  *ask.Call[messages.GetPoolCoins, []*messages.Coin]
 	found []*messages.Coin // those of the pool
 	chain messages.Coins
 	err   error
 }
 
 // coins answers with outputs: those of the pool from here, others from the chain.
-func (p *CorePool) coins(c actor.Context, m *getCoins) {
+func (p *CorePool) coins(c actor.Context, m *ask.Call[messages.GetPoolCoins, []*messages.Coin]) {
 	p.read(func() {
 		found := make([]*messages.Coin, len(m.Req.Outs))
 		var others []wire.OutPoint

@@ -1,11 +1,8 @@
 // Package corepool is the actor that owns the copy of the pool of unconfirmed
 // transactions of the node that this one is attached to. Nothing is judged here.
 //
-// It serves what package mempool does, as far as a copy can: [messages.SubmitTx], which
-// hands a transaction to the other node, [messages.GetPoolInfo], [messages.GetPoolTxs],
-// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolSpenders], [messages.GetPoolClusters] and
-// [messages.GetPoolCoins]; all else is [messages.ErrFollows]. Beside these it serves
-// [messages.GetCopiedPool] and [nodemsg.FollowPool], and publishes every change.
+// It serves what package mempool does, as far as a copy can: a transaction is handed to the other node, and what needs
+// a pool of one's own is [messages.ErrFollows]. Its requests are in table. It publishes every change.
 //
 // The other pool is listed when the chain moves, by request, and each second, more seldom
 // where that takes long: no more than a twentieth of the time goes into it. Only what is
@@ -59,16 +56,21 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+var table = ask.TableOf(
+	ask.On((*CorePool).submit), ask.On((*CorePool).contents), ask.On((*CorePool).spenders), ask.On((*CorePool).clusters),
+	ask.On((*CorePool).coins), ask.On((*CorePool).followPool),
+
+	reading((*CorePool).info), reading((*CorePool).state), reading((*CorePool).ids), reading((*CorePool).tx),
+
+	refusing[messages.TestTxs](), refusing[messages.SubmitPackage](), refusing[messages.GetPoolRelatives](),
+	refusing[messages.PrioritiseTx](), refusing[messages.GetPrioritised](), refusing[messages.SavePool](),
+	refusing[messages.LoadPool](), refusing[messages.SelectTxs](),
+)
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.SubmitTx](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
-	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolSpenders](),
-	ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetPoolClusters](),
-	ask.Serve[messages.GetCopiedPool](), ask.Serve[nodemsg.FollowPool](),
-	ask.Serve[messages.TestTxs](), ask.Serve[messages.SubmitPackage](), ask.Serve[messages.GetPoolRelatives](),
-	ask.Serve[messages.PrioritiseTx](), ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](),
-	ask.Serve[messages.LoadPool](), ask.Serve[messages.SelectTxs](),
-}
+var Requests = table.Served
+
+type followPool = ask.Call[nodemsg.FollowPool, messages.Done]
 
 // CorePool is the actor; make one with [New].
 type CorePool struct {
@@ -135,12 +137,14 @@ func (p *CorePool) Receive(c actor.Context) {
 		if m.Hash != p.seen {
 			p.soon(c)
 		}
-	case *followPool:
-		p.waiting = append(p.waiting, m)
-		p.soon(c)
 	default:
-		p.serve(c)
+		table.Serve(p, c)
 	}
+}
+
+func (p *CorePool) followPool(c actor.Context, m *followPool) {
+	p.waiting = append(p.waiting, m)
+	p.soon(c)
 }
 
 // soon has the next look begin as soon as it may.

@@ -12,104 +12,45 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/poolcopy"
-	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
-type (
-	submitTx    = ask.Call[messages.SubmitTx, messages.Done]
-	getInfo     = ask.Call[messages.GetPoolInfo, messages.PoolInfo]
-	getTxs      = ask.Call[messages.GetPoolTxs, messages.PoolTxs]
-	getIDs      = ask.Call[messages.GetPoolIDs, messages.PoolIDs]
-	getTx       = ask.Call[messages.GetPoolTx, messages.PoolTx]
-	getSpenders = ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]
-	getCoins    = ask.Call[messages.GetPoolCoins, []*messages.Coin]
-	getCopied   = ask.Call[messages.GetCopiedPool, messages.CopiedPool]
-	followPool  = ask.Call[nodemsg.FollowPool, messages.Done]
-
-	testTxs       = ask.Call[messages.TestTxs, messages.PackageResult]
-	submitPackage = ask.Call[messages.SubmitPackage, messages.PackageResult]
-	getRelatives  = ask.Call[messages.GetPoolRelatives, []messages.PoolTx]
-	prioritise    = ask.Call[messages.PrioritiseTx, messages.Done]
-	prioritised   = ask.Call[messages.GetPrioritised, []messages.PrioritisedTx]
-	savePool      = ask.Call[messages.SavePool, string]
-	loadPool      = ask.Call[messages.LoadPool, messages.Done]
-	selectTxs     = ask.Call[messages.SelectTxs, messages.BlockTxs]
-)
-
-// serve answers requests.
-func (p *CorePool) serve(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *submitTx:
-		p.submit(c, m)
-	case *getTxs:
-		p.contents(c, m)
-	case *getSpenders:
-		p.tasks.Go(c, func() func() {
-			list, err := spenders(m.Ctx, p.cfg.Node, m.Req.Outs)
-			return func() { m.Answer(list, err) }
-		})
-	case *getClusters:
-		p.clusters(c, m)
-	case *getCoins:
-		p.coins(c, m)
-	case *getInfo:
-		p.read(func() { m.Answer(p.info(), nil) })
-	case *getCopied:
-		p.read(func() { m.Answer(p.state(), nil) })
-	case *getIDs:
-		p.read(func() { m.Answer(p.ids(), nil) })
-	case *getTx:
-		p.read(func() { p.answerTx(m) })
-	default:
-		if !refuse(m) {
-			ask.Unhandled(c)
-		}
-	}
+// reading makes the handler of a request that is answered from the pool when no worker has it.
+func reading[Q messages.Request[R], R any](answer func(*CorePool, *Q) (R, error)) ask.Handler[*CorePool] {
+	return ask.On(func(p *CorePool, _ actor.Context, m *ask.Call[Q, R]) {
+		p.read(func() { m.Answer(answer(p, &m.Req)) })
+	})
 }
 
-// refuse answers what only a node can that judges transactions.
-func refuse(msg any) bool {
-	switch m := msg.(type) {
-	case *testTxs:
-		m.Answer(messages.PackageResult{}, messages.ErrFollows)
-	case *submitPackage:
-		m.Answer(messages.PackageResult{}, messages.ErrFollows)
-	case *getRelatives:
-		m.Answer(nil, messages.ErrFollows)
-	case *prioritise:
-		m.Answer(messages.Done{}, messages.ErrFollows)
-	case *prioritised:
-		m.Answer(nil, messages.ErrFollows)
-	case *savePool:
-		m.Answer("", messages.ErrFollows)
-	case *loadPool:
-		m.Answer(messages.Done{}, messages.ErrFollows)
-	case *selectTxs:
-		m.Answer(messages.BlockTxs{}, messages.ErrFollows)
-	default:
-		return false
-	}
-	return true
+// refusing makes the handler of what only a node can that judges transactions.
+func refusing[Q messages.Request[R], R any]() ask.Handler[*CorePool] {
+	return ask.AtOnce(func(*CorePool, Q) (R, error) { return *new(R), messages.ErrFollows })
 }
 
-func (p *CorePool) state() messages.CopiedPool {
+func (p *CorePool) spenders(c actor.Context, m *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]) {
+	p.tasks.Go(c, func() func() {
+		list, err := spenders(m.Ctx, p.cfg.Node, m.Req.Outs)
+		return func() { m.Answer(list, err) }
+	})
+}
+
+func (p *CorePool) state(*messages.GetCopiedPool) (messages.CopiedPool, error) {
 	total := p.pool.Total()
 	return messages.CopiedPool{
 		Txs: p.pool.Len(), Bytes: total.Bytes, Missing: total.Left, Updated: p.updated, Reason: p.reason,
-	}
+	}, nil
 }
 
-func (p *CorePool) info() messages.PoolInfo {
+func (p *CorePool) info(*messages.GetPoolInfo) (messages.PoolInfo, error) {
 	total := p.pool.Total()
 	return messages.PoolInfo{
 		Loaded: !p.updated.IsZero(), Size: p.pool.Len(), VSize: total.VSize, Usage: total.Bytes, Fees: total.Fees,
 		MaxBytes: p.cfg.Limits.Bytes, Sequence: total.Sequence,
-	}
+	}, nil
 }
 
 // contents answers with all transactions, which a worker parses.
-func (p *CorePool) contents(c actor.Context, m *getTxs) {
+func (p *CorePool) contents(c actor.Context, m *ask.Call[messages.GetPoolTxs, messages.PoolTxs]) {
 	p.read(func() {
 		list := p.pool.All()
 		answer := messages.PoolTxs{
@@ -122,26 +63,25 @@ func (p *CorePool) contents(c actor.Context, m *getTxs) {
 	})
 }
 
-func (p *CorePool) ids() messages.PoolIDs {
+func (p *CorePool) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
 	list := p.pool.All()
 	slices.SortFunc(list, func(a, b *poolcopy.Tx) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	reply := messages.PoolIDs{IDs: make([]chainhash.Hash, len(list)), Sequence: p.pool.Total().Sequence}
 	for i, tx := range list {
 		reply.IDs[i] = tx.ID
 	}
-	return reply
+	return reply, nil
 }
 
-func (p *CorePool) answerTx(m *getTx) {
-	tx := p.pool.Lookup(m.Req.ID)
-	if m.Req.Witness {
-		tx = p.pool.LookupWitness(m.Req.ID)
+func (p *CorePool) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {
+	tx := p.pool.Lookup(q.ID)
+	if q.Witness {
+		tx = p.pool.LookupWitness(q.ID)
 	}
 	if tx == nil {
-		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
-		return
+		return messages.PoolTx{}, messages.ErrNotInPool
 	}
-	m.Answer(p.pool.Describe(tx), nil)
+	return p.pool.Describe(tx), nil
 }
 
 // spenders asks the other node what spends outputs in its pool.

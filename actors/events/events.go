@@ -1,7 +1,7 @@
 // Package events is the actor by which news leave the node: it numbers what the parts of the
 // node announce, and hands it to subscribers, each of which reads at its own speed.
 //
-// It serves [nodemsg.Subscribe]. A subscriber that leaves too many events unread is cut off,
+// Its requests are in table. A subscriber that leaves too many events unread is cut off,
 // and costs nobody else anything. When the actor fails, all are: what was announced before its
 // restart is lost.
 package events
@@ -34,10 +34,10 @@ type Config struct {
 	Scanner   *ask.Ref
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[nodemsg.Subscribe]()}
+var table = ask.TableOf(ask.On((*Events).subscribe))
 
-type subscribe = ask.Call[nodemsg.Subscribe, messages.Subscription]
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Events is the actor; make one with [New].
 type Events struct {
@@ -87,11 +87,6 @@ func (e *Events) Receive(c actor.Context) {
 		e.stop(c, ask.ErrStopped)
 	case *actor.Restarting:
 		e.stop(c, messages.ErrLagged)
-	case *subscribe:
-		r := newReader(m.Req.Kinds)
-		if m.Answer(r, nil) {
-			e.readers = append(e.readers, r)
-		}
 	case messages.PoolChanged:
 		e.pool(m)
 	case messages.ScanChanged:
@@ -108,7 +103,14 @@ func (e *Events) Receive(c actor.Context) {
 	case looked:
 		e.looked(c, m)
 	default:
-		ask.Unhandled(c)
+		table.Serve(e, c)
+	}
+}
+
+func (e *Events) subscribe(_ actor.Context, m *ask.Call[nodemsg.Subscribe, messages.Subscription]) {
+	r := newReader(m.Req.Kinds)
+	if m.Answer(r, nil) {
+		e.readers = append(e.readers, r)
 	}
 }
 

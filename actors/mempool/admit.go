@@ -6,6 +6,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -32,7 +33,7 @@ func answering[Q messages.Request[R], R any](call *ask.Call[Q, R], txs []*wire.M
 }
 
 // submit takes in a transaction of our own.
-func (m *Mempool) submit(c actor.Context, call *submitTx) {
+func (m *Mempool) submit(c actor.Context, call *ask.Call[messages.SubmitTx, messages.Done]) {
 	q := &call.Req
 	id := q.Tx.TxHash()
 	m.enqueue(c, answering(call, []*wire.MsgTx{q.Tx},
@@ -75,7 +76,7 @@ func (m *Mempool) announce(really bool, list ...chainhash.Hash) {
 }
 
 // offer takes in a transaction of a peer.
-func (m *Mempool) offer(c actor.Context, call *offerTx) {
+func (m *Mempool) offer(c actor.Context, call *ask.Call[nodemsg.OfferTx, messages.Done]) {
 	tx := call.Req.Tx
 	m.enqueue(c, answering(call, []*wire.MsgTx{tx},
 		func(coins txpool.Coins, now txpool.Now) (messages.Done, func(), error) {
@@ -88,7 +89,7 @@ func (m *Mempool) offer(c actor.Context, call *offerTx) {
 }
 
 // test judges transactions and changes nothing.
-func (m *Mempool) test(c actor.Context, call *testTxs) {
+func (m *Mempool) test(c actor.Context, call *ask.Call[messages.TestTxs, messages.PackageResult]) {
 	txs := call.Req.Txs
 	m.enqueue(c, answering(call, txs, func(coins txpool.Coins, now txpool.Now) (messages.PackageResult, func(), error) {
 		return m.pool.Try(txs, coins, now), nil, nil
@@ -97,7 +98,7 @@ func (m *Mempool) test(c actor.Context, call *testTxs) {
 
 // submitPackage takes in a child of our own with its parents. As in Core, they are
 // announced once, and not again until a peer asks for them.
-func (m *Mempool) submitPackage(c actor.Context, call *submitPackage) {
+func (m *Mempool) submitPackage(c actor.Context, call *ask.Call[messages.SubmitPackage, messages.PackageResult]) {
 	rate := txpool.FeeRate{}
 	if call.Req.MaxRate > 0 {
 		rate = txpool.PerKvB(call.Req.MaxRate)
@@ -106,7 +107,7 @@ func (m *Mempool) submitPackage(c actor.Context, call *submitPackage) {
 }
 
 // offerPackage takes in a child of a peer with its parents.
-func (m *Mempool) offerPackage(c actor.Context, call *offerPackage) {
+func (m *Mempool) offerPackage(c actor.Context, call *ask.Call[nodemsg.OfferPackage, messages.PackageResult]) {
 	m.enqueue(c, packageTask(m, call, call.Req.Txs, txpool.FeeRate{}))
 }
 
@@ -126,7 +127,7 @@ func packageTask[Q messages.Request[messages.PackageResult]](
 }
 
 // coins looks outputs up in the pool and in the chain.
-func (m *Mempool) coins(c actor.Context, call *getCoins) {
+func (m *Mempool) coins(c actor.Context, call *ask.Call[messages.GetPoolCoins, []*messages.Coin]) {
 	outs := call.Req.Outs
 	t := answering(call, nil, func(coins txpool.Coins, _ txpool.Now) ([]*messages.Coin, func(), error) {
 		list := make([]*messages.Coin, len(outs))

@@ -1,8 +1,6 @@
 package mempool
 
 import (
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -11,18 +9,18 @@ import (
 // question is not worth what the answer costs.
 const maxCluster = 500
 
-func (m *Mempool) clusters(ids []chainhash.Hash) messages.PoolClusters {
+func (m *Mempool) clusters(q *messages.GetPoolClusters) (messages.PoolClusters, error) {
 	policy := m.pool.Policy()
 	found := messages.PoolClusters{
 		MinFee: m.pool.MinFee(m.now()).PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(),
 		IncrementalFee: policy.IncrementalFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
 		MaxAncestors:   policy.Limits.Ancestors,
 		MaxDescendants: policy.Limits.Descendants, MaxAncestorVSize: policy.Limits.AncestorVSize,
-		MaxDescVSize: policy.Limits.DescendantVSize,
+		MaxDescVSize: policy.Limits.DescendantVSize, Estimates: m.fees.estimates(q.Fees),
 	}
 	var todo []*txpool.Entry
-	for i := range ids {
-		if e := m.pool.Lookup(&ids[i]); e != nil {
+	for i := range q.IDs {
+		if e := m.pool.Lookup(&q.IDs[i]); e != nil {
 			todo = append(todo, e)
 		}
 	}
@@ -35,7 +33,7 @@ func (m *Mempool) clusters(ids []chainhash.Hash) messages.PoolClusters {
 		}
 		if seen[e] = true; len(seen) > maxCluster {
 			found.Txs, found.TooMany = nil, true
-			return found
+			return found, nil
 		}
 		t := messages.ClusterTx{ID: e.ID, VSize: e.VSize, ModifiedFee: e.Modified}
 		for _, parent := range e.Parents() {
@@ -47,5 +45,5 @@ func (m *Mempool) clusters(ids []chainhash.Hash) messages.PoolClusters {
 		found.Txs = append(found.Txs, t)
 		todo = append(append(todo, e.Parents()...), e.Children()...)
 	}
-	return found
+	return found, nil
 }

@@ -71,14 +71,8 @@ type fees struct {
 	due   time.Time // when the estimates are to be written
 }
 
-type (
-	estimateFee = ask.Call[messages.EstimateFee, messages.FeeEstimate]
-	estimateRaw = ask.Call[messages.EstimateRawFee, messages.RawFeeEstimates]
-	advance     = ask.Call[messages.AdvanceTimers, messages.Done]
-
-	// saveFeesNow says that it is time to write the estimates.
-	saveFeesNow struct{}
-)
+// saveFeesNow says that it is time to write the estimates.
+type saveFeesNow struct{}
 
 func newFees(m *Mempool) fees {
 	f := fees{m: m}
@@ -163,15 +157,16 @@ func (f *fees) start(c actor.Context) {
 	f.timer.Set(c, saveFees, saveFeesNow{})
 }
 
-// advance writes the estimates where that would be due within a time.
-func (f *fees) advance(c actor.Context, m *advance) {
-	if f.known == nil || f.due.After(time.Now().Add(m.Req.By)) {
-		f.due = f.due.Add(-m.Req.By)
-		m.Answer(messages.Done{}, nil)
+// advanceTimers writes the estimates where that would be due within a time.
+func (m *Mempool) advanceTimers(c actor.Context, call *ask.Call[messages.AdvanceTimers, messages.Done]) {
+	f, by := &m.fees, call.Req.By
+	if f.known == nil || f.due.After(time.Now().Add(by)) {
+		f.due = f.due.Add(-by)
+		call.Answer(messages.Done{}, nil)
 		return
 	}
 	f.timer.Stop()
-	f.save(c, func() { m.Answer(messages.Done{}, nil) })
+	f.save(c, func() { call.Answer(messages.Done{}, nil) })
 }
 
 // save writes the estimates, and calls back.
@@ -221,43 +216,31 @@ func (f *fees) estimates(list []messages.FeeQuery) (all []messages.FeeEstimate) 
 	return all
 }
 
-// serve returns what answers a request, nil for what is none about fees.
-func (f *fees) serve(msg any) func() {
-	switch msg := msg.(type) {
-	case *estimateFee:
-		return func() {
-			if f.known == nil {
-				msg.Answer(messages.FeeEstimate{}, messages.ErrNoFeeEstimates)
-				return
-			}
-			answer := f.estimate(msg.Req.FeeQuery)
-			info := f.m.info()
-			answer.MinFee = max(info.MinFee, info.MinRelayFee)
-			msg.Answer(answer, nil)
-		}
-	case *estimateRaw:
-		return func() {
-			if f.known == nil {
-				msg.Answer(messages.RawFeeEstimates{}, messages.ErrNoFeeEstimates)
-				return
-			}
-			msg.Answer(f.raw(&msg.Req), nil)
-		}
+func (m *Mempool) estimateFee(q *messages.EstimateFee) (messages.FeeEstimate, error) {
+	if m.fees.known == nil {
+		return messages.FeeEstimate{}, messages.ErrNoFeeEstimates
 	}
-	return nil
+	answer := m.fees.estimate(q.FeeQuery)
+	info := m.info()
+	answer.MinFee = max(info.MinFee, info.MinRelayFee)
+	return answer, nil
 }
 
-// raw answers by all horizons that reach the target.
-func (f *fees) raw(q *messages.EstimateRawFee) (all messages.RawFeeEstimates) {
+// estimateRaw answers by all horizons that reach the target.
+func (m *Mempool) estimateRaw(q *messages.EstimateRawFee) (all messages.RawFeeEstimates, err error) {
+	known := m.fees.known
+	if known == nil {
+		return messages.RawFeeEstimates{}, messages.ErrNoFeeEstimates
+	}
 	for h := feeestimate.Short; h <= feeestimate.Long; h++ {
-		if q.Target > f.known.Reach(h) {
+		if q.Target > known.Reach(h) {
 			continue
 		}
-		rate, found := f.known.Raw(h, q.Target, q.Share)
+		rate, found := known.Raw(h, q.Target, q.Share)
 		all = append(all, messages.RawFeeEstimate{
 			Horizon: h.String(), Rate: rate, Decay: found.Decay, Scale: found.Scale,
 			Pass: messages.FeeRange(found.Pass), Fail: messages.FeeRange(found.Fail),
 		})
 	}
-	return slices.Clip(all)
+	return slices.Clip(all), nil
 }

@@ -1,12 +1,6 @@
 // Package mempool is the actor that owns the pool of unconfirmed transactions.
 //
-// It serves [messages.SubmitTx], [nodemsg.OfferTx], [messages.TestTxs],
-// [messages.SubmitPackage], [nodemsg.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
-// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
-// [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.GetPoolOutputs], [messages.PrioritiseTx],
-// [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool],
-// [messages.SelectTxs], [messages.EstimateFee], [messages.EstimateRawFee] and
-// [messages.AdvanceTimers], and publishes every change of the pool.
+// Its requests are in table. It publishes every change of the pool.
 //
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
 // that is checked, whose scripts take long to execute, or for blocks that the
@@ -55,18 +49,19 @@ type Config struct {
 	Log *slog.Logger
 }
 
+var table = ask.TableOf(
+	ask.On((*Mempool).submit), ask.On((*Mempool).offer), ask.On((*Mempool).test), ask.On((*Mempool).submitPackage),
+	ask.On((*Mempool).offerPackage), ask.On((*Mempool).coins), ask.On((*Mempool).savePool), ask.On((*Mempool).loadPool),
+	ask.On((*Mempool).advanceTimers),
+
+	reading((*Mempool).getInfo), reading((*Mempool).txs), reading((*Mempool).ids), reading((*Mempool).tx),
+	reading((*Mempool).relatives), reading((*Mempool).clusters), reading((*Mempool).spenders),
+	reading((*Mempool).outputs), reading((*Mempool).prioritise), reading((*Mempool).prioritised),
+	reading((*Mempool).selectTxs), reading((*Mempool).estimateFee), reading((*Mempool).estimateRaw),
+)
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.SubmitTx](), ask.Serve[nodemsg.OfferTx](), ask.Serve[messages.TestTxs](),
-	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](),
-	ask.Serve[messages.GetPoolTxs](), ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](),
-	ask.Serve[messages.GetPoolRelatives](), ask.Serve[messages.GetPoolClusters](),
-	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetPoolOutputs](),
-	ask.Serve[messages.PrioritiseTx](),
-	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
-	ask.Serve[messages.SelectTxs](), ask.Serve[messages.EstimateFee](), ask.Serve[messages.EstimateRawFee](),
-	ask.Serve[messages.AdvanceTimers](),
-}
+var Requests = table.Served
 
 // Mempool is the actor; make one with [New].
 type Mempool struct {
@@ -142,13 +137,11 @@ func (m *Mempool) Receive(c actor.Context) {
 		msg.answer()
 	case saveFeesNow:
 		m.fees.save(c, func() {})
-	case *advance:
-		m.fees.advance(c, msg)
 	case nodemsg.MarkBroadcast:
 		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })
 		m.next(c)
 	default:
-		m.serve(c)
+		table.Serve(m, c)
 	}
 }
 

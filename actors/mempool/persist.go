@@ -32,7 +32,7 @@ type (
 
 // loading is the reading of a file.
 type loading struct {
-	call                                     *loadPool // nil: at start
+	call                                     *ask.Call[messages.LoadPool, messages.Done] // nil: at start
 	path                                     string
 	file                                     *nodefiles.PoolReader
 	keepTimes, deltas, unbroadcast           bool
@@ -72,10 +72,10 @@ func (f *poolFile) load(c actor.Context) {
 	f.readFile(c, &loading{path: f.m.cfg.File, keepTimes: true, deltas: true, unbroadcast: true})
 }
 
-// loadFile reads a file by request.
-func (f *poolFile) loadFile(c actor.Context, call *loadPool) {
+// loadPool reads a file by request.
+func (m *Mempool) loadPool(c actor.Context, call *ask.Call[messages.LoadPool, messages.Done]) {
 	q := &call.Req
-	f.readFile(c, &loading{
+	m.file.readFile(c, &loading{
 		call: call, path: q.Path, keepTimes: q.KeepTimes, deltas: q.Deltas, unbroadcast: q.Unbroadcast,
 	})
 }
@@ -221,25 +221,26 @@ func (f *poolFile) content() *nodefiles.PoolContent {
 	return content
 }
 
-// save writes the file by request.
-func (f *poolFile) save(c actor.Context, call *savePool) {
+// savePool writes the file by request.
+func (m *Mempool) savePool(c actor.Context, call *ask.Call[messages.SavePool, string]) {
+	f := &m.file
 	if !f.loaded {
 		call.Answer("", messages.ErrPoolLoading)
 		return
 	}
-	f.m.reads = append(f.m.reads, func() {
+	m.reads = append(m.reads, func() {
 		content := f.content()
 		before := f.saver
 		f.saver = ask.Go(c, func() any {
 			before.Wait()
-			err := nodefiles.SavePool(f.m.cfg.File, content, f.m.cfg.OldFile)
+			err := nodefiles.SavePool(m.cfg.File, content, m.cfg.OldFile)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", messages.ErrPoolFile, err)
 			}
-			return saved{func() { call.Answer(f.m.cfg.File, err) }}
+			return saved{func() { call.Answer(m.cfg.File, err) }}
 		})
 	})
-	f.m.next(c)
+	m.next(c)
 }
 
 // saveAtEnd writes the file when the node stops. One that was not read yet is

@@ -9,112 +9,22 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
 
-type (
-	submitTx      = ask.Call[messages.SubmitTx, messages.Done]
-	offerTx       = ask.Call[nodemsg.OfferTx, messages.Done]
-	testTxs       = ask.Call[messages.TestTxs, messages.PackageResult]
-	offerPackage  = ask.Call[nodemsg.OfferPackage, messages.PackageResult]
-	submitPackage = ask.Call[messages.SubmitPackage, messages.PackageResult]
-	getInfo       = ask.Call[messages.GetPoolInfo, messages.PoolInfo]
-	getTxs        = ask.Call[messages.GetPoolTxs, messages.PoolTxs]
-	getIDs        = ask.Call[messages.GetPoolIDs, messages.PoolIDs]
-	getTx         = ask.Call[messages.GetPoolTx, messages.PoolTx]
-	getRelatives  = ask.Call[messages.GetPoolRelatives, []messages.PoolTx]
-	getClusters   = ask.Call[messages.GetPoolClusters, messages.PoolClusters]
-	getSpenders   = ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]
-	getOutputs    = ask.Call[messages.GetPoolOutputs, messages.PoolOutputsFound]
-	getCoins      = ask.Call[messages.GetPoolCoins, []*messages.Coin]
-	prioritise    = ask.Call[messages.PrioritiseTx, messages.Done]
-	prioritised   = ask.Call[messages.GetPrioritised, []messages.PrioritisedTx]
-	savePool      = ask.Call[messages.SavePool, string]
-	loadPool      = ask.Call[messages.LoadPool, messages.Done]
-	selectTxs     = ask.Call[messages.SelectTxs, messages.BlockTxs]
-)
-
-// serve answers requests: what changes the pool is a task, the rest is read.
-func (m *Mempool) serve(c actor.Context) {
-	switch msg := c.Message().(type) {
-	case *submitTx:
-		m.submit(c, msg)
-	case *offerTx:
-		m.offer(c, msg)
-	case *testTxs:
-		m.test(c, msg)
-	case *submitPackage:
-		m.submitPackage(c, msg)
-	case *offerPackage:
-		m.offerPackage(c, msg)
-	case *getCoins:
-		m.coins(c, msg)
-	case *savePool:
-		m.file.save(c, msg)
-	case *loadPool:
-		m.file.loadFile(c, msg)
-	default:
-		read := m.reading(msg)
-		if read == nil {
-			ask.Unhandled(c)
-			return
-		}
-		m.reads = append(m.reads, read)
+// reading makes the handler of a request that is answered from the pool as it is.
+func reading[Q messages.Request[R], R any](answer func(*Mempool, *Q) (R, error)) ask.Handler[*Mempool] {
+	return ask.On(func(m *Mempool, c actor.Context, call *ask.Call[Q, R]) {
+		m.reads = append(m.reads, func() { call.Answer(answer(m, &call.Req)) })
 		m.next(c)
-	}
+	})
 }
 
-// reading returns what answers a request from the pool as it is, nil for what is
-// no such request.
-func (m *Mempool) reading(msg any) func() {
-	switch msg := msg.(type) {
-	case *getInfo:
-		return func() { msg.Answer(m.info(), nil) }
-	case *getTxs:
-		return func() {
-			msg.Answer(messages.PoolTxs{
-				Txs: m.describeAll(m.pool.Ordered()), Sequence: m.pool.Sequence(),
-				At: tipOf(m.at), Alone: m.unreadableTip != nil && !m.unreadableTip.Is(m.at),
-				Published: m.cfg.Feed.Published(),
-			}, nil)
-		}
-	case *getIDs:
-		return func() { msg.Answer(m.ids(), nil) }
-	case *getTx:
-		return func() { m.answerTx(msg) }
-	case *getRelatives:
-		return func() { m.answerRelatives(msg) }
-	case *getClusters:
-		return func() {
-			found := m.clusters(msg.Req.IDs)
-			found.Estimates = m.fees.estimates(msg.Req.Fees)
-			msg.Answer(found, nil)
-		}
-	case *getSpenders:
-		return func() { msg.Answer(m.spenders(msg.Req.Outs), nil) }
-	case *getOutputs:
-		return func() { msg.Answer(outputs(m.pool, &m.at.Hash, msg.Req.Outs), nil) }
-	case *prioritise:
-		return func() {
-			err := m.pool.MayPrioritise(&msg.Req.ID)
-			if err == nil {
-				m.pool.Prioritise(&msg.Req.ID, msg.Req.Delta)
-			}
-			msg.Answer(messages.Done{}, err)
-		}
-	case *prioritised:
-		return func() { msg.Answer(m.prioritised(), nil) }
-	case *selectTxs:
-		return func() { msg.Answer(m.selectTxs(&msg.Req), nil) }
-	}
-	return m.fees.serve(msg)
-}
+func (m *Mempool) getInfo(*messages.GetPoolInfo) (messages.PoolInfo, error) { return m.info(), nil }
 
 func (m *Mempool) info() messages.PoolInfo {
 	p, policy := m.pool, m.pool.Policy()
@@ -132,67 +42,81 @@ func (m *Mempool) info() messages.PoolInfo {
 	}
 }
 
-func (m *Mempool) ids() messages.PoolIDs {
+func (m *Mempool) txs(*messages.GetPoolTxs) (messages.PoolTxs, error) {
+	return messages.PoolTxs{
+		Txs: m.describeAll(m.pool.Ordered()), Sequence: m.pool.Sequence(),
+		At: tipOf(m.at), Alone: m.unreadableTip != nil && !m.unreadableTip.Is(m.at),
+		Published: m.cfg.Feed.Published(),
+	}, nil
+}
+
+func (m *Mempool) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
 	list := m.pool.Ordered()
 	reply := messages.PoolIDs{IDs: make([]chainhash.Hash, len(list)), Sequence: m.pool.Sequence()}
 	for i, e := range list {
 		reply.IDs[i] = e.ID
 	}
-	return reply
+	return reply, nil
 }
 
-func (m *Mempool) answerTx(msg *getTx) {
-	e := m.pool.Lookup(&msg.Req.ID)
-	if msg.Req.Witness {
-		e = m.pool.LookupWitness(&msg.Req.ID)
+func (m *Mempool) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {
+	e := m.pool.Lookup(&q.ID)
+	if q.Witness {
+		e = m.pool.LookupWitness(&q.ID)
 	}
 	if e == nil {
-		msg.Answer(messages.PoolTx{}, messages.ErrNotInPool)
-		return
+		return messages.PoolTx{}, messages.ErrNotInPool
 	}
-	msg.Answer(m.describe(e), nil)
+	return m.describe(e), nil
 }
 
-func (m *Mempool) answerRelatives(msg *getRelatives) {
-	e := m.pool.Lookup(&msg.Req.ID)
+func (m *Mempool) relatives(q *messages.GetPoolRelatives) ([]messages.PoolTx, error) {
+	e := m.pool.Lookup(&q.ID)
 	if e == nil {
-		msg.Answer(nil, messages.ErrNotInPool)
-		return
+		return nil, messages.ErrNotInPool
 	}
 	relatives := m.pool.Ancestors(e)
-	if msg.Req.Descendants {
+	if q.Descendants {
 		relatives = m.pool.Descendants(e)
 	}
-	msg.Answer(m.describeAll(relatives), nil)
+	return m.describeAll(relatives), nil
 }
 
-func (m *Mempool) spenders(outs []wire.OutPoint) []*chainhash.Hash {
-	list := make([]*chainhash.Hash, len(outs))
-	for i, out := range outs {
+func (m *Mempool) spenders(q *messages.GetPoolSpenders) ([]*chainhash.Hash, error) {
+	list := make([]*chainhash.Hash, len(q.Outs))
+	for i, out := range q.Outs {
 		if e := m.pool.Spender(out); e != nil {
 			list[i] = &e.ID
 		}
 	}
-	return list
+	return list, nil
 }
 
-// outputs tells what a pool that is at a tip makes and spends.
-func outputs(pool *txpool.Pool, tip *chainhash.Hash, outs []wire.OutPoint) messages.PoolOutputsFound {
-	found := messages.PoolOutputsFound{Tip: *tip, Outs: make([]messages.PoolOutput, len(outs))}
-	for i, out := range outs {
+// outputs tells what the pool makes and spends.
+func (m *Mempool) outputs(q *messages.GetPoolOutputs) (messages.PoolOutputsFound, error) {
+	found := messages.PoolOutputsFound{Tip: m.at.Hash, Outs: make([]messages.PoolOutput, len(q.Outs))}
+	for i, out := range q.Outs {
 		at := &found.Outs[i]
-		at.Spent = pool.Spender(out) != nil
-		if e := pool.Lookup(&out.Hash); e != nil {
+		at.Spent = m.pool.Spender(out) != nil
+		if e := m.pool.Lookup(&out.Hash); e != nil {
 			at.Here = true
 			if int64(out.Index) < int64(len(e.Tx.TxOut)) {
 				at.Output = e.Tx.TxOut[out.Index]
 			}
 		}
 	}
-	return found
+	return found, nil
 }
 
-func (m *Mempool) prioritised() []messages.PrioritisedTx {
+func (m *Mempool) prioritise(q *messages.PrioritiseTx) (messages.Done, error) {
+	err := m.pool.MayPrioritise(&q.ID)
+	if err == nil {
+		m.pool.Prioritise(&q.ID, q.Delta)
+	}
+	return messages.Done{}, err
+}
+
+func (m *Mempool) prioritised(*messages.GetPrioritised) ([]messages.PrioritisedTx, error) {
 	deltas := m.pool.Prioritised()
 	list := make([]messages.PrioritisedTx, 0, len(deltas))
 	for id, delta := range deltas {
@@ -203,14 +127,14 @@ func (m *Mempool) prioritised() []messages.PrioritisedTx {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b messages.PrioritisedTx) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	return list
+	return list, nil
 }
 
 // reservedWeight is kept free in a block for its header and its coinbase (Core's
 // DEFAULT_BLOCK_RESERVED_WEIGHT).
 const reservedWeight = 8000
 
-func (m *Mempool) selectTxs(q *messages.SelectTxs) messages.BlockTxs {
+func (m *Mempool) selectTxs(q *messages.SelectTxs) (messages.BlockTxs, error) {
 	reply := messages.BlockTxs{Tip: messages.Tip{Hash: m.at.Hash, Height: m.at.Height}, Updates: m.pool.Updates()}
 	limit, weight := cmp.Or(q.MaxWeight, m.cfg.Rules.MaxWeight), cmp.Or(q.Reserved, reservedWeight)
 	var chosen []*txpool.Entry
@@ -228,7 +152,7 @@ func (m *Mempool) selectTxs(q *messages.SelectTxs) messages.BlockTxs {
 		weight += e.Weight
 	}
 	m.last = &messages.BlockSize{Weight: weight, Txs: len(chosen)}
-	return reply
+	return reply, nil
 }
 
 func (m *Mempool) describeAll(list []*txpool.Entry) []messages.PoolTx {

@@ -7,7 +7,7 @@
 // where a transaction comes from. Transactions whose parents are not known wait
 // for those. All that it remembers of a peer is bounded.
 //
-// It serves [nodemsg.GetPeerRelay] and [nodemsg.GetOrphans].
+// Its requests are in table.
 //
 // Times and limits are those of Bitcoin Core 30.2 (src/net_processing.cpp,
 // node/txdownloadman_impl.cpp, txrequest.cpp).
@@ -52,16 +52,12 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[nodemsg.GetPeerRelay](), ask.Serve[nodemsg.GetOrphans](), ask.Serve[messages.AdvanceTimers](),
-}
-
-type (
-	getPeerRelay  = ask.Call[nodemsg.GetPeerRelay, map[int64]nodemsg.PeerRelay]
-	getOrphans    = ask.Call[nodemsg.GetOrphans, []nodemsg.Orphan]
-	advanceTimers = ask.Call[messages.AdvanceTimers, messages.Done]
+var table = ask.TableOf(
+	ask.AtOnce((*Relay).describe), ask.AtOnce((*Relay).listOrphans), ask.On((*Relay).advanceTimers),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 const (
 	// tickEvery is how often announcements and requests that are due are looked for.
@@ -186,17 +182,19 @@ func (r *Relay) Receive(c actor.Context) {
 		r.judged(c, m)
 	case packageResult:
 		r.packageDone(m)
-	case *getPeerRelay:
-		m.Answer(r.describe(), nil)
-	case *getOrphans:
-		m.Answer(r.orphans.list(), nil)
-	case *advanceTimers:
-		r.reannounce = r.reannounce.Add(-m.Req.By)
-		r.doWhatIsDue(c)
-		m.Answer(messages.Done{}, nil)
 	default:
-		ask.Unhandled(c)
+		table.Serve(r, c)
 	}
+}
+
+func (r *Relay) listOrphans(nodemsg.GetOrphans) ([]nodemsg.Orphan, error) {
+	return r.orphans.list(), nil
+}
+
+func (r *Relay) advanceTimers(c actor.Context, m *ask.Call[messages.AdvanceTimers, messages.Done]) {
+	r.reannounce = r.reannounce.Add(-m.Req.By)
+	r.doWhatIsDue(c)
+	m.Answer(messages.Done{}, nil)
 }
 
 func (r *Relay) start(c actor.Context) {
@@ -290,12 +288,12 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 }
 
 // describe tells of the peers.
-func (r *Relay) describe() map[int64]nodemsg.PeerRelay {
+func (r *Relay) describe(nodemsg.GetPeerRelay) (map[int64]nodemsg.PeerRelay, error) {
 	states := make(map[int64]nodemsg.PeerRelay, len(r.peers))
 	for id, p := range r.peers {
 		states[id] = nodemsg.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
 	}
-	return states
+	return states, nil
 }
 
 // upToDate reports whether the chain is so young that transactions can be judged.

@@ -62,18 +62,14 @@ type Config struct {
 	Changes *ask.Feed[messages.PoolChanged]
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[nodemsg.GetSyncState](), ask.Serve[nodemsg.GetPeerSync](), ask.Serve[nodemsg.FetchBlockFrom](),
-	ask.Serve[nodemsg.FetchBlock](),
-}
-
-type (
-	getState  = ask.Call[nodemsg.GetSyncState, nodemsg.SyncState]
-	getPeers  = ask.Call[nodemsg.GetPeerSync, map[int64]nodemsg.PeerSync]
-	fetchFrom = ask.Call[nodemsg.FetchBlockFrom, messages.Done]
-	fetchCall = ask.Call[nodemsg.FetchBlock, []byte]
+var table = ask.TableOf(
+	ask.AtOnce((*Sync).state), ask.On((*Sync).fetch),
+	ask.AtOnce(func(s *Sync, _ nodemsg.GetPeerSync) (map[int64]nodemsg.PeerSync, error) { return s.peerStates(), nil }),
+	ask.AtOnce(func(s *Sync, q nodemsg.FetchBlockFrom) (messages.Done, error) { return messages.Done{}, s.fetchFrom(q) }),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Sync is the actor; make one with [New].
 type Sync struct {
@@ -196,22 +192,21 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.blocksAccepted(c, m)
 	case messages.TipChanged:
 		s.tipChanged()
-	case *getState:
-		m.Answer(nodemsg.SyncState{InitialDownload: s.chain.initialDownload()}, nil)
-	case *getPeers:
-		m.Answer(s.peerStates(), nil)
-	case *fetchFrom:
-		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
-	case *fetchCall:
-		s.fetches.add(m.Req.Hash, fetchCaller{
-			gone:   func() bool { return m.Ctx.Err() != nil },
-			answer: func(raw []byte, err error) { m.Answer(raw, err) },
-		})
 	default:
-		ask.Unhandled(c)
-		return
+		table.Serve(s, c)
 	}
 	s.schedule()
+}
+
+func (s *Sync) state(nodemsg.GetSyncState) (nodemsg.SyncState, error) {
+	return nodemsg.SyncState{InitialDownload: s.chain.initialDownload()}, nil
+}
+
+func (s *Sync) fetch(_ actor.Context, m *ask.Call[nodemsg.FetchBlock, []byte]) {
+	s.fetches.add(m.Req.Hash, fetchCaller{
+		gone:   func() bool { return m.Ctx.Err() != nil },
+		answer: func(raw []byte, err error) { m.Answer(raw, err) },
+	})
 }
 
 func (s *Sync) start(c actor.Context) {

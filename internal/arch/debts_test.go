@@ -41,6 +41,7 @@ func TestDebtsOnlyFall(t *testing.T) {
 		sharedState(found, f)
 		strayGoroutines(found, f)
 		diskCalls(found, f)
+		prose(found, f)
 	}
 	if *record {
 		if err := os.WriteFile(debtsFile, []byte(found.text()), 0o600); err != nil {
