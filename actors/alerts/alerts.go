@@ -34,8 +34,10 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+var table = ask.TableOf(ask.On((*Alerts).warnings))
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[nodemsg.GetWarnings]()}
+var Requests = table.Served
 
 type getWarnings = ask.Call[nodemsg.GetWarnings, []string]
 
@@ -84,12 +86,14 @@ func (a *Alerts) Receive(c actor.Context) {
 		a.changed(m)
 	case looked:
 		a.found(c, m)
-	case *getWarnings:
-		a.waiting = append(a.waiting, m)
-		a.look(c)
 	default:
-		ask.Unhandled(c)
+		table.Serve(a, c)
 	}
+}
+
+func (a *Alerts) warnings(c actor.Context, m *getWarnings) {
+	a.waiting = append(a.waiting, m)
+	a.look(c)
 }
 
 // look has a worker look at the tip, unless it has been looked at or one is at work,

@@ -48,10 +48,10 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[nodemsg.FetchBlock]()}
+var table = ask.TableOf(ask.On((*Attach).fetchBlock))
 
-type fetchBlock = ask.Call[nodemsg.FetchBlock, []byte]
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Attach is the actor; make one with [New].
 type Attach struct {
@@ -111,14 +111,16 @@ func (a *Attach) Receive(c actor.Context) {
 		})
 	case state:
 		a.learned(c, m)
-	case *fetchBlock:
-		a.tasks.Go(c, func() func() {
-			raw, err := a.fetch(m)
-			return func() { m.Answer(raw, err) }
-		})
 	default:
-		ask.Unhandled(c)
+		table.Serve(a, c)
 	}
+}
+
+func (a *Attach) fetchBlock(c actor.Context, m *ask.Call[nodemsg.FetchBlock, []byte]) {
+	a.tasks.Go(c, func() func() {
+		raw, err := a.fetch(m.Ctx, m.Req.Hash)
+		return func() { m.Answer(raw, err) }
+	})
 }
 
 // follow has the chain follow the other node once.

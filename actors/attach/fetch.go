@@ -19,12 +19,11 @@ const (
 
 // fetch has the other node get a block again that it has pruned: from one of its peers
 // after the other. It stays there until the node prunes the next time.
-func (a *Attach) fetch(m *fetchBlock) ([]byte, error) {
-	ctx, cancel := context.WithCancel(m.Ctx)
+func (a *Attach) fetch(ctx context.Context, hash chainhash.Hash) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(a.ctx, cancel)
 	defer stop()
-	hash := m.Req.Hash
 	if raw := a.block(ctx, hash); raw != nil {
 		return raw, nil
 	}

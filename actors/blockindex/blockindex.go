@@ -1,10 +1,10 @@
 // Package blockindex is the actor that keeps one index of blocks in step with the
 // active chain. What the index is of, its [follow.Target] knows.
 //
-// It serves [messages.GetIndexStatus] and [messages.WaitIndexIdle]. Blocks are
-// added in a worker, a batch at a time; between two batches a reorganisation is
-// noticed. Readers do not ask this actor: they read the index, and tell the actor of
-// damage that they find ([index.Damaged]). A damaged index is built anew.
+// Its requests are in table. Blocks are added in a worker, a batch at a time; between
+// two batches a reorganisation is noticed. Readers do not ask this actor: they read the
+// index, and tell the actor of damage that they find ([index.Damaged]). A damaged index
+// is built anew.
 package blockindex
 
 import (
@@ -45,13 +45,10 @@ type Config struct {
 	OnFailed func(error) // is called with the reason why the actor stops for good
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[messages.GetIndexStatus](), ask.Serve[messages.WaitIndexIdle]()}
+var table = ask.TableOf(ask.AtOnce((*Updater).status), ask.On((*Updater).waitIdle))
 
-type (
-	getStatus = ask.Call[messages.GetIndexStatus, messages.IndexStatus]
-	waitIdle  = ask.Call[messages.WaitIndexIdle, messages.Done]
-)
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Updater is the actor; make one with [New].
 type Updater struct {
@@ -85,26 +82,26 @@ func (u *Updater) Receive(c actor.Context) {
 	case messages.TipChanged:
 	case index.Damaged:
 		u.follower.Damaged(c, m.Err)
-	case *getStatus:
-		m.Answer(u.status(), nil)
-	case *waitIdle:
-		u.follower.When(c, nil, func(err error) {
-			if errors.Is(err, index.ErrDamaged) {
-				err = index.ErrDamaged
-			}
-			m.Answer(messages.Done{}, err)
-		})
 	default:
-		ask.Unhandled(c)
+		table.Serve(u, c)
 	}
 }
 
-func (u *Updater) status() messages.IndexStatus {
+func (u *Updater) waitIdle(c actor.Context, m *ask.Call[messages.WaitIndexIdle, messages.Done]) {
+	u.follower.When(c, nil, func(err error) {
+		if errors.Is(err, index.ErrDamaged) {
+			err = index.ErrDamaged
+		}
+		m.Answer(messages.Done{}, err)
+	})
+}
+
+func (u *Updater) status(messages.GetIndexStatus) (messages.IndexStatus, error) {
 	status := u.follower.Status()
 	if !status.Started {
-		return messages.IndexStatus{Height: -1}
+		return messages.IndexStatus{Height: -1}, nil
 	}
-	return messages.IndexStatus{Height: status.Height, Hash: status.Hash, Synced: status.Synced}
+	return messages.IndexStatus{Height: status.Height, Hash: status.Hash, Synced: status.Synced}, nil
 }
 
 func (u *Updater) logSynced(actor.Context) {

@@ -5,8 +5,8 @@
 // refuses costs time alone: its ranges come back, and somebody else, in the end this node,
 // matches them. So a result is never complete over what nobody has answered.
 //
-// It serves [match.LendHeights], [match.EndLending] and [messages.GetCluster]. Messages of other
-// nodes come through a [Link]; they may be lost, so that each is asked again.
+// Its requests are in table. Messages of other nodes come through a [Link]; they may be lost, so
+// that each is asked again.
 package cluster
 
 import (
@@ -98,16 +98,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[match.LendHeights](), ask.Serve[match.EndLending](), ask.Serve[messages.GetCluster](),
-}
+var table = ask.TableOf(ask.On((*Cluster).lend), ask.AtOnce((*Cluster).endLending), ask.AtOnce((*Cluster).state))
 
-type (
-	lendHeights = ask.Call[match.LendHeights, messages.Done]
-	endLending  = ask.Call[match.EndLending, messages.Done]
-	getCluster  = ask.Call[messages.GetCluster, messages.Cluster]
-)
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
+
+type lendHeights = ask.Call[match.LendHeights, messages.Done]
 
 // Messages to the actor from its link, and from its timer.
 type (
@@ -181,17 +177,19 @@ func (k *Cluster) Receive(c actor.Context) {
 	case gone:
 		k.front.gone(c, m.address)
 		k.member.gone(m.address)
-	case *lendHeights:
-		k.front.lend(m)
-		k.wake(c, time.Now())
-	case *endLending:
-		k.front.end(m.Req.Pass)
-		m.Answer(messages.Done{}, nil)
-	case *getCluster:
-		m.Answer(k.state(), nil)
 	default:
-		ask.Unhandled(c)
+		table.Serve(k, c)
 	}
+}
+
+func (k *Cluster) lend(c actor.Context, m *lendHeights) {
+	k.front.lend(m)
+	k.wake(c, time.Now())
+}
+
+func (k *Cluster) endLending(q match.EndLending) (messages.Done, error) {
+	k.front.end(q.Pass)
+	return messages.Done{}, nil
 }
 
 // receive looks at a message of another node.
@@ -246,12 +244,12 @@ func (k *Cluster) close() {
 	k.tasks.Drop()
 }
 
-func (k *Cluster) state() messages.Cluster {
+func (k *Cluster) state(messages.GetCluster) (messages.Cluster, error) {
 	s := messages.Cluster{Local: k.cfg.Local, Serves: k.cfg.Serve}
 	s.Address, s.Refused = k.cfg.Link.State()
 	k.front.state(&s)
 	k.member.state(&s)
-	return s
+	return s, nil
 }
 
 // send sends a message to a node.

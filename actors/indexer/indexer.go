@@ -1,10 +1,8 @@
 // Package indexer is the actor that owns the block filter index: it alone
 // writes it.
 //
-// It follows the active chain, serves [messages.GetIndexStatus],
-// [messages.WaitIndexed], [messages.WaitIndexIdle], [messages.RepairFilter]
-// and [messages.VerifyIndex], and checks the whole index once after every
-// start. Filters are built on all cores, in batches; a reorganisation or a
+// It follows the active chain, serves the requests in table, and checks the whole index
+// once after every start. Filters are built on all cores, in batches; a reorganisation or a
 // request is noticed between two of them. Filters of blocks that leave the
 // active chain stay in the store. When the tip is reached the filters that have
 // no probe lines get theirs, in the background.
@@ -48,19 +46,19 @@ type Config struct {
 	OnFailed func(error) // is called with the reason why the actor stops for good
 }
 
+var table = ask.TableOf(
+	ask.AtOnce((*Indexer).status), ask.On((*Indexer).wait), ask.On((*Indexer).waitIdle),
+	ask.On(func(i *Indexer, c actor.Context, m *repair) { i.repairer.repair(c, m) }),
+	ask.On(func(i *Indexer, c actor.Context, m *verify) { i.repairer.verify(c, m) }),
+)
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.GetIndexStatus](), ask.Serve[messages.WaitIndexed](),
-	ask.Serve[messages.WaitIndexIdle](), ask.Serve[messages.RepairFilter](),
-	ask.Serve[messages.VerifyIndex](),
-}
+var Requests = table.Served
 
 type (
-	getStatus = ask.Call[messages.GetIndexStatus, messages.IndexStatus]
-	wait      = ask.Call[messages.WaitIndexed, messages.Done]
-	waitIdle  = ask.Call[messages.WaitIndexIdle, messages.Done]
-	repair    = ask.Call[messages.RepairFilter, messages.Done]
-	verify    = ask.Call[messages.VerifyIndex, messages.VerifyResult]
+	wait   = ask.Call[messages.WaitIndexed, messages.Done]
+	repair = ask.Call[messages.RepairFilter, messages.Done]
+	verify = ask.Call[messages.VerifyIndex, messages.VerifyResult]
 )
 
 // Indexer is the actor; make one with [New].
@@ -114,17 +112,6 @@ func (i *Indexer) Receive(c actor.Context) {
 		i.answerWaiting(c)
 	case staleBuilt:
 		i.staleBuilt(c, m)
-	case *getStatus:
-		m.Answer(i.status(), nil)
-	case *wait:
-		i.waiting = append(i.waiting, m)
-		i.answerWaiting(c)
-	case *waitIdle:
-		i.waitIdle(c, m)
-	case *repair:
-		i.repairer.repair(c, m)
-	case *verify:
-		i.repairer.verify(c, m)
 	case repaired:
 		i.repairer.repaired(c, m)
 	case verified:
@@ -134,17 +121,19 @@ func (i *Indexer) Receive(c actor.Context) {
 	case wrongDropped:
 		i.wrongDropped(c, m)
 	default:
-		ask.Unhandled(c)
+		table.Serve(i, c)
 	}
 }
 
-func (i *Indexer) status() messages.IndexStatus {
+func (i *Indexer) status(messages.GetIndexStatus) (messages.IndexStatus, error) {
 	synced := i.follower.Status().Synced
 	height, hash, ok := i.cfg.Store.Tip()
 	if !ok {
-		return messages.IndexStatus{Synced: synced, Height: -1}
+		return messages.IndexStatus{Synced: synced, Height: -1}, nil
 	}
-	return messages.IndexStatus{Synced: synced, Height: height, Hash: hash, WithoutProbes: i.cfg.Store.WithoutProbes()}
+	return messages.IndexStatus{
+		Synced: synced, Height: height, Hash: hash, WithoutProbes: i.cfg.Store.WithoutProbes(),
+	}, nil
 }
 
 func (i *Indexer) indexed(hash *chainhash.Hash) bool { return i.cfg.Store.Has(hash) }
@@ -199,7 +188,12 @@ func (i *Indexer) failed(err error) {
 	i.cfg.OnFailed(fmt.Errorf("block filter index: %w", err))
 }
 
-func (i *Indexer) waitIdle(c actor.Context, m *waitIdle) {
+func (i *Indexer) wait(c actor.Context, m *wait) {
+	i.waiting = append(i.waiting, m)
+	i.answerWaiting(c)
+}
+
+func (i *Indexer) waitIdle(c actor.Context, m *ask.Call[messages.WaitIndexIdle, messages.Done]) {
 	if !i.follower.Status().Synced {
 		m.Answer(messages.Done{}, nil)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/messages"
@@ -72,8 +73,7 @@ func (t *Table) fetchFrom(c actor.Context, node string) {
 	t.dial(c, &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
 }
 
-// connectOnce serves messages.ConnectPeer.
-func (t *Table) connectOnce(c actor.Context, m *connectPeer) {
+func (t *Table) connectOnce(c actor.Context, m *ask.Call[messages.ConnectPeer, messages.Done]) {
 	typ, ok := connectionType(m.Req.Type)
 	if !ok || !t.dialer.mayStart(typ) {
 		m.Answer(messages.Done{}, messages.ErrNoSlot)

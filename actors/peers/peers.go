@@ -27,48 +27,17 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.GetPeers](),
-	ask.Serve[messages.CountPeers](),
-	ask.Serve[messages.DisconnectPeer](),
-	ask.Serve[messages.ConnectPeer](),
-	ask.Serve[messages.AddNode](),
-	ask.Serve[messages.RemoveNode](),
-	ask.Serve[messages.GetAddedNodes](),
-	ask.Serve[messages.PingPeers](),
-	ask.Serve[messages.SetNetworkActive](),
-	ask.Serve[messages.GetNetwork](),
-	ask.Serve[messages.GetNodeAddresses](),
-	ask.Serve[messages.AddPeerAddress](),
-	ask.Serve[messages.CountAddresses](),
-	ask.Serve[messages.GetAddressTables](),
-	ask.Serve[messages.SendToPeer](),
-	ask.Serve[messages.SetBan](),
-	ask.Serve[messages.ListBans](),
-	ask.Serve[messages.ClearBans](),
-}
-
-type (
-	getPeers         = ask.Call[messages.GetPeers, []messages.PeerInfo]
-	countPeers       = ask.Call[messages.CountPeers, messages.PeerCount]
-	disconnectPeer   = ask.Call[messages.DisconnectPeer, messages.Done]
-	connectPeer      = ask.Call[messages.ConnectPeer, messages.Done]
-	addNode          = ask.Call[messages.AddNode, messages.Done]
-	removeNode       = ask.Call[messages.RemoveNode, messages.Done]
-	getAddedNodes    = ask.Call[messages.GetAddedNodes, []messages.AddedNode]
-	pingPeers        = ask.Call[messages.PingPeers, messages.Done]
-	setNetworkActive = ask.Call[messages.SetNetworkActive, messages.Done]
-	getNetwork       = ask.Call[messages.GetNetwork, messages.NetworkState]
-	getNodeAddresses = ask.Call[messages.GetNodeAddresses, []messages.NodeAddress]
-	addPeerAddress   = ask.Call[messages.AddPeerAddress, messages.AddedAddress]
-	countAddresses   = ask.Call[messages.CountAddresses, []messages.AddressCount]
-	getAddressTables = ask.Call[messages.GetAddressTables, messages.AddressTables]
-	sendToPeer       = ask.Call[messages.SendToPeer, messages.Done]
-	setBan           = ask.Call[messages.SetBan, messages.Done]
-	listBans         = ask.Call[messages.ListBans, []messages.Ban]
-	clearBans        = ask.Call[messages.ClearBans, messages.Done]
+var table = ask.TableOf(
+	ask.AtOnce((*Table).infos), ask.AtOnce((*Table).count), ask.AtOnce((*Table).disconnect), ask.AtOnce((*Table).ping),
+	ask.AtOnce((*Table).removeNode), ask.AtOnce((*Table).addedNodes), ask.AtOnce((*Table).setActive),
+	ask.AtOnce((*Table).network), ask.AtOnce((*Table).addresses), ask.AtOnce((*Table).addAddress),
+	ask.AtOnce((*Table).countAddresses), ask.AtOnce((*Table).addressTables), ask.AtOnce((*Table).send),
+	ask.AtOnce((*Table).listBans),
+	ask.On((*Table).connectOnce), ask.On((*Table).addNode), ask.On((*Table).setBan), ask.On((*Table).clearBans),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Table is the actor that owns who is connected; make one with [New].
 type Table struct {
@@ -180,61 +149,58 @@ func (t *Table) Receive(c actor.Context) {
 	case misbehaved:
 		t.misbehaved(m)
 	default:
-		t.serve(c)
+		table.Serve(t, c)
 	}
 }
 
-// serve answers requests.
-func (t *Table) serve(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *getPeers:
-		m.Answer(t.infos(), nil)
-	case *countPeers:
-		m.Answer(t.peers.count(), nil)
-	case *disconnectPeer:
-		m.Answer(messages.Done{}, t.disconnect(&m.Req))
-	case *connectPeer:
-		t.connectOnce(c, m)
-	case *addNode:
-		err := t.dialer.addNode(m.Req.Node, t.dialer.wantsV2(m.Req.V2))
-		if err == nil {
-			t.maintain(c)
-		}
-		m.Answer(messages.Done{}, err)
-	case *removeNode:
-		m.Answer(messages.Done{}, t.dialer.removeNode(m.Req.Node))
-	case *getAddedNodes:
-		m.Answer(t.dialer.addedNodes(), nil)
-	case *pingPeers:
-		for _, e := range t.peers {
-			e.session.Ping()
-		}
-		m.Answer(messages.Done{}, nil)
-	case *setNetworkActive:
-		t.setActive(m.Req.Active)
-		m.Answer(messages.Done{}, nil)
-	case *getNodeAddresses:
-		m.Answer(t.book.list(&m.Req, t.bans))
-	case *addPeerAddress:
-		m.Answer(t.book.add(&m.Req), nil)
-	case *countAddresses:
-		m.Answer(t.book.count(), nil)
-	case *getAddressTables:
-		m.Answer(t.book.tables(), nil)
-	case *sendToPeer:
-		m.Answer(messages.Done{}, t.send(&m.Req))
-	case *setBan:
-		t.setBan(c, m)
-	case *listBans:
-		m.Answer(t.bans.listed(t.cfg.Now()), nil)
-	case *clearBans:
-		t.bans.clear()
-		t.bans.save(t.runner(c), func() { m.Answer(messages.Done{}, nil) })
-	case *getNetwork:
-		m.Answer(t.network(), nil)
-	default:
-		ask.Unhandled(c)
+func (t *Table) count(messages.CountPeers) (messages.PeerCount, error) { return t.peers.count(), nil }
+
+func (t *Table) addNode(c actor.Context, m *ask.Call[messages.AddNode, messages.Done]) {
+	err := t.dialer.addNode(m.Req.Node, t.dialer.wantsV2(m.Req.V2))
+	if err == nil {
+		t.maintain(c)
 	}
+	m.Answer(messages.Done{}, err)
+}
+
+func (t *Table) removeNode(q messages.RemoveNode) (messages.Done, error) {
+	return messages.Done{}, t.dialer.removeNode(q.Node)
+}
+
+func (t *Table) addedNodes(messages.GetAddedNodes) ([]messages.AddedNode, error) {
+	return t.dialer.addedNodes(), nil
+}
+
+func (t *Table) ping(messages.PingPeers) (messages.Done, error) {
+	for _, e := range t.peers {
+		e.session.Ping()
+	}
+	return messages.Done{}, nil
+}
+
+func (t *Table) addresses(q messages.GetNodeAddresses) ([]messages.NodeAddress, error) {
+	return t.book.list(&q, t.bans)
+}
+
+func (t *Table) addAddress(q messages.AddPeerAddress) (messages.AddedAddress, error) {
+	return t.book.add(&q), nil
+}
+
+func (t *Table) countAddresses(messages.CountAddresses) ([]messages.AddressCount, error) {
+	return t.book.count(), nil
+}
+
+func (t *Table) addressTables(messages.GetAddressTables) (messages.AddressTables, error) {
+	return t.book.tables(), nil
+}
+
+func (t *Table) listBans(messages.ListBans) ([]messages.Ban, error) {
+	return t.bans.listed(t.cfg.Now()), nil
+}
+
+func (t *Table) clearBans(c actor.Context, m *ask.Call[messages.ClearBans, messages.Done]) {
+	t.bans.clear()
+	t.bans.save(t.runner(c), func() { m.Answer(messages.Done{}, nil) })
 }
 
 // start opens the listeners and begins to connect.

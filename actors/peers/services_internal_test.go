@@ -91,8 +91,8 @@ func TestServicesFollowTheChain(t *testing.T) {
 		if got := table.services(); got != step.want {
 			t.Errorf("%s: %v, want %v", step.name, got, step.want)
 		}
-		if got := table.network().Services; got != uint64(step.want) {
-			t.Errorf("%s: getnetworkinfo tells %x", step.name, got)
+		if got, _ := table.network(messages.GetNetwork{}); got.Services != uint64(step.want) {
+			t.Errorf("%s: getnetworkinfo tells %x", step.name, got.Services)
 		}
 		if n := strings.Count(log.String(), "\n"); n != len(step.lines) {
 			t.Errorf("%s: %d lines: %s", step.name, n, &log)

@@ -139,8 +139,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	t.maintain(c)
 }
 
-// infos serves messages.GetPeers.
-func (t *Table) infos() []messages.PeerInfo {
+func (t *Table) infos(messages.GetPeers) ([]messages.PeerInfo, error) {
 	infos := make([]messages.PeerInfo, len(t.peers))
 	for i, e := range t.peers {
 		infos[i] = e.info()
@@ -148,11 +147,10 @@ func (t *Table) infos() []messages.PeerInfo {
 			infos[i].AddrRelay, infos[i].AddrProcessed, infos[i].AddrLimited = p.enabled, p.processed, p.limited
 		}
 	}
-	return infos
+	return infos, nil
 }
 
-// network serves messages.GetNetwork.
-func (t *Table) network() messages.NetworkState {
+func (t *Table) network(messages.GetNetwork) (messages.NetworkState, error) {
 	n := messages.NetworkState{
 		Active: t.dialer.active, Services: uint64(t.services()), Peers: t.peers.count(),
 		Relay:      !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly,
@@ -164,11 +162,11 @@ func (t *Table) network() messages.NetworkState {
 	for _, l := range t.local.list {
 		n.Local = append(n.Local, messages.LocalAddress{Host: l.Addr.Host(), Port: l.Addr.Port(), Score: l.Score})
 	}
-	return n
+	return n, nil
 }
 
 // disconnect ends a connection for the operator.
-func (t *Table) disconnect(q *messages.DisconnectPeer) error {
+func (t *Table) disconnect(q messages.DisconnectPeer) (messages.Done, error) {
 	var e *entry
 	how := "address"
 	if q.ID != nil {
@@ -177,44 +175,45 @@ func (t *Table) disconnect(q *messages.DisconnectPeer) error {
 		e = t.peers.find(func(e *entry) bool { return e.name == q.Addr })
 	}
 	if e == nil {
-		return messages.ErrPeerNotFound
+		return messages.Done{}, messages.ErrPeerNotFound
 	}
 	t.debugf("disconnect by %s match, %s", how, e.disconnecting())
 	e.session.Close(errDisconnected)
-	return nil
+	return messages.Done{}, nil
 }
 
 // send sends a peer a message of any kind.
-func (t *Table) send(q *messages.SendToPeer) error {
+func (t *Table) send(q messages.SendToPeer) (messages.Done, error) {
 	e := t.peers.byID(q.ID)
 	if e == nil {
-		return messages.ErrPeerNotFound
+		return messages.Done{}, messages.ErrPeerNotFound
 	}
 	err := e.session.SendRaw(q.Command, q.Payload)
 	if errors.Is(err, p2p.ErrEarly) {
-		return messages.ErrPeerNotFound // there is none yet
+		return messages.Done{}, messages.ErrPeerNotFound // there is none yet
 	}
-	return nil // a connection that ends is seen anyway
+	return messages.Done{}, nil // a connection that ends is seen anyway
 }
 
 // setActive lets connections be, or ends them all.
-func (t *Table) setActive(on bool) {
-	t.printf("SetNetworkActive: %t", on)
-	if t.dialer.active == on {
-		return
+func (t *Table) setActive(q messages.SetNetworkActive) (messages.Done, error) {
+	t.printf("SetNetworkActive: %t", q.Active)
+	if t.dialer.active == q.Active {
+		return messages.Done{}, nil
 	}
-	t.dialer.setActive(on)
-	if on {
-		return
+	t.dialer.setActive(q.Active)
+	if q.Active {
+		return messages.Done{}, nil
 	}
 	for _, e := range t.peers {
 		t.debugf("Network not active, %s", e.disconnecting())
 		e.session.Close(errInactive)
 	}
+	return messages.Done{}, nil
 }
 
 // setBan bans a range of addresses, whose peers it leaves, or takes a ban back.
-func (t *Table) setBan(c actor.Context, m *setBan) {
+func (t *Table) setBan(c actor.Context, m *ask.Call[messages.SetBan, messages.Done]) {
 	var err error
 	if m.Req.Remove {
 		err = t.bans.remove(m.Req.Subnet)

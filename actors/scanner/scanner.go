@@ -1,9 +1,7 @@
 // Package scanner is the actor that owns the node's one block-filter scan.
 //
-// It serves [messages.ReserveScan], [messages.ReportScan], [messages.RunScan],
-// [messages.ReleaseScan], [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in the
-// workers of the node's [match.Scheduler], so that the actor itself answers at once
-// whatever a scan does. A damaged filter is re-made by the indexer while the scan goes
+// Its requests are in table. The matching runs in the workers of the node's
+// [match.Scheduler], so that the actor itself answers at once whatever a scan does. A damaged filter is re-made by the indexer while the scan goes
 // on; one that cannot be re-made fails the scan, which is never called complete over a
 // hole.
 package scanner
@@ -38,21 +36,13 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.ReserveScan](), ask.Serve[messages.ReleaseScan](),
-	ask.Serve[messages.RunScan](), ask.Serve[messages.GetScanStatus](),
-	ask.Serve[messages.AbortScan](), ask.Serve[messages.ReportScan](),
-}
-
-type (
-	reserve   = ask.Call[messages.ReserveScan, messages.ScanSlot]
-	release   = ask.Call[messages.ReleaseScan, messages.Done]
-	runScan   = ask.Call[messages.RunScan, messages.ScanResult]
-	getStatus = ask.Call[messages.GetScanStatus, messages.ScanStatus]
-	abortScan = ask.Call[messages.AbortScan, bool]
-	report    = ask.Call[messages.ReportScan, messages.Done]
+var table = ask.TableOf(
+	ask.AtOnce((*Scanner).getStatus), ask.AtOnce((*Scanner).report), ask.AtOnce((*Scanner).release),
+	ask.AtOnce((*Scanner).abort), ask.On((*Scanner).reserve), ask.On((*Scanner).run),
 )
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Scanner is the actor; make one with [New].
 type Scanner struct {
@@ -88,27 +78,33 @@ func (s *Scanner) Receive(c actor.Context) {
 		s.prepared(c, m)
 	case matched:
 		s.matched(m)
-	case *reserve:
-		if s.slot.Reserve(m.Answer) {
-			s.announce(false)
-		}
-	case *report:
-		s.slot.Report(m.Req.Slot, m.Req.Progress)
-		m.Answer(messages.Done{}, nil)
-	case *release:
-		if s.slot.Release(m.Req.Slot) {
-			s.announce(m.Req.Completed)
-		}
-		m.Answer(messages.Done{}, nil)
-	case *runScan:
-		s.run(c, m)
-	case *getStatus:
-		m.Answer(s.status(), nil)
-	case *abortScan:
-		m.Answer(s.slot.Abort(), nil)
 	default:
-		ask.Unhandled(c)
+		table.Serve(s, c)
 	}
+}
+
+func (s *Scanner) reserve(_ actor.Context, m *ask.Call[messages.ReserveScan, messages.ScanSlot]) {
+	if s.slot.Reserve(m.Answer) {
+		s.announce(false)
+	}
+}
+
+func (s *Scanner) report(q messages.ReportScan) (messages.Done, error) {
+	s.slot.Report(q.Slot, q.Progress)
+	return messages.Done{}, nil
+}
+
+func (s *Scanner) release(q messages.ReleaseScan) (messages.Done, error) {
+	if s.slot.Release(q.Slot) {
+		s.announce(q.Completed)
+	}
+	return messages.Done{}, nil
+}
+
+func (s *Scanner) abort(messages.AbortScan) (bool, error) { return s.slot.Abort(), nil }
+
+func (s *Scanner) getStatus(messages.GetScanStatus) (messages.ScanStatus, error) {
+	return s.status(), nil
 }
 
 // status says how far the scan is.
@@ -132,7 +128,7 @@ func (s *Scanner) status() messages.ScanStatus {
 }
 
 // run begins a scan, or answers at once where its slot was aborted.
-func (s *Scanner) run(c actor.Context, call *runScan) {
+func (s *Scanner) run(c actor.Context, call *ask.Call[messages.RunScan, messages.ScanResult]) {
 	q := &call.Req
 	held := s.slot.State()
 	if s.slot.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {

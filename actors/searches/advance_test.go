@@ -10,6 +10,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/poolview"
@@ -266,7 +267,7 @@ func TestRemovedLeavesNothing(t *testing.T) {
 	j.whenKnown = []func(){func() { released++ }}
 	tx, found := inPoolOf(1, 1)
 	mempool{s}.found(j, []*poolview.Tx{tx}, []poolEntries{found})
-	s.remove(&remove{Req: messages.RemoveSearch{ID: j.ID.String()}})
+	s.remove(&ask.Call[messages.RemoveSearch, bool]{Req: messages.RemoveSearch{ID: j.ID.String()}})
 	if s.jobs[j.ID] != nil || !slices.Equal(s.rounds.unions, unions{u}) || released != 1 ||
 		s.unconfirmed.entries != 0 {
 		t.Errorf("%d unions, %d released, %d unconfirmed", len(s.rounds.unions), released, s.unconfirmed.entries)

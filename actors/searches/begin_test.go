@@ -303,7 +303,7 @@ func TestLoadedAgain(t *testing.T) {
 		mempool{s}.found(gone, []*poolview.Tx{tx}, []poolEntries{found})
 		u.cut = true
 		early, answers := called(t.Context(), probe, messages.ListSearches{})
-		s.early = []any{early}
+		s.receive(early)
 		fresh := *stays.Search
 		fresh.Mempool = true
 		s.have([]*searchdb.Search{&fresh}, nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
@@ -115,12 +116,12 @@ func writeNumbers(h hash.Hash, numbers ...int64) {
 	}
 }
 
-func (s *Searches) create(m *create) {
+func (s *Searches) create(m *ask.Call[messages.CreateSearch, messages.SearchCreated]) {
 	s.prepare(func() func() {
 		p := kept(&m.Req.Objects, nil, 0)
 		sum := sumOf(&m.Req, &p)
 		return func() {
-			created, err := s.created(m, p, sum)
+			created, err := s.created(&m.Req, p, sum)
 			j := s.names[created.Name]
 			if err != nil || !created.Created && j.shown != nil {
 				m.Answer(created, err)
@@ -140,8 +141,7 @@ func (s *Searches) create(m *create) {
 }
 
 // created makes a search.
-func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.SearchCreated, error) {
-	q := &m.Req
+func (s *Searches) created(q *messages.CreateSearch, p prepared, sum [32]byte) (messages.SearchCreated, error) {
 	if q.Mempool && s.cfg.Pool.IsAbsent() {
 		return messages.SearchCreated{}, messages.ErrNoPool
 	}

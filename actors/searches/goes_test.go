@@ -160,7 +160,7 @@ func TestTimersAreTaken(t *testing.T) {
 		if s.tasks.Drop(); s.loaded {
 			t.Error("it takes requests while it is read")
 		}
-		s.receive(new(list))
+		s.receive(new(extend))
 		if len(s.early) != 1 {
 			t.Errorf("%d requests wait", len(s.early))
 		}
@@ -229,9 +229,9 @@ func TestWithoutAChain(t *testing.T) {
 		j := jobAt(1, 0, -1, 2)
 		s.add(j)
 		created, made := called(t.Context(), probe, messages.CreateSearch{Objects: objectsOf("a"), Follow: true})
-		s.serve(created)
+		s.create(created)
 		more, extended := called(t.Context(), probe, messages.ExtendSearch{ID: j.ID.String(), Objects: objectsOf("a")})
-		s.serve(more)
+		s.extend(more)
 		if a := answered(t, made); !errors.Is(a.err, messages.ErrBlockNotFound) {
 			t.Errorf("%+v", a)
 		}
@@ -260,10 +260,10 @@ func TestRemovalIsTold(t *testing.T) {
 			j := jobAt(1, 0, -1, 9)
 			s.add(j)
 			wait, waits := called(t.Context(), probe, messages.WaitSearch{ID: j.ID.String(), Limit: 1})
-			s.serve(wait)
+			reading{s}.wait(wait)
 			probe.settle()
 			call, answers := called(t.Context(), probe, messages.RemoveSearch{ID: j.ID.String()})
-			s.serve(call)
+			s.remove(call)
 			unanswered(t, answers)
 			timer := s.writer.sweepTimer
 			then := s.writer.then

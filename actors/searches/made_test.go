@@ -268,20 +268,20 @@ func TestOrdersClear(t *testing.T) {
 		j.began, j.alone, j.lacks, j.awaits = time.Unix(1, 0), true, "a block", true
 		filters.awaits = true
 		call, answers := called(t.Context(), probe, messages.PauseSearch{ID: j.ID.String()})
-		s.serve(call)
+		s.pause(call)
 		if j.lacks != "" || j.awaits || !j.alone || j.began.IsZero() || j.Status.Mode != searchdb.Paused {
 			t.Errorf("paused: %+v", j)
 		}
 		unanswered(t, answers)
 		resumed, goesOn := called(t.Context(), probe, messages.ResumeSearch{ID: j.ID.String()})
-		s.serve(resumed)
+		s.resume(resumed)
 		if j.alone || !j.began.IsZero() || j.Status.Mode != searchdb.Running || j.Status.Changes != 2 {
 			t.Errorf("resumed: %+v", j.Status)
 		}
 		aborted, ended := called(t.Context(), probe, messages.AbortSearch{ID: filters.ID.String()})
-		s.serve(aborted)
+		s.abort(aborted)
 		again, none := called(t.Context(), probe, messages.PauseSearch{ID: filters.ID.String()})
-		s.serve(again)
+		s.pause(again)
 		if !filters.awaits {
 			t.Error("one that waits for filters waits no more")
 		}
@@ -300,7 +300,7 @@ func TestOrdersClear(t *testing.T) {
 		s.modes = modeWriter{running: true}
 		j.shown.Mode = searchdb.Paused
 		call, answers = called(t.Context(), probe, messages.PauseSearch{ID: j.ID.String()})
-		s.serve(call)
+		s.pause(call)
 		if a := answered(t, answers); a.val || a.err != nil || len(s.modes.then) > 0 {
 			t.Errorf("pausing one that is paused: %+v", a)
 		}

@@ -88,7 +88,7 @@ func (s reading) pageRequest(q *messages.GetSearchEntries) (r request, err error
 	return r, err
 }
 
-func (s reading) entries(m *entries) {
+func (s reading) entries(m *ask.Call[messages.GetSearchEntries, messages.SearchPage]) {
 	r, err := s.pageRequest(&m.Req)
 	if err != nil {
 		m.Answer(messages.SearchPage{}, err)

@@ -85,25 +85,41 @@ func NewLimits(searches, scripts, quota int, entries int64) Limits {
 	return l
 }
 
+// requests are served by a reading, which has the methods of Searches, too.
+var requests = ask.TableOf(
+	onceLoaded(reading.get), onceLoaded(reading.list), whileUp(reading.entries), whileUp(reading.wait),
+	whileUp(reading.create), whileUp(reading.extend), whileUp(reading.remove),
+	whileUp(reading.pause), whileUp(reading.resume), whileUp(reading.abort),
+)
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{
-	ask.Serve[messages.CreateSearch](), ask.Serve[messages.GetSearch](), ask.Serve[messages.ListSearches](),
-	ask.Serve[messages.GetSearchEntries](), ask.Serve[messages.WaitSearch](), ask.Serve[messages.PauseSearch](),
-	ask.Serve[messages.ResumeSearch](), ask.Serve[messages.AbortSearch](), ask.Serve[messages.RemoveSearch](),
-	ask.Serve[messages.ExtendSearch](),
+var Requests = requests.Served
+
+// onceLoaded makes the handler of requests that wait until all searches have been read.
+func onceLoaded[Q messages.Request[R], R any](serve func(reading, *ask.Call[Q, R])) ask.Handler[reading] {
+	return ask.On(func(s reading, _ actor.Context, m *ask.Call[Q, R]) {
+		if !s.loaded {
+			s.early = append(s.early, func() { serve(s, m) })
+			return
+		}
+		serve(s, m)
+	})
+}
+
+// whileUp makes the handler of requests that are refused while the store takes nothing.
+func whileUp[Q messages.Request[R], R any](serve func(reading, *ask.Call[Q, R])) ask.Handler[reading] {
+	return onceLoaded(func(s reading, m *ask.Call[Q, R]) {
+		if s.down {
+			m.Answer(*new(R), messages.ErrSearchStore)
+			return
+		}
+		serve(s, m)
+	})
 }
 
 type (
-	create  = ask.Call[messages.CreateSearch, messages.SearchCreated]
-	get     = ask.Call[messages.GetSearch, messages.SearchStatus]
-	list    = ask.Call[messages.ListSearches, []messages.SearchStatus]
-	entries = ask.Call[messages.GetSearchEntries, messages.SearchPage]
-	wait    = ask.Call[messages.WaitSearch, messages.SearchPage]
-	pause   = ask.Call[messages.PauseSearch, bool]
-	resume  = ask.Call[messages.ResumeSearch, bool]
-	abort   = ask.Call[messages.AbortSearch, bool]
-	remove  = ask.Call[messages.RemoveSearch, bool]
-	extend  = ask.Call[messages.ExtendSearch, messages.SearchStatus]
+	wait   = ask.Call[messages.WaitSearch, messages.SearchPage]
+	extend = ask.Call[messages.ExtendSearch, messages.SearchStatus]
 )
 
 // Searches is the actor; make one with [New].
@@ -115,7 +131,7 @@ type Searches struct {
 	c      actor.Context // of the actor; the same for every message
 
 	loaded bool
-	early  []any // requests that came before
+	early  []func() // serve the requests that came before
 	table
 	rounds      rounds
 	writer      writer
@@ -183,80 +199,30 @@ func (s *Searches) Receive(c actor.Context) {
 	case flushNow:
 		s.writer.timer = false
 		s.flush()
-	case *create, *get, *list, *entries, *wait, *pause, *resume, *abort, *remove, *extend:
-		if !s.loaded {
-			s.early = append(s.early, m)
-			return
-		}
-		s.serve(m)
 	case overdue:
 		reading{s}.overdue(m)
 	case poolContents, poolCoins, messages.PoolChanged, poolAgain:
 		mempool{s}.receive(m)
 	default:
-		ask.Unhandled(c)
+		requests.Serve(reading{s}, c)
 	}
 }
 
-// serve answers a request.
-func (s *Searches) serve(request any) {
-	if s.down {
-		s.serveDown(request)
-		return
-	}
-	switch m := request.(type) {
-	case *create:
-		s.create(m)
-	case *get:
-		s.get(m)
-	case *list:
-		m.Answer(reading{s}.statuses(), nil)
-	case *entries:
-		reading{s}.entries(m)
-	case *wait:
-		reading{s}.wait(m)
-	case *pause:
-		s.order(m.Req.ID, searchdb.Paused, m.Answer, searchdb.Running)
-	case *resume:
-		s.order(m.Req.ID, searchdb.Running, m.Answer, searchdb.Paused)
-	case *abort:
-		s.order(m.Req.ID, searchdb.Aborted, m.Answer, searchdb.Running, searchdb.Paused)
-	case *remove:
-		s.remove(m)
-	case *extend:
-		s.extend(m)
-	}
+func (s *Searches) pause(m *ask.Call[messages.PauseSearch, bool]) {
+	s.order(m.Req.ID, searchdb.Paused, m.Answer, searchdb.Running)
 }
 
-// serveDown answers while the store takes nothing.
-func (s *Searches) serveDown(request any) {
-	switch m := request.(type) {
-	case *create:
-		m.Answer(messages.SearchCreated{}, messages.ErrSearchStore)
-	case *pause:
-		m.Answer(false, messages.ErrSearchStore)
-	case *resume:
-		m.Answer(false, messages.ErrSearchStore)
-	case *abort:
-		m.Answer(false, messages.ErrSearchStore)
-	case *remove:
-		m.Answer(false, messages.ErrSearchStore)
-	case *extend:
-		m.Answer(messages.SearchStatus{}, messages.ErrSearchStore)
-	case *entries:
-		m.Answer(messages.SearchPage{}, messages.ErrSearchStore)
-	case *wait:
-		m.Answer(messages.SearchPage{}, messages.ErrSearchStore)
-	case *get:
-		s.get(m)
-	case *list:
-		m.Answer(reading{s}.statuses(), nil)
-	}
+func (s *Searches) resume(m *ask.Call[messages.ResumeSearch, bool]) {
+	s.order(m.Req.ID, searchdb.Running, m.Answer, searchdb.Paused)
 }
 
-func (s *Searches) get(m *get) {
+func (s *Searches) abort(m *ask.Call[messages.AbortSearch, bool]) {
+	s.order(m.Req.ID, searchdb.Aborted, m.Answer, searchdb.Running, searchdb.Paused)
+}
+
+func (s reading) get(m *ask.Call[messages.GetSearch, messages.SearchStatus]) {
 	if j := s.find(m.Req.ID); j != nil {
-		m.Answer(reading{s}.fullStatus(j), nil)
+		m.Answer(s.fullStatus(j), nil)
 		return
 	}
 	m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
@@ -287,8 +253,8 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 	usage{s}.findUsed()
 	early := s.early
 	s.early = nil
-	for _, m := range early {
-		s.serve(m)
+	for _, serve := range early {
+		serve()
 	}
 	s.sweep()
 	s.plan()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -99,15 +100,14 @@ func (t *table) ordered() []*job {
 	return all
 }
 
-// statuses answers [messages.ListSearches].
-func (s reading) statuses() []messages.SearchStatus {
+func (s reading) list(m *ask.Call[messages.ListSearches, []messages.SearchStatus]) {
 	all := []messages.SearchStatus{}
 	for _, j := range s.ordered() {
 		if j.shown != nil {
 			all = append(all, s.status(j))
 		}
 	}
-	return all
+	m.Answer(all, nil)
 }
 
 // status is what is known of a search.
@@ -181,7 +181,7 @@ func (s *Searches) tipHeight() int32 {
 }
 
 // remove removes a search, and answers when that is on the disk.
-func (s *Searches) remove(m *remove) {
+func (s *Searches) remove(m *ask.Call[messages.RemoveSearch, bool]) {
 	j := s.find(m.Req.ID)
 	if j == nil {
 		m.Answer(false, messages.ErrSearchNotFound)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/search"
@@ -275,7 +276,7 @@ func TestRemovedFromARound(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		r.cancel, s.rounds.running = cancel, r
-		s.remove(&remove{Req: messages.RemoveSearch{ID: searchdb.ID(0).String()}})
+		s.remove(&ask.Call[messages.RemoveSearch, bool]{Req: messages.RemoveSearch{ID: searchdb.ID(0).String()}})
 		if (ctx.Err() != nil) != (others == 0) || len(s.jobs) != others {
 			t.Errorf("%d others: the round has ended: %v; %d searches are left", others, ctx.Err() != nil, len(s.jobs))
 		}

@@ -31,10 +31,10 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[nodemsg.GetStaleStats]()}
+var table = ask.TableOf(ask.AtOnce((*Stale).stats))
 
-type getStats = ask.Call[nodemsg.GetStaleStats, messages.StaleStats]
+// Requests lists what a plain protoactor request may ask.
+var Requests = table.Served
 
 // Stale is the actor; make one with [New].
 type Stale struct {
@@ -71,11 +71,8 @@ func (s *Stale) Receive(c actor.Context) {
 		s.moved(&m)
 	case nodemsg.StaleBlock:
 		s.note(&m.Hash, m.Height)
-	case *getStats:
-		s.catchUp()
-		m.Answer(s.record.Stats(m.Req.Window), nil)
 	default:
-		ask.Unhandled(c)
+		table.Serve(s, c)
 	}
 }
 
@@ -87,14 +84,15 @@ func (s *Stale) begin() {
 	}
 }
 
-// catchUp takes over the last steps of the tip where the instance before this one failed over them. News
+// stats takes over the last steps of the tip first, where the instance before this one failed over them. News
 // that are in the mailbox say more, and come first.
-func (s *Stale) catchUp() {
+func (s *Stale) stats(q nodemsg.GetStaleStats) (messages.StaleStats, error) {
 	if reader := s.cfg.View.Open(); reader != nil && s.behind {
 		tip := reader.Active().Tip()
 		s.reach(reader, chainview.TipStep{To: tip, Initial: s.cfg.Initial.Lasts(tip)})
 		s.behind = false
 	}
+	return s.record.Stats(q.Window), nil
 }
 
 // moved counts the steps of the tip.

@@ -31,8 +31,10 @@ type Config struct {
 	fault func(*messages.BuildTx) // of tests, before something is built; nil: none
 }
 
+var table = ask.TableOf(ask.On((*Builder).build))
+
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[messages.BuildTx]()}
+var Requests = table.Served
 
 type buildTx = ask.Call[messages.BuildTx, *wire.MsgTx]
 
@@ -58,14 +60,12 @@ func (b *Builder) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Stopping, *actor.Restarting:
 		b.close()
-	case *buildTx:
-		b.build(c, m)
 	case built:
 		b.working[m.call].cancel()
 		delete(b.working, m.call)
 		m.call.Answer(m.tx, m.err)
 	default:
-		ask.Unhandled(c)
+		table.Serve(b, c)
 	}
 }
 
