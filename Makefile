@@ -52,7 +52,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure
+RUNS := race race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, nor
@@ -67,8 +67,9 @@ SERIAL := internal/arch/testdata/serial.txt
 # internal/e2e under it takes longer than all other tests, and belongs to `make soak`.
 RACE_NODES := TestAbortLatency|TestClusterAbort|TestManySearches|TestPublished|TestSearchEvents|TestShop|TestThreeNodesAgree
 
-race: ## tests under the race detector where goroutines run, then the other tests
-	@failed=0; for target in race-packages serial-packages; do $(MAKE) $$target || failed=1; done; exit $$failed
+race: ## tests under the race detector where goroutines run, then the other tests; or those of PACKAGES, COUNT times
+	$(if $(PACKAGES),$(GO) test $(RACE) $(QUICK) -count=$(COUNT) -shuffle=on -timeout=60m $(PACKAGES),\
+	  @failed=0; for target in race-packages serial-packages; do $(MAKE) $$target || failed=1; done; exit $$failed)
 
 # Many tests wait: for a deadline, a disk, another process. More packages than processors at a time use both.
 race-packages:

@@ -30,7 +30,7 @@ var (
 	// ErrNotMineable reports that no block was found within the tries given.
 	ErrNotMineable = refusal("no block found within the given tries")
 
-	// ErrNotAccepted reports that a block was made, and is one that the chain refuses: it was
+	// ErrNotAccepted reports that a block was made and the chain refuses it, because it was
 	// invalidated before.
 	ErrNotAccepted = refusal("block not accepted")
 

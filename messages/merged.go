@@ -2,9 +2,9 @@ package messages
 
 import "github.com/btcsuite/btcd/chaincfg/chainhash"
 
-// CreateAuxBlock asks for a block to be mined together with those of another chain. It is made as by
-// [MakeTemplate], and kept for [SubmitAuxBlock] in memory: until the tip is another one or it is too old. Where
-// there are too many, the oldest goes.
+// CreateAuxBlock asks for a block to be mined together with those of another chain. The block is made as by
+// [MakeTemplate] and kept in memory for [SubmitAuxBlock], until the tip changes or the block is too old. When
+// too many blocks are kept, the oldest is dropped.
 //
 // Errors: those of [MakeTemplate]; [ErrNotMergeMined].
 type CreateAuxBlock struct {

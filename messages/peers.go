@@ -158,8 +158,8 @@ type NetworkState struct {
 	Archives       ArchiveCount
 }
 
-// ArchiveCount is how many nodes there are that give all blocks with their witnesses, on networks that have a
-// service for that.
+// ArchiveCount counts the nodes that serve all blocks with their witnesses, on networks that have a service
+// flag for archives.
 type ArchiveCount struct {
 	Offering            int // peers that offer the service
 	Configured, Reached int // nodes that the operator has named for it, and those of them that are connected

@@ -49,8 +49,9 @@ type PoolChanged struct {
 	Blocks   []PoolStep // in their order
 	Reset    bool
 
-	// Alone says that the pool may not tell of the next blocks, since it cannot read them or is
-	// the copy of another pool: until its next step listeners follow the chain by themselves.
+	// Alone says that the pool may not announce the next blocks, since it cannot read them or
+	// is the copy of another pool. Until the pool's next step listeners follow the chain by
+	// themselves.
 	Alone bool
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // Main runs a package's tests and fails if any of them left a goroutine
-// behind. It is what TestMain calls. What the tests share is closed before by closing.
+// behind. It is what TestMain calls. The functions of closing run before that
+// check, to close things that the tests share.
 func Main(m *testing.M, closing ...func()) {
 	goleak.VerifyTestMain(tests{m, closing},
 		// Ends a second after its database was closed.
@@ -17,7 +18,7 @@ func Main(m *testing.M, closing ...func()) {
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewThrottle.func1.1"))
 }
 
-// tests are those of a package, with what is to be done after them.
+// tests are a package's tests and the functions that run after them, in order.
 type tests struct {
 	*testing.M
 	closing []func()

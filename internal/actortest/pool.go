@@ -23,7 +23,8 @@ func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 	return s.TakingPool(content, nil)
 }
 
-// TakingPool is [System.Pool] that is told of what is submitted to it; nil: it refuses that.
+// TakingPool is [System.Pool] with a pool that hands submitted transactions to
+// take; if take is nil it refuses them all.
 func (s *System) TakingPool(content func() []messages.PoolTx, take func(messages.SubmitTx)) *ask.Ref {
 	s.t.Helper()
 	return s.Spawn("mempool", func() actor.Actor {

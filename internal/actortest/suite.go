@@ -77,9 +77,10 @@ func (q Request) by(ctx context.Context, to *ask.Ref, r *run) error {
 }
 
 // Suite runs the tests that every actor has to pass, each with an actor that start makes
-// in a bubble of synctest: it panics over each kind of message that it handles, before
-// and after; it stops under load; it is asked what it does not know; its callers leave.
-// All are answered, exactly once, and it does its work again.
+// in a bubble of synctest. The actor panics over each kind of message that it handles,
+// before and after handling; it stops under load; it is asked unknown requests; its
+// callers leave. All requests are answered, exactly once, and the actor does its work
+// again.
 func Suite(t *testing.T, start func(t *testing.T) *Subject) {
 	t.Helper()
 	t.Run("Panic", func(t *testing.T) { panics(t, start) })

@@ -23,31 +23,32 @@ type JobSlotConfig struct {
 	// twice.
 	Issued *atomic.Uint64
 
-	Busy    error // answers who wants a slot while there is none
+	Busy    error // answers a request for a slot while the place is taken
 	Expired error // answers a job whose slot is not reserved
 
-	// Stop ends the running job, before it returns, by [JobSlot.End] with what has been
-	// found.
+	// Stop ends the running job before it returns: it calls [JobSlot.End] with the
+	// results found until then.
 	Stop func()
 }
 
-// A JobSlot is the place of an actor that lets one long job run at a time: it gives out one
-// slot after the other, and answers the jobs, whose results are of type R. Make one with
-// [NewJobSlot]. It is its actor's: not safe for concurrent use.
+// A JobSlot is the place for the one long job that an actor runs at a time. It gives out
+// one slot after the other, and answers the jobs; their results are of type R. Make one
+// with [NewJobSlot]. It is its actor's: not safe for concurrent use.
 //
 // The place is reserved while the job is prepared elsewhere, the job runs, and where the holder
 // asked to keep the place, it stays taken while the holder works on the result.
 //
 //	          Reserve   Release   Begin     Abort     End
-//	idle      reserved  idle      idle      idle      idle
-//	reserved  busy      idle      running   reserved  reserved
-//	running   busy      running   running   stopped   idle, or held if kept
-//	held      busy      idle      held      held      held
+//	idle      reserved  -         -         -         -
+//	reserved  busy      idle      running   -         -
+//	running   busy      -         -         stopped   idle, or held if kept
+//	held      busy      idle      -         -         -
 //
-// Release and Begin act on the slot that was issued last; another slot changes nothing.
-// An abort is told to the holder, who ends his work and gives the place back: nobody
-// else gets it before. A job whose slot was aborted before it came is answered at once
-// with an empty result; a job whose slot is not reserved, with an error.
+// A dash keeps the state. Release and Begin act on the slot that was issued last;
+// another slot changes nothing. An abort is told to the holder, who ends his work and
+// gives the place back: nobody else gets it before. A job whose slot was aborted before
+// it came is answered at once with an empty result; a job whose slot is not reserved,
+// with an error.
 type JobSlot[R any] struct {
 	cfg JobSlotConfig
 
@@ -67,12 +68,12 @@ func NewJobSlot[R any](cfg JobSlotConfig) *JobSlot[R] { return &JobSlot[R]{cfg: 
 // State returns what becomes of the place.
 func (s *JobSlot[R]) State() JobState { return s.state }
 
-// Progress returns how far the holder is, in percent, with what he does now: before his
-// job, or after it. It is 0 and not reported until he has said so.
+// Progress returns the percentage that the holder last reported for his present work,
+// before or after his job. Until he reports, it is 0 and reported is false.
 func (s *JobSlot[R]) Progress() (percent int, reported bool) { return s.progress, s.reported }
 
-// Reserve gives out a slot, unless the place is taken. It reports whether it did: a
-// caller who has gone by then, which answer reports, gets none.
+// Reserve gives out a slot, unless the place is taken. It reports whether it did.
+// No slot is given out when answer reports that the caller has gone.
 func (s *JobSlot[R]) Reserve(answer func(messages.ScanSlot, error) (received bool)) bool {
 	if s.state != JobIdle {
 		answer(messages.ScanSlot{}, s.cfg.Busy)

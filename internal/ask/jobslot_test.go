@@ -43,7 +43,7 @@ func (r *lives) slot() *ask.JobSlot[string] {
 	return ask.NewJobSlot[string](cfg)
 }
 
-// reserve wants a slot, for a caller who waits for it or has gone.
+// reserve asks for a slot; waits says whether the caller still waits for the answer.
 func (r *lives) reserve(waits bool) (err error) {
 	r.Reserve(func(s messages.ScanSlot, failed error) bool {
 		if err = failed; err == nil {
@@ -56,7 +56,8 @@ func (r *lives) reserve(waits bool) (err error) {
 
 func (r *lives) begin(name string, id uint64) bool { return r.beginAs(name, id, false, true) }
 
-// beginAs begins a job that keeps its slot or not, for a caller who waits or has gone.
+// beginAs begins a job; keep says whether the job keeps its slot, waits whether the
+// caller still waits for the answer.
 func (r *lives) beginAs(name string, id uint64, keep, waits bool) bool {
 	return r.Begin(id, keep, func(result string, err error) bool {
 		if err != nil {
@@ -187,8 +188,9 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// A job that keeps its slot keeps it for a holder who is there to give it back: not where
-// he released it while the job ran, nor where he did not wait for the answer.
+// A job with keep holds its place after the answer only while its holder can give the
+// place back. The place is free at once if the holder released it during the job, or did
+// not wait for the answer.
 func TestKeptForAHolderAlone(t *testing.T) {
 	for name, end := range map[string]func(r *lives){
 		"released": func(r *lives) {
@@ -222,7 +224,7 @@ func TestLives(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		r, o := newLives(), oracle{}
-		var all []messages.ScanSlot // of those who may come back with them
+		var all []messages.ScanSlot // issued: their holders may come back at any time
 		for step := range 100 {
 			where := fmt.Sprintf("seed %d, step %d", seed, step)
 			pick := func() uint64 {

@@ -22,8 +22,8 @@ func AssumedOf(r Reader) *Assumed {
 	return nil
 }
 
-// Lacks reports whether a block of the active chain is still to come, or to be validated for
-// what it spends.
+// Lacks reports whether a block of the active chain is still to come, or its spends are
+// still to be validated.
 func (a *Assumed) Lacks(b *Block, active *Chain) bool {
 	if a == nil || b == nil || b.Height > a.Base.Height || !active.Contains(b) {
 		return false

@@ -100,8 +100,8 @@ func (b *Block) Payload() []byte {
 // Work returns the work of the chain that ends here.
 func (b *Block) Work() *big.Int { return b.work.big() }
 
-// CompareWork compares the work of the chains that end in two blocks: -1 where b has
-// less, 0 where both have the same, +1 where b has more.
+// CompareWork compares the work of the chains that end in two blocks: -1 if b has
+// less, 0 if both have the same, +1 if b has more.
 func (b *Block) CompareWork(other *Block) int { return b.work.compare(&other.work) }
 
 // Status is what is known of a block beyond its header.
@@ -208,8 +208,8 @@ func (b *Block) Above(height int32) iter.Seq[*Block] {
 
 // skipHeight returns the height that the skip link of a block leads to. Half
 // the blocks jump far and half jump near, so that any ancestor is reached in
-// O(log n) hops from anywhere: clearing the lowest set bit jumps far where the
-// height is round, and odd heights jump from their neighbour's place.
+// O(log n) hops from anywhere. Clearing the lowest set bit jumps far where the
+// height is round; odd heights jump from their neighbour's place.
 func skipHeight(height int32) int32 {
 	if height < 2 {
 		return 0

@@ -65,13 +65,13 @@ type Reader interface {
 	// chain: only Block knows how to parse that.
 	Raw(hash *chainhash.Hash) ([]byte, error)
 
-	// Block returns a block of any branch. What a kind of chain has between the
-	// header and the transactions is left out of it: see [Block.Payload]. A block
-	// that is not one any more is ErrUnreadable.
+	// Block returns a block of any branch. Bytes that a kind of chain has between
+	// the header and the transactions are left out: see [Block.Payload]. Stored
+	// bytes that are no block any more are ErrUnreadable.
 	Block(hash *chainhash.Hash) (*wire.MsgBlock, error)
 
 	// Size returns the serialized size of a block and how many transactions
-	// it has, without reading the whole of it.
+	// it has, without reading the whole block.
 	Size(hash *chainhash.Hash) (size, txs int, err error)
 
 	// SpentScripts returns the scripts of the outputs that a block's
@@ -122,13 +122,13 @@ func Stored(r Reader) Reader {
 type RawIntoReader interface {
 	Reader
 
-	// RawInto is Raw into the memory of buf, which grows to what is needed.
-	// The block is valid until buf is used again.
+	// RawInto is Raw into the memory of buf, which grows as needed. The block
+	// is valid until buf is used again.
 	RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error)
 }
 
-// RawInto returns a serialized block as Raw does, which is valid until buf is used
-// again: in its memory where the reader can use that.
+// RawInto returns a serialized block as Raw does, in the memory of buf if the
+// reader can use it. The block is valid until buf is used again.
 func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	if r, ok := r.(RawIntoReader); ok {
 		return r.RawInto(buf, hash)
@@ -151,12 +151,14 @@ type FilterReader interface {
 type FilterAuditor interface {
 	FilterReader
 
-	// Unaudited returns some blocks of the active chain, in a range of heights whose
-	// filters are stored, whose filters were not built here but could be, ascending, and
-	// from which height on to go on: above the range when there are no more.
+	// Unaudited returns some blocks of the active chain, ascending, whose filters were
+	// not built here but could be. from and to are a range of heights whose filters are
+	// stored. Go on from the height next; it is above the range when there are no more
+	// blocks.
 	Unaudited(from, to int32) (blocks []*Block, next int32, err error)
 
-	// Audited notes that the filter of a block is what it is built to.
+	// Audited notes that the stored filter of a block equals the filter that is
+	// built from the block.
 	Audited(b *Block) error
 
 	// RefuseFilters has Filter give none from now on, because one was wrong.
@@ -276,13 +278,12 @@ type Current struct {
 	importing atomic.Bool
 }
 
-// Unspent looks outputs up that are not spent in the active chain, where that needs nobody to wait
-// for: nil stands for those that are spent or were never there. at is the tip at which that is so.
-// ok is false while the chain is at work: then its actor has to be asked. It is safe for
-// concurrent use.
+// Unspent looks up unspent outputs of the active chain, without waiting. A nil coin stands for an
+// output that is spent or was never there. The answer holds for the tip at. While the chain is at
+// work ok is false, and its actor has to be asked. It is safe for concurrent use.
 type Unspent func(outs []wire.OutPoint) (coins []*Coin, at *Block, ok bool)
 
-// SetUnspent says who looks outputs up.
+// SetUnspent sets the function that looks outputs up.
 func (c *Current) SetUnspent(u Unspent) { c.unspent.Store(&u) }
 
 // Unspent looks outputs up, see [Unspent].

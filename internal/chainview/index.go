@@ -56,8 +56,9 @@ func (x *hashIndex) find(hash *chainhash.Hash) *Block {
 	return nil
 }
 
-// home takes the upper bits of a product: they depend on all bits of what is multiplied,
-// the low bytes of the hash, which the proof of work leaves random.
+// home returns the index of the cell where a hash is looked for first: the upper bits of
+// a product. They depend on all bits of the multiplied value, which is the low bytes of
+// the hash; the proof of work leaves these random.
 func (x *hashIndex) home(hash *chainhash.Hash) uint64 {
 	high, _ := bits.Mul64(binary.LittleEndian.Uint64(hash[:])*x.key, uint64(len(x.cells)))
 	return high

@@ -9,10 +9,10 @@ import (
 // defaultMaxTipAge is Core's DEFAULT_MAX_TIP_AGE.
 const defaultMaxTipAge = 24 * time.Hour
 
-// InitialDownload tells whether a node is on its first way to the network's tip:
-// until the tip once has the least work and is recent, with no block file left to
-// read. Whoever hears of a tip should ask, so that the end is noticed while the tip
-// is recent.
+// InitialDownload tells whether a node is still on its first way to the network's
+// tip. That way ends once the tip has the least work and is recent, with no block
+// file left to read. Call Lasts with each new tip, so that the end is noticed
+// while the tip is recent.
 type InitialDownload struct {
 	chain     *Current
 	leastWork *big.Int
@@ -22,8 +22,8 @@ type InitialDownload struct {
 	over      atomic.Bool
 }
 
-// NewInitialDownload returns that of a chain. leastWork is a number in hex; maxAge is
-// how old a tip may be, 24 hours where it is 0. ended is called once.
+// NewInitialDownload returns the InitialDownload of a chain. leastWork is a number in
+// hex; maxAge is how old a tip may be, 24 hours where it is 0. ended is called once.
 func NewInitialDownload(
 	chain *Current, leastWork string, maxAge time.Duration, now func() time.Time, ended func(),
 ) *InitialDownload {
@@ -36,7 +36,8 @@ func NewInitialDownload(
 	}
 }
 
-// Lasts reports whether it lasts with such a tip. Once it is over, it is so for ever.
+// Lasts reports whether the initial download lasts with such a tip. Once over, it
+// never begins again.
 func (d *InitialDownload) Lasts(tip *Block) bool {
 	if d.over.Load() {
 		return false

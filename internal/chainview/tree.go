@@ -38,8 +38,9 @@ func NewTree(genesis *wire.BlockHeader, work *big.Int) *Tree {
 	return t
 }
 
-// Add puts a header into the tree, or returns the one that is there. work is
-// what the header adds to the work of its parent's chain.
+// Add puts a header into the tree and returns its block, or returns the block
+// that the tree already has for the header. The header adds work to the work of
+// its parent's chain.
 func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Block, error) {
 	return t.AddWithPayload(header, nil, work, status)
 }
@@ -67,7 +68,7 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	return b, nil
 }
 
-// NewChild returns a block on top of another that is in no tree: one that is to be
+// NewChild returns a block on parent that is in no tree, for a block that is to be
 // tried. It has no hash and no work of its own.
 func NewChild(parent *Block, header *wire.BlockHeader) *Block {
 	return newBlock(parent, header, chainhash.Hash{}, new(big.Int))
@@ -140,8 +141,9 @@ func (c *Chain) Contains(b *Block) bool { return c.At(b.Height).Is(b) }
 // ends in b, as [Block.ForkHeight] does.
 func (c *Chain) ForkHeight(b *Block) int32 { return c.Tip().ForkHeight(b) }
 
-// First returns the lowest height from which on something holds of all blocks, one more
-// than the last height if for none. What holds of a block has to hold of all above it.
+// First returns the lowest height from which on holds is true of all blocks, one more
+// than the last height if of none. If holds is true of a block, it must be true of all
+// blocks above.
 func (c *Chain) First(holds func(*Block) bool) int32 {
 	return int32(sort.Search(len(c.blocks), func(h int) bool { return holds(c.blocks[h]) }))
 }

@@ -97,8 +97,8 @@ func TestChainIsImmutable(t *testing.T) {
 	}
 }
 
-// Where chains part is found by walking back one by one, for blocks of one tree and of two: a tree
-// that was opened again has the same blocks in other places of memory.
+// ForkHeight agrees with walking back block by block, for blocks of one tree and of two trees. A
+// tree that was opened again has the same blocks in other places of memory.
 func TestForkHeight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const seed = 7

@@ -2,17 +2,18 @@ package chainview
 
 // Witnesses is what a chain says of witnesses that were deleted to save space.
 type Witnesses struct {
-	// Pruned says that those of some block were deleted once.
+	// Pruned says that witnesses of some block were once deleted.
 	Pruned bool
 
-	// Begun says that all those were deleted since the chain was opened.
+	// Begun says that all deletions happened since the chain was opened.
 	Begun bool
 
 	// Wanted is a block whose witnesses must come again before it can be connected; nil: there is none.
 	Wanted *Block
 }
 
-// WitnessesOf returns what a reader's chain says of witnesses; one that deletes none says nothing.
+// WitnessesOf returns the Witnesses of a reader's chain, the zero value for a reader
+// whose chain deletes no witnesses.
 func WitnessesOf(r Reader) (w Witnesses) {
 	if r, ok := r.(interface{ HasStripped() bool }); ok {
 		w.Pruned = r.HasStripped()

@@ -43,8 +43,8 @@ func ReadTx(raw []byte, id *chainhash.Hash) (tx *wire.MsgTx, size int) {
 }
 
 // ListTxs returns the ids of the transactions that stand in raw from at on, after their
-// count, and where they begin in raw; one offset more is where the last one ends. What
-// cannot be read is [ErrMalformed].
+// count, and where they begin in raw; one offset more is where the last one ends. The
+// error is [ErrMalformed] where raw cannot be read.
 func ListTxs(raw []byte, at int) (ids []chainhash.Hash, offsets []int, err error) {
 	r := readerAt(raw, at)
 	n := r.size()
@@ -64,8 +64,9 @@ func ListTxs(raw []byte, at int) (ids []chainhash.Hash, offsets []int, err error
 }
 
 // Outline returns the ids of the transactions that stand in raw from at on, after their
-// count, how many bytes they and the count take without witnesses, and where the last one
-// ends. What cannot be read is [ErrMalformed].
+// count. It also returns how many bytes the count and the transactions take without
+// witnesses (base), and where the last transaction ends. The error is [ErrMalformed]
+// where raw cannot be read.
 func Outline(raw []byte, at int) (ids []chainhash.Hash, base, end int, err error) {
 	r := readerAt(raw, at)
 	n := r.size()
@@ -86,8 +87,8 @@ func Outline(raw []byte, at int) (ids []chainhash.Hash, base, end int, err error
 }
 
 // ListInputs returns the ids of the transactions that stand in raw from at on, after their
-// count, how many inputs each has, and where the last one ends. What cannot be read is
-// [ErrMalformed].
+// count, how many inputs each has, and where the last one ends. The error is
+// [ErrMalformed] where raw cannot be read.
 func ListInputs(raw []byte, at int) (ids []chainhash.Hash, inputs []int32, end int, err error) {
 	r := readerAt(raw, at)
 	n := r.size()
@@ -176,7 +177,8 @@ func (r *reader) passBody(inputs int) {
 	}
 }
 
-// id returns the id of the transaction. What is hashed is put together in base, where that is needed.
+// id returns the id of the transaction. base is memory in which a transaction with
+// witnesses is put together for hashing.
 func (s span) id(raw []byte, base *[]byte) chainhash.Hash {
 	if s.body == s.start+4 && s.tail == s.end-4 { // no witness: it stands there in one piece
 		return doubleHash(raw[s.start:s.end])

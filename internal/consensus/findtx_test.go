@@ -67,7 +67,7 @@ func TestNoTxThere(t *testing.T) {
 	}
 }
 
-// What is found does not change with the bytes that it was found in.
+// A found transaction does not change with the bytes in which it was found.
 func TestFoundTxIsApart(t *testing.T) {
 	tx := someTx(rand.New(rand.NewPCG(1, 4)))
 	id, whole := tx.TxHash(), tx.WitnessHash()
@@ -82,8 +82,9 @@ func TestFoundTxIsApart(t *testing.T) {
 	}
 }
 
-// FuzzFindTx: in what can be read, each transaction is found where it is, also beyond one
-// that cannot be hashed; what cannot be read has none, or an error.
+// FuzzFindTx: in bytes that can be read, each transaction is found in its place, also
+// behind a transaction that cannot be hashed. Other bytes give no transaction or an
+// error.
 func FuzzFindTx(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 5))
 	for range 3 {

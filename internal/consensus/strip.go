@@ -1,8 +1,8 @@
 package consensus
 
 // Strip appends a block without the witnesses of its transactions to dst. The transactions stand in raw
-// from at on, after their count, and end with raw; what stands before them stays as it is. What cannot be
-// read is [ErrMalformed].
+// from at on, after their count, and end with raw; the bytes before them are copied unchanged. The
+// error is [ErrMalformed] where raw cannot be read.
 func Strip(dst, raw []byte, at int) ([]byte, error) {
 	r := readerAt(raw, at)
 	n := r.size()

@@ -178,8 +178,8 @@ func (r *txReader) readOutputs() {
 	}
 }
 
-// readWitnesses reads those of the inputs from first on. One of them must be there,
-// or the transaction has no witness.
+// readWitnesses reads the witnesses of the inputs from first on. It fails if all of
+// them are empty: such a transaction has no witness.
 func (r *txReader) readWitnesses(first int) {
 	found := false
 	for i := first; i < len(r.ins) && !r.failed; i++ {

@@ -56,8 +56,9 @@ func serialized(tb testing.TB, txs ...*wire.MsgTx) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// What was written is read, wherever it stands, with the ids, sizes and counts that
-// btcd computes; a part of it is not, even where the rest lies behind it in memory.
+// A written list is read from any place in raw, with the ids, sizes and counts that
+// btcd computes. A part of a list is not read, even where the rest lies behind it
+// in memory.
 func TestReadTxs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 12 {

@@ -91,7 +91,8 @@ func TestCheckWitnesses(t *testing.T) {
 	}
 }
 
-// What a chain lets outputs pay to is asked for each output and for the height.
+// CheckOutputs asks MayPayTo for the script of each output, with the block's
+// height.
 func TestCheckOutputs(t *testing.T) {
 	tx := paying(1, 2, 3)
 	for i, o := range tx.TxOut {

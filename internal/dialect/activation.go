@@ -94,8 +94,8 @@ func (n *Network) buriedAt(name string) int32 {
 	return 0
 }
 
-// OldVersion reports whether a block at a height has a version of before a rule that
-// holds for it.
+// OldVersion reports whether version is too old for a block at a height, because a
+// rule holds there that needs a later version.
 func (n *Network) OldVersion(version, height int32) bool {
 	return version < 2 && n.Active("bip34", height) || version < 3 && n.Active("bip66", height) ||
 		version < 4 && n.Active("bip65", height)

@@ -57,8 +57,8 @@ func TestVersionBitsChoices(t *testing.T) {
 	}
 }
 
-// What a regtest may choose is refused where it does not exist, and changes no
-// other chain.
+// A regtest refuses choices of rules that it does not have, and its choices
+// change no other chain.
 func TestChoicesOfOtherChains(t *testing.T) {
 	for _, c := range []dialect.Choices{
 		{Activation: map[string]int32{"bip66": 1}},
@@ -95,7 +95,8 @@ func named(t *testing.T, family string, c dialect.Choices) *dialect.Network {
 	return n
 }
 
-// A block may hold what no block of the chain can: whoever reads it says why not.
+// ReadBlock also reads a block that breaks the size limits; the limits are for
+// callers to check.
 func TestReadBlockOfAnySize(t *testing.T) {
 	n := named(t, "", dialect.Choices{})
 	block := *n.Params.GenesisBlock

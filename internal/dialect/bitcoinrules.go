@@ -32,8 +32,8 @@ func (n *Network) newSigning(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut
 	return rawtx.NewSigning(tx, coins, n.Rules.MaxMoney, n.P2MR != nil)
 }
 
-// proves reports whether a header's hash is at most the target, and the target one
-// that can be.
+// proves reports whether a header's hash is at most the target, and the target is
+// in the network's range.
 func proves(p *chaincfg.Params, header []byte) bool {
 	if len(header) != wire.MaxBlockHeaderPayload {
 		return false
@@ -62,8 +62,8 @@ func (n *Network) SinceRetarget(height int32) int32 {
 func period(p *chaincfg.Params) int32 { return int32(p.TargetTimespan / p.TargetTimePerBlock) }
 
 // maxTimewarp is how many seconds the first block of a difficulty period may lie
-// before the block that it follows (BIP94); blocks that are made here keep to it on
-// every network, as Core's do.
+// before the block that it follows (BIP94). Blocks that are made here keep this
+// limit on every network, as Core's do.
 const maxTimewarp = 600
 
 // TooEarly reports whether a block on parent breaks the rule against time warps
@@ -98,8 +98,8 @@ func periodBits(p *chaincfg.Params, parent *chainview.Block, late bool) uint32 {
 	if !p.ReduceMinDifficulty {
 		return parent.Bits()
 	}
-	// Testnets: a block that comes late may have the least difficulty; the next one
-	// that does not has that of the last real one.
+	// Testnets: a block that comes late may have the least difficulty. The next
+	// block that is not late has the difficulty of the last real block.
 	if late {
 		return p.PowLimitBits
 	}

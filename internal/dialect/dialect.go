@@ -5,7 +5,8 @@
 //
 // There are two dialects. The values of Bitcoin's networks are those of Bitcoin
 // Core 30.2 (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's
-// chaincfg; those of the networks that pay to P2MR outputs are qbit 1.0.0's.
+// chaincfg. The networks that pay to P2MR outputs have the values of qbit
+// 1.0.0.
 package dialect
 
 import (
@@ -117,24 +118,26 @@ type Network struct {
 	// chains. They are for the engine: what others need of them stands above.
 	P2MR *P2MR
 
-	// RelayFee and IncrementalFee are the default rates of transactions that are
-	// passed on and that replace others, DustRate that below which outputs are
-	// not worth their spending; for 1000 virtual bytes.
+	// RelayFee is the default least fee rate of relayed transactions,
+	// IncrementalFee the default increment for replacements. Below DustRate
+	// outputs are not worth spending. All are for 1000 virtual bytes.
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
 
 	// WalletFee is the least rate that wallets pay by default, FallbackFee what they pay by default where there is no
 	// estimate, 0: they refuse to pay then; for 1000 virtual bytes.
 	WalletFee, FallbackFee int64
 
-	// FreshTip is how old a tip may be for lock times of new transactions that are set by it.
+	// FreshTip is how old a tip may be for new transactions to get their lock
+	// times from its height.
 	FreshTip time.Duration
 
 	// ChainVSize is the default limit, in virtual bytes, of what an unconfirmed
 	// transaction may depend on, and of what may depend on it.
 	ChainVSize int64
 
-	// Archive is the service of nodes that give all blocks with their witnesses, and WitnessPruned that of
-	// nodes which have deleted the witnesses of old ones; 0: the network knows no such service.
+	// Archive is the service of nodes that give all blocks with their witnesses. WitnessPruned is the
+	// service of nodes which have deleted the witnesses of old blocks. 0: the network knows no such
+	// service.
 	Archive, WitnessPruned wire.ServiceFlag
 
 	// LeavesForNotFound says that a peer is left which has no block that it was asked for, unless it may
@@ -169,7 +172,7 @@ type Network struct {
 	MinimumChainWork string // hex; below it the node counts as in initial download
 
 	// BlockVersion is the version of blocks made here, where their maker's choice
-	// counts; nil: one that votes for what can be voted for.
+	// counts; nil: the version that votes for every open deployment.
 	BlockVersion *int32
 
 	Traffic Traffic
@@ -231,7 +234,7 @@ type ChainTx struct {
 	Rate  float64 // transactions a second from then on
 }
 
-// A Deployment is a consensus rule change as getdeploymentinfo tells of it.
+// A Deployment is a consensus rule change as getdeploymentinfo reports it.
 type Deployment struct {
 	Name   string
 	Buried bool
@@ -253,8 +256,8 @@ const (
 )
 
 // ReadBlock reads the serialized block that raw begins with, and returns its size.
-// What stands between the header and the transactions is left out of the block. It
-// shares no memory with raw, and its scripts share theirs with each other.
+// Bytes between the header and the transactions are left out of the block. The
+// block shares no memory with raw, and its scripts share theirs with each other.
 func (n *Network) ReadBlock(raw []byte) (block *wire.MsgBlock, size int, err error) {
 	at := n.HeaderLen(raw)
 	if at < wire.MaxBlockHeaderPayload || at > len(raw) {
@@ -381,8 +384,8 @@ func magic(p *chaincfg.Params) [4]byte {
 	return [4]byte{byte(p.Net), byte(p.Net >> 8), byte(p.Net >> 16), byte(p.Net >> 24)}
 }
 
-// IsFresh reports whether a block of some time is the tip of a chain that goes on, by a clock in
-// whole seconds, so that lock times of new transactions may be set by it.
+// IsFresh reports whether a tip with some time is recent, by a clock in whole seconds. Then new
+// transactions may get their lock times from its height.
 func (n *Network) IsFresh(tip, now time.Time) bool {
 	return now.Unix()-tip.Unix() <= int64(n.FreshTip/time.Second)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
-// What the other dialect brings stays out of Bitcoin's networks.
+// The choices and values of the other dialect stay out of Bitcoin's networks.
 func TestBitcoinIsUntouched(t *testing.T) {
 	for _, chain := range dialect.Chains() {
 		n, err := dialect.Named("", chain, dialect.Choices{AnyOutput: true, ASERT: true})

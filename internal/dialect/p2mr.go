@@ -65,8 +65,8 @@ type Choices struct {
 }
 
 // mayPayTo reports whether a restricted chain allows an output of a block at height to
-// have a script: P2MR, pay-to-anchor, scripts that nobody can spend, and later rules'
-// witness programs from their height on.
+// have a script. It allows P2MR, pay-to-anchor, scripts that nobody can spend, and
+// later rules' witness programs from their height on.
 func (p *P2MR) mayPayTo(script []byte, height int32) bool {
 	const (
 		opReturn, p2mrLen = 0x6a, 2 + 32

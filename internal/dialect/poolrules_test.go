@@ -6,8 +6,8 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
-// Transactions are relayed by the second version of the weight of signatures from the block on that has it, or, where
-// P2MR scripts are executed later than that, at once: no block can have them by the first.
+// Transactions are relayed by the second version of the weight of signatures from the height on at which blocks have
+// it. If P2MR scripts are executed later than that, it holds at once: no block can have them by the first version.
 func TestVerifyVersion(t *testing.T) {
 	for _, test := range []struct {
 		spends, weight int32

@@ -3,8 +3,8 @@ package dialect
 import "time"
 
 // Progress estimates the share of all transactions that are in a chain of txs
-// transactions whose last block was made at tip. ahead says how many headers are known
-// after it; it is called for a recent tip alone.
+// transactions whose last block was made at tip. The function ahead says how many
+// headers are known after the tip; it is called for a recent tip only.
 func (n *Network) Progress(txs int64, tip, now time.Time, ahead func() int32) float64 {
 	known := n.ChainTx
 	total := float64(known.Count) + float64(now.Unix()-known.Time)*known.Rate

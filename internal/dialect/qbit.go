@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
-// What qbit's networks share.
+// Values that qbit's networks share.
 const (
 	qbitCoin         = btcutil.Amount(btcutil.SatoshiPerBitcoin)
 	qbitMaxMoney     = 210_000_000 * qbitCoin
@@ -21,8 +21,8 @@ const (
 	qbitMaturity     = 1000
 )
 
-// Services of qbit's nodes: whether old witnesses may be missing, and whether old
-// blocks are served with them.
+// Services of qbit's nodes: old witnesses may be missing, or old blocks are
+// served with their witnesses.
 const (
 	qbitWitnessPruned wire.ServiceFlag = 1 << 12
 	qbitArchive       wire.ServiceFlag = 1 << 13

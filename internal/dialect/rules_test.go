@@ -44,8 +44,7 @@ func TestProves(t *testing.T) {
 	}
 }
 
-// The first block of a period may not lie far before the one that it follows, where the difficulty changes by
-// periods.
+// The first block of a period may not lie far before its parent, where the difficulty changes by periods.
 func TestMinTime(t *testing.T) {
 	bip94 := dialect.Choices{BIP94: true}
 	for _, test := range []struct {

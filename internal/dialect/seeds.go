@@ -25,8 +25,9 @@ func seeds(network string) (list []chaincfg.DNSSeed) {
 	return list
 }
 
-// DNSSeeds returns the DNS names that have addresses of nodes, and take a prefix that
-// says which services these shall have: those that are chosen, or else the network's own.
+// DNSSeeds returns the DNS names that are asked for addresses of nodes: the chosen
+// names, or else the network's own. They take a prefix for the services which the
+// nodes shall have.
 func (n *Network) DNSSeeds(chosen []string) []string {
 	if len(chosen) > 0 {
 		return chosen

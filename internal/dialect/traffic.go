@@ -20,8 +20,8 @@ type Traffic struct {
 	// deep if single transactions of it are given out.
 	CompactDepth, BlockTxDepth int32
 
-	// Inbound and Outbound are the mean times between announcements of transactions to a peer, by
-	// who has made the connection.
+	// Inbound and Outbound are the mean times between announcements of transactions to a peer: an
+	// inbound peer has connected to this node, an outbound peer was connected to.
 	Inbound, Outbound time.Duration
 
 	// FeeFilter is the mean time between the fee rates that a peer is told of.
@@ -49,7 +49,7 @@ var qbitTraffic = Traffic{
 	Inbound: time.Second, Outbound: time.Second, FeeFilter: 2 * time.Minute, NearWork: true,
 }
 
-// Signals is how signals for rules that the node does not know are counted, to warn of them.
+// Signals is how signals for unknown rules are counted, so that the node can warn.
 type Signals struct {
 	From              int32 // height of the first block that counts
 	Bits              int   // of versions that count: the lowest ones

@@ -89,8 +89,8 @@ func (w *Wallet) Has(kind descriptor.OutputType) bool {
 	return slices.ContainsFunc(w.Types, func(t AddressType) bool { return t.Kind == kind })
 }
 
-// Named returns the type with a name that clients may give. It may be one that no
-// wallet of the network has.
+// Named returns the address type with a name that clients may give, even if no
+// wallet of the network has addresses of this type.
 func (w *Wallet) Named(name string) (kind descriptor.OutputType, ok bool) {
 	for _, t := range w.Types {
 		if t.Kind.String() == name {

@@ -1,5 +1,5 @@
-// Package engine says what validates a chain: what the actor that owns the chain needs of
-// it. The engines are in packages below it; opener opens the one of a network.
+// Package engine defines the engines that validate chains, as the actor that owns a chain
+// needs them. The engines are in packages below; opener opens the engine of a network.
 package engine
 
 import (
@@ -43,9 +43,9 @@ type Validator interface {
 	// chain with the most work.
 	Accept(raw []byte) error
 
-	// Prepare does what Accept does first and what depends on the block alone. The
-	// rest is left to what it returns, to be called once. Prepare may be called by
-	// anybody at any time, also while another one uses the Validator.
+	// Prepare does the first part of Accept, which depends on the block alone. The
+	// returned function does the rest, and is to be called once. Prepare may be
+	// called from anywhere at any time, also while the Validator is in use.
 	Prepare(raw []byte) (accept func() error)
 
 	// Late returns the blocks that Accept took and that proved to break a rule
@@ -99,8 +99,8 @@ type Validator interface {
 	LoadSnapshot(q messages.LoadSnapshot) (Snapshot, error)
 
 	// Background validates blocks before the snapshot that the active chain begins with,
-	// for about a time, or tidies up what is left of it. It reports whether there is more
-	// to do now: when blocks come that may be so again.
+	// for about the duration d, or tidies up after the snapshot. It reports whether there
+	// is more to do now; new blocks may bring more.
 	Background(ctx context.Context, d time.Duration) (more bool, err error)
 
 	// Behind reports whether there may be anything for Background to do.
@@ -131,8 +131,8 @@ type Validator interface {
 	Close() error
 }
 
-// A Restorer is a Validator that deletes blocks, or their witnesses, and takes them again. What wraps a Validator has
-// to be one where that is.
+// A Restorer is a Validator that deletes blocks, or their witnesses, and takes them again. A wrapper of a Validator
+// has to be a Restorer if the Validator is a Restorer.
 type Restorer interface {
 	// Restore is Accept for a block that was pruned; any other is a duplicate.
 	Restore(raw []byte) error
@@ -144,8 +144,8 @@ type Restorer interface {
 // A Snapshot is a file of unspent outputs that a chain is to begin with. Both methods are called,
 // each once.
 type Snapshot interface {
-	// Read reads the outputs and holds them against the hash that is known. It may be called by
-	// anybody, also while another one uses the Validator.
+	// Read reads the outputs and holds them against the hash that is known. It may be called
+	// from anywhere, also while the Validator is in use.
 	Read(ctx context.Context) error
 
 	// Use belongs to the methods of the Validator. It is given the error of Read, and has the
@@ -187,14 +187,14 @@ type Stored struct {
 }
 
 // A Follower is an Engine that validates nothing itself: its chain is that of another
-// node. What would change the chain is refused with [messages.ErrFollows].
+// node. A request that would change the chain is refused with [messages.ErrFollows].
 type Follower interface {
 	Engine
 
 	// Follow asks the other node for its tip once, and makes it the tip of the active
-	// chain, fetching the headers between. An error that is a [messages.Refusal] is
-	// about the other node, which is asked again later; any other means that the engine
-	// is broken, but that of ctx.
+	// chain, fetching the headers between. A [messages.Refusal] is about the other
+	// node, which is asked again later. Any other error but the error of ctx means that
+	// the engine is broken.
 	Follow(ctx context.Context) error
 
 	// State may be called by anybody at any time.

@@ -81,7 +81,7 @@ func TestToChanges(t *testing.T) {
 	})
 }
 
-// Who wants to know is told why the target does not go on.
+// Waits is called with the error for which the target does not go on.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)

@@ -1,6 +1,7 @@
-// Package index is what the indexes of blocks have in common: those that an actor of
-// actors/blockindex keeps in step with the chain, as a [Target] of its follower, and that
-// methods read. What each is of, and how it is read, is in a package below.
+// Package index is what the indexes of blocks have in common. An actor of
+// actors/blockindex keeps an index in step with the chain, as a [Target] of its follower,
+// and methods read it. The packages below have the contents of each index, and how it is
+// read.
 package index
 
 import (
@@ -31,7 +32,8 @@ var ErrNoFilter = errors.New("block has no filter in the index")
 // Damaged tells the actor that keeps an index what a reader has found.
 type Damaged struct{ Err error }
 
-// Wrap makes an ErrDamaged of an error that is one of those by which a store says so.
+// Wrap makes an ErrDamaged of an error that is among damages, the errors by which a
+// store reports damage; any other error stays.
 func Wrap(err error, damages ...error) error {
 	for _, d := range damages {
 		if errors.Is(err, d) {

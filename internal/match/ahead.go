@@ -7,17 +7,18 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 )
 
-// A Fetcher is a [View] of filters in mapped files. Reading them where they are not in
-// memory costs more than the wait for the disk: the core waits too. So once that happens
-// readers go ahead of the workers, and these wait for them.
+// A Fetcher is a [View] of filters in mapped files. Reading pages that are not in memory
+// costs more than the wait for the disk: the core waits too. Once that happens readers
+// go ahead of the workers, and the workers wait for the readers.
 type Fetcher interface {
 	// Faults returns how many times the process has waited for the disk where it read
 	// mapped memory. It only grows.
 	Faults() int64
 
-	// Fetch has the disk send what a pass looks at in blocks of the active chain, the
-	// scripts restricted first or not, and returns when it is in memory, or soon
-	// after ctx has ended. It returns how many bytes were not, about.
+	// Fetch reads into memory what a pass looks at in a range of heights of the
+	// active chain. It returns when that is done, or soon after ctx has ended. With
+	// restrict the scripts are restricted first. The result is about how many bytes
+	// were not in memory before.
 	Fetch(ctx context.Context, h Heights, q *filters.Query, by filters.Method, restrict bool) (missing int)
 }
 
@@ -53,7 +54,7 @@ type piece struct {
 	read bool
 }
 
-// change tells all who wait.
+// change wakes all waiting goroutines.
 func (a *ahead) change() {
 	if a.on {
 		close(a.changed)
@@ -114,8 +115,8 @@ func (w *worker) watch() {
 	}
 }
 
-// read is what each reader does. That it fails is for nobody to know: whoever needs what it
-// did not read reads it.
+// read is the loop of a reader. Its errors are not reported: a worker reads by itself what
+// was not read ahead.
 func (w *worker) read() {
 	err := cores.Catch(func() error {
 		view := w.Source.View()
@@ -136,7 +137,7 @@ func (w *worker) read() {
 	}
 }
 
-// endReaders has all readers end, and nobody wait for them.
+// endReaders ends all readers; workers no longer wait for readers.
 func (p *Pass) endReaders() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// coldSource has filters on a slow disk: to read one that was not fetched is a fault.
+// coldSource has filters on a slow disk: reading a filter that was not fetched is a
+// fault.
 type coldSource struct {
 	*source
 	piece int32 // blocks that what a view knows is about
@@ -124,7 +125,8 @@ func workCold(t *testing.T, s *coldSource, pass *match.Pass, workers int) {
 }
 
 // Once a worker has waited for the disk all else is read ahead, and no worker waits
-// for the disk again, whatever of the two is faster; what was found is the same.
+// for the disk again. This holds whether readers or workers are faster, and the
+// hits are the same.
 func TestReadsAhead(t *testing.T) {
 	for _, others := range []int32{0, 20} { // not restricted, restricted
 		for _, workers := range []int{1, 3} {
@@ -164,7 +166,7 @@ func TestReadsAheadNoLonger(t *testing.T) {
 	}
 }
 
-// A reader that fails keeps nobody from matching, nor does one that is stopped.
+// A reader that fails or is stopped keeps nobody from matching.
 func TestReaderFails(t *testing.T) {
 	s := newCold(300, 8)
 	s.fetch = func(_ context.Context, h match.Heights) {
@@ -197,8 +199,8 @@ func TestReaderFails(t *testing.T) {
 	}
 }
 
-// A worker that a damaged filter ends takes its readers along; another one, which waited
-// for what they were to read, goes on.
+// A worker that a damaged filter ends takes its readers along. Another worker, which
+// waited for these readers, goes on.
 func TestReadersEndWithTheirWorker(t *testing.T) {
 	s := newCold(400, 8)
 	damaged := s.chain.Active().At(90).Hash

@@ -11,7 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// What runs apart has no more workers than that, of all its passes together, and is counted.
+// A scheduler of Apart has at most its own number of workers for all its passes together,
+// and both schedulers count its work.
 func TestApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for workers, want := range []int32{0, 1, 2, 3, 4, 4} {

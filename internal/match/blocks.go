@@ -9,11 +9,11 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 )
 
-// With very many scripts nearly every filter matches by chance: that of 72 blocks of 100 with a million.
-// Then it takes less time to look into the blocks themselves, without their filters. What a
-// block shows decides what its filter and [Config.Keep] would: one that has a script which filters have is a
-// hit, one that has none of the scripts is not. Where it shows neither, or cannot be read, both are asked after all,
-// so that results and errors are always the same.
+// With very many scripts nearly every filter matches by chance: with a million scripts 72 filters of a hundred.
+// Then it takes less time to look into the blocks themselves, without their filters. The block itself gives the
+// result that its filter and [Config.Keep] would give. It is a hit if it has one of the scripts in a place that
+// filters index, and no hit if it has none of the scripts. If the block decides neither, or cannot be read, the
+// filter and Keep are asked after all. Thus results and errors are always the same.
 
 // Blocks is where a pass reads blocks that it looks into without their filters.
 type Blocks struct {
@@ -30,7 +30,8 @@ const (
 	aheadItems = 4
 	aheadBytes = 16 << 20
 
-	// blockBytes is how much a block counts for, with what it spends, as long as it is not read.
+	// blockBytes is the assumed size of a block and the scripts that it spends, before the block is
+	// read.
 	blockBytes = 2 << 20
 )
 

@@ -14,9 +14,9 @@ import (
 
 var errFault = errors.New("memory fault")
 
-// faultView has filters with probe lines, and reads that fail by their number: first the
-// matching, then a look at each filter and one at the lines of each, then the matching
-// again.
+// faultView has filters with probe lines, and reads that fail by their number. The reads
+// are the matching, a look at each filter, a look at the lines of each, then the
+// matching again.
 type faultView struct {
 	view
 	lines  map[int32]bool // which filters have some; nil: all
@@ -68,9 +68,9 @@ func (v *faultView) Guard(read func()) error {
 	return nil
 }
 
-// Where memory fails that a batch is matched in, the filter is found whose memory it
-// is; where it is that of lines, the batch is matched without, and those are told of that
-// cannot be read or are not what was stored.
+// If memory fails while a batch is matched, the filter in that memory is found. If lines
+// were in that memory, the batch is matched without lines. The view is told which lines
+// cannot be read or are not as they were stored.
 func TestFaults(t *testing.T) {
 	const n = 15 // one batch
 	none := map[int32]bool{}
@@ -143,8 +143,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What a worker hands back for others has no pointer into the memory of filters, which
-// may be unmapped by then.
+// The batch that a worker hands back for others has no pointer into the memory of
+// filters, which may be unmapped by then.
 func TestNothingIsKept(t *testing.T) {
 	s := newSource(40)
 	v := &faultView{view: view{source: s}}

@@ -2,9 +2,9 @@ package match
 
 import "github.com/seed61375155/trawl/messages"
 
-// LendHeights has whoever serves it lend heights of a pass to other nodes. It is answered
-// when all are matched, or with the reason for which the pass must fail. What was lent and not
-// settled is given back before the answer.
+// LendHeights has its receiver lend heights of a pass to other nodes. It is answered when all
+// are matched, or with the reason for which the pass must fail. Heights that are lent and not
+// settled are given back before the answer.
 type LendHeights struct {
 	messages.Control[messages.Done]
 

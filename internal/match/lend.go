@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// lending is what a pass knows of heights that somebody else matches, with its mutex
-// held. A range keeps its bounds however often it is lent, so that a late answer, or a
-// second one, is known for what it is.
+// lending is what a pass knows of heights that other nodes match. The pass's mutex
+// guards it. A range keeps its bounds however often it is lent, so that a late or
+// second answer is recognized.
 type lending struct {
 	lent     []Heights     // not settled, and not given back
 	back     []Heights     // given back, and taken by nobody since
@@ -15,7 +15,7 @@ type lending struct {
 	changed  chan struct{} // closed when any of it changes; nil while nobody waits
 }
 
-// change tells all who wait.
+// change wakes all waiting goroutines.
 func (l *lending) change() {
 	if l.changed != nil {
 		close(l.changed)
@@ -23,12 +23,13 @@ func (l *lending) change() {
 	}
 }
 
-// Lend gives out heights for somebody else to match: those that were given back first,
-// then the next ones, up to the height, not included, that end returns for the first of
-// them, which is above it. It reports false when nothing is left.
+// Lend gives out heights for other nodes to match. Ranges that were given back go
+// first, as a whole. Then come the next heights: from the first height that nobody has
+// taken, up to the height that end returns for it, not included. The result of end is
+// above its argument. Lend reports false when nothing is left.
 //
-// What is lent counts as not done until it is settled. Whoever borrows it settles it,
-// or gives it back, once or more: only the first answer counts.
+// Lent heights count as not done until they are settled. The borrower settles a range
+// or gives it back, once or more often: only the first answer counts.
 func (p *Pass) Lend(end func(from int32) int32) (Heights, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,8 +55,8 @@ func (p *Pass) Settle(r Heights, hits []Hit) bool {
 	return true
 }
 
-// GiveBack notes that nobody will settle a range, which is to be matched by whoever
-// comes next. For a range that is not lent it does nothing.
+// GiveBack notes that the borrower will not settle a range; the next worker or
+// borrower takes it over. For a range that is not lent it does nothing.
 func (p *Pass) GiveBack(r Heights) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// lender lends heights of a pass at random, and knows what is in them.
+// lender lends heights of a pass at random, and knows their hits.
 type lender struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	pass *match.Pass
-	all  []match.Hit     // of a pass that one worker made
+	all  []match.Hit     // of an equal pass with one worker
 	had  []match.Heights // every range that was ever lent
 
 	open, back map[match.Heights]bool // lent; given back
@@ -131,8 +131,9 @@ func (l *lender) check() {
 	}
 }
 
-// Whatever the order in which heights are lent, settled, settled again, given back and
-// matched by workers, the pass has what one worker finds, and says so when it is so.
+// Heights may be lent, settled, settled again, given back and matched by workers in
+// any order. The pass has the hits of a pass with one worker, and is complete only
+// after the last height.
 func TestLend(t *testing.T) {
 	s := newSource(95)
 	for seed := range uint64(300) {
@@ -188,8 +189,8 @@ func helped(ctx context.Context, h helper, workers int) (*match.Pass, error) {
 	return pass, s.Run(ctx, pass)
 }
 
-// A run is not over before what was lent is settled, by the helper or, when that gives
-// it back, by a worker that has waited for it.
+// A run is not over before all lent heights are done: settled by the helper, or given
+// back and matched by a worker that has waited.
 func TestHelper(t *testing.T) {
 	for name, settles := range map[string]bool{"settles": true, "gives back": false} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// What a helper fails with fails the run, and its panic is the caller's.
+// An error of a helper fails the run, and its panic becomes a panic of the caller.
 func TestHelperFails(t *testing.T) { synctest.Test(t, testHelperFails) }
 
 func testHelperFails(t *testing.T) {

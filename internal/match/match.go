@@ -1,10 +1,10 @@
 // Package match looks for scripts in the block filters of a range of blocks, on
 // as many cores as there are workers.
 //
-// A [Pass] hands units of about a millisecond to whoever calls [Pass.Work], or of
-// more where nearly nothing is to be looked for, so that it ends soon when it is
-// told to and others get to run. It does not know where filters are stored: a damaged
-// filter ends a worker with a [*DamagedError].
+// A [Pass] hands units to the callers of [Pass.Work]. A unit takes about a
+// millisecond, or longer where nearly nothing is to be looked for. Thus a pass ends
+// soon after it is told to, and others get to run. A pass does not know where filters
+// are stored: a damaged filter ends a worker with a [*DamagedError].
 //
 // With very many scripts a pass may look into the blocks themselves instead of matching their
 // filters, see [Blocks].
@@ -43,14 +43,14 @@ type View interface {
 	// they have. An error is a [*DamagedError] where the filter can be re-made.
 	Filters(from int32, active bool, dst []filters.Filter) error
 
-	// Restrict returns the scripts of a query that may occur in the blocks of the
-	// active chain from a height on, and up to which height, not included, that
-	// holds: q itself, and any height, where nothing is known. Scripts that a filter matches but no
-	// block has may be missing.
+	// Restrict returns the scripts of a query that may occur in the blocks of the active chain from
+	// a height on, and the height up to which this holds, not included. Where nothing is known it
+	// returns q itself and any height. Scripts that a filter matches but no block has may be
+	// missing.
 	Restrict(height int32, q *filters.Query) (sub *filters.Query, to int32)
 
-	// RangeEnd returns the height up to which what Restrict says of a height holds;
-	// the height itself where it says nothing.
+	// RangeEnd returns the height up to which Restrict's answer at a height holds;
+	// the height itself where nothing is known.
 	RangeEnd(height int32) int32
 
 	// Stale is told of a block whose filter has probe lines that cannot be used.
@@ -100,7 +100,8 @@ type Config struct {
 	// is a hit. It is called by the workers. It waits for nothing but within [Outside].
 	Keep func(ctx context.Context, block *chainhash.Hash) (bool, error)
 
-	// KeepAll has Keep called for each hit, wherever it was found, for what it notes of it.
+	// KeepAll has Keep called for every hit, also for a hit that the block
+	// itself has shown: Keep takes notes of hits.
 	KeepAll bool
 
 	// Exact says that hits are looked into, by Keep or afterwards, so that
@@ -141,8 +142,9 @@ func (p *Pass) Workers(n int) int {
 }
 
 // Work matches the given unit, if it is not empty, and then others until nothing
-// is left or ctx ends. On an error it returns the unit that it could not match:
-// that one waits, as not done, for a call whose view is younger than the repair.
+// is left or ctx ends. On an error it returns the unit that it could not match.
+// This unit counts as not done, and waits for a call whose view is younger than
+// the repair.
 func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error) {
 	return newWorker(ctx, p).run(unit)
 }

@@ -20,8 +20,9 @@ const (
 	// filters match by chance that looking into blocks saves nothing.
 	minDirect = 10_000
 
-	// probeShare is which part of the time goes to the way that was slower, so that it is known what
-	// it takes where the chain is now: blocks grow along it, and filters match more or less often.
+	// probeShare is how many times as long the faster way is used as the slower way, which is probed
+	// to know its present pace. Paces change along the chain: blocks grow, and filters match more or
+	// less often.
 	probeShare = 16
 )
 
@@ -149,8 +150,8 @@ func (p *Pass) notePace(note func(p *paces)) {
 	note(&p.paces)
 }
 
-// Follow has a pass begin with what another one has learnt of how long the ways take, in the same
-// chain with the same scripts. It is called before the pass has workers.
+// Follow has a pass begin with the paces that an earlier pass has measured, in the same chain
+// with the same scripts. It is called before the pass has workers.
 func (p *Pass) Follow(before *Pass) {
 	before.mu.Lock()
 	learnt := before.paces

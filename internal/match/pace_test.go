@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What took less time is taken, and the other now and then.
+// The way that took less time is taken, and the other way now and then.
 func TestPaces(t *testing.T) {
 	var p paces
 	if p.next() {

@@ -47,8 +47,8 @@ func (v *restrictView) Filters(from int32, active bool, dst []filters.Filter) er
 	return v.view.Filters(from, active, dst)
 }
 
-// What a view knows of a range says nothing of the blocks behind it: a unit that
-// another view had may be longer.
+// Restrict's answer for a range holds for no block behind the range: a unit of
+// another view may be longer.
 func TestRestrictedByAnotherView(t *testing.T) {
 	s := newSource(60)
 	scripts := make([][]byte, 0, 20)
@@ -120,8 +120,9 @@ func (v *knowingView) Filters(from int32, active bool, dst []filters.Filter) err
 	return v.restrictView.Filters(from, active, dst)
 }
 
-// What a view knows is used where hits are looked into, on the active chain, for
-// queries of sixteen scripts and more; blocks that have none of them are not read.
+// Restrict is used where hits are looked into, on the active chain, for queries
+// of sixteen scripts and more. Blocks that have none of the scripts are not
+// read.
 func TestRestrict(t *testing.T) {
 	s := newSource(60)
 	for _, test := range []struct {

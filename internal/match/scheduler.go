@@ -44,10 +44,10 @@ type Helper interface {
 	Help(ctx context.Context, pass *Pass) error
 }
 
-// A Scheduler runs passes, and shares the cores among those that run at the same
-// time: each gets a turn of a few milliseconds at the latest when each of the others
-// has had one. It also has damaged filters repaired while their pass goes on. It is
-// safe for concurrent use.
+// A Scheduler runs passes, and shares the cores among the passes that run at the
+// same time. Each pass gets a turn of a few milliseconds, at the latest when each of
+// the others has had a turn. It also has damaged filters repaired while their pass
+// goes on. It is safe for concurrent use.
 type Scheduler struct {
 	cfg   SchedulerConfig
 	turns turns
@@ -76,8 +76,8 @@ func NewScheduler(cfg SchedulerConfig) *Scheduler {
 	return &Scheduler{cfg: cfg, turns: turns{free: cfg.Workers}, counts: new(counts)}
 }
 
-// Apart returns a scheduler for the same filters with so many workers of its own at most. What it does
-// counts as done by this one.
+// Apart returns a scheduler for the same filters with at most so many workers of its own. Its passes
+// and filters count in the Stats of this scheduler.
 func (s *Scheduler) Apart(workers int) *Scheduler {
 	cfg := s.cfg
 	cfg.Workers = min(workers, cfg.Workers)

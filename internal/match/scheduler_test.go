@@ -199,8 +199,9 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// Damaged filters are repaired once each while the rest of the pass goes on; one that
-// is damaged again, or that cannot be made again, ends the pass and is named.
+// Damaged filters are repaired once each while the rest of the pass goes on. A filter
+// that is damaged again, or cannot be made again, ends the pass with an error that
+// names it.
 func TestSchedulerRepairs(t *testing.T) {
 	errNoBlock := errors.New("no such block")
 	for name, test := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 // block that was deleted and fetched again, whose spent outputs nobody can give.
 //
 // An output that names the hash of a key or script can only be spent by showing
-// what was hashed, and a taproot output spent by a script path shows what its key
-// was made of. What the other inputs spend they do not show: taproot outputs spent
-// by their key, and scripts that name no hash.
+// the hashed bytes. A spend of a taproot output by a script path shows the parts
+// of the output's key. Other inputs do not show the spent script: spends of
+// taproot outputs by their key, and of scripts that name no hash.
 //
 // Source: BIP16, BIP141, BIP341.
 

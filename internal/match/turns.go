@@ -88,8 +88,9 @@ func (t *turn) give() {
 	s.handOn()
 }
 
-// handOn gives a turn that nobody has to the run that has the fewest, and of its
-// workers to the one that waits longest. It is called with mu held.
+// handOn gives a free turn to the run that holds the fewest turns, and there to
+// the worker that has waited longest. The turn stays free if nobody waits. It is
+// called with mu held.
 func (s *turns) handOn() {
 	i := s.poorest()
 	if i < 0 {

@@ -57,7 +57,8 @@ func TestPoorest(t *testing.T) {
 	}
 }
 
-// Who has no turn hands none on, and who has one keeps it where nobody waits.
+// A worker without a turn hands none on, and a worker with a turn keeps it where
+// nobody waits.
 func TestSwapWithoutATurn(t *testing.T) {
 	s := &turns{}
 	waits, other := newTurn(s, &share{}), newTurn(s, &share{held: 2})

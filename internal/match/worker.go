@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// unitTime is how long a worker aims to match before it looks whether the
-	// pass has ended, and lets others run: half of what an abort may wait for
-	// at most beyond the time of a single filter.
+	// unitTime is how long a worker aims to match before it checks whether the
+	// pass has ended, and lets others run. It is half of the longest wait of an
+	// abort, beyond the time of a single filter.
 	unitTime = time.Millisecond
 
 	// maxUnit bounds the filters of a unit, so that what is kept of each stays in
@@ -115,7 +115,7 @@ func (w *worker) searchAll(unit Heights) (left Heights, err error) {
 	return Heights{}, nil
 }
 
-// searchUnit returns the hits of a unit, by the way that was chosen for it.
+// searchUnit returns the hits of a unit, found in the way that next has chosen.
 func (w *worker) searchUnit(unit Heights) (found []Hit, err error) {
 	if w.direct {
 		return w.searchBlocks(unit)
@@ -231,8 +231,8 @@ func (w *worker) name(unit Heights) {
 	}
 }
 
-// matchBatch sets the hits of the batch. Where memory fails that holds probe
-// lines, it does without them.
+// matchBatch sets the hits of the batch. Where memory that holds probe lines
+// fails, it matches without lines.
 func (w *worker) matchBatch() error {
 	fault := w.view.Guard(w.matchAll)
 	if fault == nil {
@@ -248,8 +248,8 @@ func (w *worker) matchBatch() error {
 	return w.malformed(w.matchErr)
 }
 
-// stripLines takes the lines from the filters of the batch, and tells of those
-// that cannot be read.
+// stripLines takes the lines from the filters of the batch, and tells the view
+// which lines cannot be read or are damaged.
 func (w *worker) stripLines() {
 	for i := range w.batch {
 		f := &w.batch[i]
@@ -309,7 +309,8 @@ func (w *worker) locate(fault error) error {
 	return nil
 }
 
-// malformed names the block of a filter that is not the one that was stored.
+// malformed returns a [*DamagedError] of the block whose filter a
+// [filters.BatchError] names; any other error stays.
 func (w *worker) malformed(err error) error {
 	if err == nil {
 		return nil // without a pointer that escapes

@@ -1,6 +1,6 @@
 // Package nodemsg defines the messages that the actors of a node send to each other
-// and that a host of the node has no use for. What a host may send is in package
-// messages.
+// and that a host of the node has no use for. Messages that a host may send are in
+// package messages.
 package nodemsg
 
 import "github.com/seed61375155/trawl/messages"

@@ -8,8 +8,8 @@ import (
 // tip, in Core's words, then of the wallets.
 type GetWarnings struct{ messages.Control[[]string] }
 
-// WarningChanged says what the operator should know of a part of the node, instead of
-// what was said of it before. It is said again while it lasts.
+// WarningChanged is the warning about a part of the node that the operator should
+// know; it replaces the part's warning before. It is sent again while it lasts.
 type WarningChanged struct {
 	Of   string // the part, as in `wallet "name"`
 	Text string // empty: nothing any more

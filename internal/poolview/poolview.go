@@ -1,8 +1,8 @@
 // Package poolview is the memory pool as its listeners see it.
 //
 // A listener calls [Join], which subscribes it to the changes of the pool and asks for
-// what is there. Changes may come before the answer does, and some of them are newer:
-// a [View] takes both in any order, and is right once both are there.
+// the pool's contents. Changes may come before the answer does, and some of them are
+// newer: a [View] takes both in any order, and is right once both are there.
 //
 // A View belongs to one actor; it is not safe for concurrent use. It shares the
 // transactions with the pool: nobody may change them.
@@ -28,8 +28,9 @@ type Contents struct {
 }
 
 // Join subscribes the actor in c to the changes of the pool, which arrive as
-// [messages.PoolChanged], and asks for what is in it, which arrives as what then makes
-// of the answer. All changes that are not in the answer come, at the earliest before it.
+// [messages.PoolChanged]. It also asks for the pool's contents, which arrive as the
+// message that then makes of the answer. Every change that the answer lacks arrives,
+// possibly before the answer.
 func Join(
 	ctx context.Context, c actor.Context, pool *ask.Ref, changes *ask.Feed[messages.PoolChanged],
 	then func(Contents) any,
@@ -68,9 +69,10 @@ func New() *View {
 	}
 }
 
-// Begin takes over what was in the pool, but for what has left it since. It yields each
-// transaction that the pool still has with what the pool said of it. An error says that
-// the pool could not be read: only what has changed is known then.
+// Begin takes over the pool's contents, without the transactions that have left since.
+// It calls each, unless nil, for every transaction that the pool still has, with the
+// pool's own entry. An error says that the pool could not be read: the view then has
+// only the changes.
 func (v *View) Begin(m Contents, each func(tx *Tx, of *messages.PoolTx)) error {
 	for i := range m.Pool.Txs {
 		of := &m.Pool.Txs[i]

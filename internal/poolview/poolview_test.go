@@ -43,9 +43,8 @@ func wids(v *poolview.View) []chainhash.Hash {
 	return list
 }
 
-// However the answer to the first question and the changes cross each other, the view
-// ends up as the pool: what the pool was asked at any time, and the answer came at any
-// time after that.
+// The view ends up as the pool, however the first answer and the changes overtake each
+// other. The pool is asked at any time, and the answer comes at any later time.
 func TestAgreesWithThePool(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -148,8 +147,8 @@ func TestChangeReturnsWhatLeft(t *testing.T) {
 	}
 }
 
-// Where the pool cannot be read, the changes are what is known; what is yielded is what
-// the pool still has.
+// Begin yields the transactions that the pool still has. Where the pool cannot be read,
+// the view has only the changes.
 func TestBegin(t *testing.T) {
 	v := poolview.New()
 	out := change(2, false, 0)

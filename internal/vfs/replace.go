@@ -21,13 +21,13 @@ func ReplaceFile(fs FS, path string, content []byte, mode os.FileMode) error {
 	return file.Commit()
 }
 
-// A Replacement is a file that takes the place of another in one step: whatever happens, a
-// kill, a full disk, a loss of power, the name leads to the old contents or to the new ones, as
-// a whole. When [ReplaceFile] or [Replacement.Commit] has returned nil, it leads to the new ones
-// for good.
+// A Replacement is a file that takes the place of another in one step. After a kill, a full disk
+// or a loss of power the name leads to the whole old contents or to the whole new contents. When
+// [ReplaceFile] or [Replacement.Commit] has returned nil, the name leads to the new contents for
+// good.
 //
-// It has the name with the ending .new until then. One that a process before this one has left
-// there is overwritten. Only one writer of a name may be at work at a time. It ends with Commit or
+// It has the name with the ending .new until then. A file that an earlier process has left there
+// is overwritten. Only one writer of a name may be at work at a time. It ends with Commit or
 // Discard.
 type Replacement struct {
 	File

@@ -2,7 +2,7 @@
 // so that tests put faults below them (package faultfs).
 //
 // Names are paths as package os takes them, and so are flags, modes and errors.
-// What a File or an FS has written is with the operating system when the call
+// A write to a File or an FS has reached the operating system when the call
 // returns. It survives a loss of power after [File.Sync], and for names in a
 // folder, new and removed ones alike, [FS.SyncDir].
 package vfs
@@ -18,7 +18,7 @@ import (
 // FS is a file system. Its methods are safe for concurrent use.
 type FS interface {
 	OpenFile(name string, flag int, mode os.FileMode) (File, error)
-	Rename(from, to string) error // takes the place of what is there
+	Rename(from, to string) error // replaces an existing file named to
 	Remove(name string) error
 	MkdirAll(dir string, mode os.FileMode) error
 	Stat(name string) (os.FileInfo, error)
@@ -75,7 +75,7 @@ func (osFS) SyncDir(dir string) error {
 
 // MakeDir makes a folder and those above it, and makes their names durable.
 func MakeDir(fs FS, dir string, mode os.FileMode) error {
-	var parents []string // of what is missing
+	var parents []string // of missing folders
 	for at := filepath.Clean(dir); filepath.Dir(at) != at; at = filepath.Dir(at) {
 		if _, err := fs.Stat(at); !errors.Is(err, os.ErrNotExist) {
 			break // or MkdirAll will say what is wrong
@@ -132,8 +132,8 @@ func Open(fs FS, name string) (File, error) {
 	return fs.OpenFile(name, os.O_RDONLY, 0)
 }
 
-// RemoveAll removes a file or a folder with all that is in it. One that is not
-// there is no error.
+// RemoveAll removes a file or a folder with all that is in it. A missing file
+// or folder is no error.
 func RemoveAll(fs FS, name string) error {
 	info, err := fs.Stat(name)
 	switch {

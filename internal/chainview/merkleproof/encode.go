@@ -61,8 +61,8 @@ func appendSize(to []byte, n int) []byte {
 	}
 }
 
-// Decode reads a serialized proof. What follows it is passed over. The proof shares no
-// memory with raw.
+// Decode reads a serialized proof. Bytes after the proof are ignored. The proof shares
+// no memory with raw.
 //
 // Errors: [ErrShort], [ErrNotCanonical], [ErrTooLarge].
 func Decode(raw []byte) (*Proof, error) {

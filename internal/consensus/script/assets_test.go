@@ -43,9 +43,9 @@ func (a *asset) spend(t *testing.T, with *assetSpend) *Spend {
 	return NewSpend(tx, spent)
 }
 
-// judge checks the verdicts on a case and returns how many there are: a right spend
-// is right by all subsets of its rules, a final one by all rules of consensus; a
-// wrong one is wrong by all supersets.
+// judge checks the verdicts on a case and returns how many there are. A right spend
+// is right by all subsets of its rules; a final spend is right by all subsets of
+// the rules of consensus. A wrong spend is wrong by all supersets of its rules.
 func (a *asset) judge(t *testing.T, every uint64) (verdicts int) {
 	t.Helper()
 	flags := parseFlags(t, a.Flags)

@@ -99,7 +99,7 @@ func (d *digest) output(out *wire.TxOut) {
 	d.script(out.PkScript)
 }
 
-// sum returns the hash of what was written.
+// sum returns the hash of the written bytes.
 func (d *digest) sum() [32]byte {
 	if !d.started {
 		return sha256.Sum256(d.buf)

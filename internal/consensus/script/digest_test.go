@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What was left off goes on where it was, however often, whatever was hashed in between.
+// Hashing resumes from a midstate any number of times, whatever was hashed in between.
 func TestMidstate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 8))
 	message := make([]byte, 4*digestSize)

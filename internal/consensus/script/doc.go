@@ -7,6 +7,6 @@
 // BIP147 (empty dummies), BIP341 and BIP342 (taproot). Which of them hold is
 // said by [Flags], and why a spend is refused by [Error], in Bitcoin Core's words.
 //
-// The package is pure. Whatever scripts and witnesses hold, nothing panics, and
-// time and memory stay within what the rules allow a transaction of that size.
+// The package is pure. No script or witness makes it panic, and time and memory
+// stay within what the rules allow a transaction of that size.
 package script

@@ -88,8 +88,8 @@ func TestShortestPush(t *testing.T) {
 	}
 }
 
-// Whatever one knows of the others: an output that is not known makes signatures of
-// taproot wrong, in every place.
+// An output that is not known makes the taproot signatures of all other inputs
+// wrong, although their outputs are known.
 func TestUnknownAmongKnown(t *testing.T) {
 	for missing := range 3 {
 		for _, unknown := range []*wire.TxOut{nil, {Value: -1}, {Value: -1 << 40}} {

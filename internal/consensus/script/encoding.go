@@ -6,8 +6,8 @@ import "github.com/decred/dcrd/dcrec/secp256k1/v4"
 // has a form that the rules allow. An empty one is a right way to have none.
 func (f Flags) AllowsSignature(sig []byte) bool { return f.checkSigEncoding(sig) == none }
 
-// checkSigEncoding says what is wrong with the form of a signature by ECDSA with
-// its hash type behind it. An empty one is a right way to have none.
+// checkSigEncoding returns the first error in the form of a signature by ECDSA
+// with its hash type behind it. An empty one is a right way to have none.
 func (f Flags) checkSigEncoding(sig []byte) Error {
 	if len(sig) == 0 || f&(DERSig|LowS|StrictEnc) == 0 {
 		return none
@@ -59,8 +59,8 @@ func highS(der []byte) bool {
 
 // laxDER reads a signature as OpenSSL once did: lengths may be longer than needed,
 // integers may have zeros before them, negative ones are read as positive, and
-// something may come behind. It reports false where there is no signature, or one
-// whose numbers do not fit the curve, which nothing verifies.
+// something may come behind. It reports false where there is no signature, or
+// where its numbers do not fit the curve: such a signature never verifies.
 func laxDER(b []byte, r, s *secp256k1.ModNScalar) bool {
 	if len(b) == 0 || b[0] != 0x30 {
 		return false
@@ -120,7 +120,7 @@ func setScalar(n *secp256k1.ModNScalar, b []byte) bool {
 	return len(b) <= 32 && !n.SetByteSlice(b)
 }
 
-// checkKeyEncoding says what is wrong with the form of a key for ECDSA.
+// checkKeyEncoding returns the error in the form of a key for ECDSA.
 func (f Flags) checkKeyEncoding(key []byte, version version) Error {
 	if f&StrictEnc != 0 && !compressed(key) && (len(key) != 65 || key[0] != 4) {
 		return ErrPubKeyType

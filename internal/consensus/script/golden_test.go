@@ -36,7 +36,8 @@ func holds(t *testing.T, s *Spend, i int, flags Flags, err error, what any) {
 	}
 }
 
-// crediting returns a transaction that pays to a script, and one that spends it.
+// crediting returns a transaction that spends an output with a script, and this
+// output.
 func crediting(pkScript, sigScript []byte, witness wire.TxWitness, value int64) (*wire.MsgTx, *wire.TxOut) {
 	from, to := wire.NewMsgTx(1), wire.NewMsgTx(1)
 	from.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: wire.MaxPrevOutIndex}, []byte{0, 0}, nil))
@@ -84,8 +85,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// witnessOf reads a witness, whose control block may be left to be made, and the
-// output's key that then belongs to it.
+// witnessOf reads a witness. For a "#CONTROLBLOCK#" it makes the control block,
+// and returns the output key for this block.
 func witnessOf(t *testing.T, items []any) (witness wire.TxWitness, output []byte) {
 	t.Helper()
 	for _, item := range items {
@@ -111,7 +112,7 @@ func witnessOf(t *testing.T, items []any) (witness wire.TxWitness, output []byte
 	return witness, output
 }
 
-// vector is a transaction of Core's test data with what it spends.
+// vector is a transaction of Core's test data with the outputs that it spends.
 type vector struct {
 	spend *Spend
 	names string

@@ -53,7 +53,7 @@ func newMachine(s *Spend, i int, flags Flags) *machine {
 	return m
 }
 
-// release gives the machine back. It keeps no memory of what it has verified.
+// release gives the machine back. It keeps no memory of the verified spend.
 func (m *machine) release() {
 	m.stack, m.alt, m.saved = emptied(m.stack), emptied(m.alt), emptied(m.saved)
 	for i := range m.hashes {

@@ -12,8 +12,8 @@ import (
 // An operation executes an opcode.
 type operation func(*machine) Error
 
-// operations are the opcodes but for pushes and conditions, by their numbers. Those
-// that are missing make a script fail where they are executed.
+// operations are the opcodes but for pushes and conditions, by their numbers. A
+// script fails where it executes an opcode that is missing here.
 var operations [256]operation
 
 func init() {

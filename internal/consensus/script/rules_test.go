@@ -38,8 +38,8 @@ func leaf(tb testing.TB, script []byte) (pkScript, control []byte) {
 	return append([]byte{op1, 32}, schnorr.SerializePubKey(output)...), control
 }
 
-// What each of these spends is refused for, by the rules of blocks and by those
-// of what is relayed.
+// Each of these spends is refused with the right error, by the rules of blocks
+// and by the rules of relay.
 func TestRules(t *testing.T) {
 	keyHash := append([]byte{0, 20}, btcutil.Hash160(testPublic.SerializeCompressed())...)
 	anyone := []byte{op1}

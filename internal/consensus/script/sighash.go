@@ -114,8 +114,9 @@ func (s *Spend) writeLegacy(d *digest, i int, code []byte, hashType uint32) {
 	}
 }
 
-// writeCode writes a script without its OP_CODESEPARATORs. Of one that ends in the
-// middle of a push, what is pushed is not written, although the length counts it.
+// writeCode writes a script without its OP_CODESEPARATORs. If the script ends in
+// the middle of a push, the pushed bytes are not written, although the length
+// counts them.
 func writeCode(d *digest, code []byte) {
 	separators, end := 0, 0
 	for good := true; good && end < len(code); {

@@ -62,7 +62,7 @@ func verifySchnorr(key, sig, message []byte) bool {
 	challenge := d.sum()
 	e.SetBytes(&challenge)
 	sum := curve.Combine(&s, e.Negate(), &public)
-	if !sum.HasX((*[32]byte)(sig)) { // also for one that is above p
+	if !sum.HasX((*[32]byte)(sig)) { // also where sig's x is above p
 		return false
 	}
 	nonce := sum.Point()

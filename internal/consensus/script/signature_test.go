@@ -16,8 +16,8 @@ func scalarOf(text string) (n secp256k1.ModNScalar) {
 	return n
 }
 
-// A signature whose R is the x coordinate of a point above the order, less the
-// order, is right, and one that has another R is not.
+// The x coordinate of a point may be above the order: a signature is right if
+// its R is x less the order. A signature with another R is wrong.
 func TestLargeX(t *testing.T) {
 	hash := sha256.Sum256([]byte("hash"))
 	var e secp256k1.ModNScalar
@@ -57,7 +57,8 @@ func TestLargeX(t *testing.T) {
 	}
 }
 
-// The order is added to all that leaves room for it, with what is carried.
+// addOrder adds the order with all carries, and reports whether the sum fits
+// into 256 bits.
 func TestAddOrder(t *testing.T) {
 	order, limit := secp256k1.Params().N, new(big.Int).Lsh(big.NewInt(1), 256)
 	most := new(big.Int).Sub(limit, order)

@@ -11,9 +11,9 @@ type TapPlace struct {
 const NoSeparator = 0xffffffff
 
 // TaprootSigHash returns what a Schnorr signature of an input signs (BIP341,
-// BIP342). It reports false for an undefined hash type, for one that asks for the
-// output beside an input that has none, and where an output that is spent is not
-// known.
+// BIP342). It reports false for an undefined hash type, for an input without an
+// output beside it where the hash type needs that output, and where a spent
+// output is not known.
 func (s *Spend) TaprootSigHash(i int, hashType byte, at *TapPlace) (hash [32]byte, ok bool) {
 	place := tapPlace{leaf: at.Leaf, separator: at.Separator}
 	if at.Annex != nil {
@@ -24,7 +24,8 @@ func (s *Spend) TaprootSigHash(i int, hashType byte, at *TapPlace) (hash [32]byt
 	return s.taprootHash(d, i, hashType, &place)
 }
 
-// A tapPlace is a [TapPlace] with what is hashed of it.
+// A tapPlace is a [TapPlace] with the hashes of its annex and of the output
+// beside the input.
 type tapPlace struct {
 	annexed   bool
 	annex     [32]byte

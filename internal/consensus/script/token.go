@@ -25,10 +25,10 @@ const (
 	opCheckMultiSigVerify = 0xaf
 )
 
-// next reads the opcode of a script at a place before its end, with what it
-// pushes, which shares memory with the script, and returns the place behind.
-// Where the script ends in the middle of a push, good is false, and end is the
-// place behind what says how much would be pushed.
+// next reads the opcode of a script at a place before its end. It returns the
+// opcode, the pushed data, which shares memory with the script, and the place
+// behind. Where the script ends in the middle of a push good is false, and end
+// is the place behind the bytes that give the size of the push.
 func next(script []byte, at int) (op byte, data []byte, end int, good bool) {
 	op = script[at]
 	at++
@@ -115,8 +115,8 @@ func shortest(op byte, data []byte) bool {
 	return true
 }
 
-// isPushOf reports whether a script is the push of data by its size, which is the
-// shortest but for what has an opcode of its own.
+// isPushOf reports whether a script is the push of data by its size. That is the
+// shortest push, except for data that has an opcode of its own.
 func isPushOf(script, data []byte) bool {
 	if len(script) == 0 {
 		return false

@@ -13,7 +13,8 @@ import (
 
 type scalar = secp256k1.ModNScalar
 
-// A trial is a signature, by ECDSA or by Schnorr, with what it is checked against.
+// A trial is a signature, by ECDSA or by Schnorr, with the key and hash that it
+// is checked against.
 type trial struct {
 	schnorr    bool
 	key        []byte
@@ -95,8 +96,8 @@ func form(key *secp256k1.PublicKey, which uint) []byte {
 }
 
 // signed returns a right signature by ECDSA for which the verifier computes
-// u1·G + u2·Q, Q being secret·G; one that is wrong where that is at infinity, for
-// any R. u2 and secret are not 0.
+// u1·G+u2·Q, Q being secret·G. If that sum is at infinity the signature is
+// wrong, with some R. u2 and secret are not 0.
 func signed(secret, u1, u2 *scalar, which uint) *trial {
 	t := &trial{key: form(base(secret), which)}
 	r := new(scalar).SetInt(uint32(which) + 1)
@@ -114,9 +115,9 @@ func signed(secret, u1, u2 *scalar, which uint) *trial {
 	return t
 }
 
-// signedSchnorr returns a right signature of which R is nonce·G; with the other y
-// where that is kept, and one with any R for which the sum is at infinity where
-// there is no nonce.
+// signedSchnorr returns a right signature with R = nonce·G; with keep the y of R
+// is not made even, so that half the signatures are wrong. A nonce of 0 gives a
+// signature with some R for which the sum is at infinity.
 func signedSchnorr(secret, nonce *scalar, hash [32]byte, keep bool) *trial {
 	t := &trial{schnorr: true, hash: hash}
 	public := base(secret)

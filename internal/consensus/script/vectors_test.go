@@ -29,7 +29,7 @@ var flagNames = map[string]Flags{
 	"DISCOURAGE_UPGRADABLE_PUBKEYTYPE":      DiscourageUpgradablePubKeyType,
 }
 
-// allFlags are all of them.
+// allFlags are all flags.
 const allFlags = Standard | SigPushOnly
 
 func parseFlags(tb testing.TB, names string) (flags Flags) {

@@ -124,7 +124,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 }
 
 // Reconsider takes back Invalidate for a block, its ancestors and its
-// descendants, and moves to the best chain with them.
+// descendants, and moves the tip to the chain that is the best then.
 func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if e.broken != nil {
 		return e.broken

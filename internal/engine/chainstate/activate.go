@@ -20,7 +20,7 @@ import (
 )
 
 // A step moved the tip by one block since the last commit: forward to the block, or
-// back from it.
+// back from the block to its parent.
 type step struct {
 	block *chainview.Block
 	back  bool

@@ -45,8 +45,8 @@ func lacksWitnesses(e *Engine, b *chainview.Block) bool {
 		!e.copies.Has(&b.Hash) && !e.steps.tookBack(b)
 }
 
-// isAssumedAncestor reports whether a block is an ancestor of the one that is assumed to be valid, in the best
-// chain of headers, which has the work that a chain needs.
+// isAssumedAncestor reports whether a block is an ancestor of the block that is assumed to be valid, in the
+// best chain of headers. That chain must have the least work that a chain needs.
 func isAssumedAncestor(e *Engine, b *chainview.Block) bool {
 	if e.net.AssumeValid == (chainhash.Hash{}) {
 		return false
@@ -99,9 +99,9 @@ func (l loader) startOver() error {
 	return err
 }
 
-// CheckCovered refuses to build the chain state anew from blocks of which some have lost witnesses that are needed
-// for it. The database is one of [chaindb.OpenIndex], and stays open. The error is a [messages.StartError], or that
-// of what cannot be read.
+// CheckCovered refuses to build the chain state anew from blocks if some of them have lost witnesses that the
+// building needs. The database comes from [chaindb.OpenIndex], and stays open. The error is a
+// [messages.StartError], or says what cannot be read.
 func CheckCovered(cfg Config, kind Kind) error {
 	e := newEngine(&cfg, kind)
 	l := loader{e}
@@ -115,7 +115,7 @@ func CheckCovered(cfg Config, kind Kind) error {
 	return l.checkCovered()
 }
 
-// checkCovered is CheckCovered for what was read.
+// checkCovered is CheckCovered for a loaded tree.
 func (l loader) checkCovered() error {
 	if !l.e.db.HasStripped() {
 		return nil

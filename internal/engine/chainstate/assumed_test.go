@@ -33,8 +33,8 @@ func giveHeaders(tb testing.TB, e *bitcoin.Engine, blocks ...*made) {
 	must(tb, err)
 }
 
-// Each of what has to hold for the scripts of a block not to be executed, with all others
-// holding.
+// The scripts of a block are executed if any condition for leaving them out fails, while
+// all others hold.
 func TestAssumedBlocks(t *testing.T) {
 	chain := genesis(t).chainOn(2)
 	bad := chain[1].on([]*wire.MsgTx{neverSpent(chain[0].txs[0])})
@@ -69,8 +69,8 @@ func TestAssumedBlocks(t *testing.T) {
 	}
 }
 
-// What a block that was assumed to be valid spends comes back with it, but for what
-// nobody can spend, which was never gone.
+// Outputs that an assumed block spends come back when the block is taken back,
+// except for unspendable outputs, which were never gone.
 func TestAssumedBlockIsTakenBack(t *testing.T) {
 	chain := genesis(t).chainOn(3)
 	maker := spending(chain[0].txs[0], []byte{0x4c}, 3*coin) // it does not parse

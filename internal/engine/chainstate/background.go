@@ -15,9 +15,9 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// A background validates the blocks up to the one that the active chain began with, in a state
-// of its own: unspent outputs, and the tip that they are at. Its unspent outputs alone say on
-// the disk how far it is.
+// A background validates the blocks up to the base, the block that the active chain began
+// with. It has a state of its own: unspent outputs, and the tip that they belong to. On the
+// disk only its unspent outputs say how far it is.
 type background struct {
 	*Engine // its own, with the tree, the choice and the database of the other
 
@@ -281,9 +281,9 @@ func (b *background) countTxs() (n uint64, err error) {
 	return n, nil
 }
 
-// reset has the next start go on from what was validated, without the snapshot, and ends this
-// run. The rows of the blocks on the base stay those of blocks that may lack one before them,
-// as they are for the next start.
+// reset has the next start go on from the validated blocks, without the snapshot, and ends
+// this run. The rows of the blocks on the base stay rows of blocks that may lack a block
+// before them: at the next start they may.
 func (b *background) reset(why error) error {
 	if err := b.broke(b.flush()); err != nil {
 		return err

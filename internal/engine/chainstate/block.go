@@ -13,14 +13,14 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// checks are the rules of blocks but for what they spend.
+// checks are the rules of blocks, except for the rules about spent outputs.
 type checks struct {
 	net   *dialect.Network
 	kind  Kind
 	rules *consensus.Rules
 }
 
-// A block is a block with what is computed of it once.
+// A block is a block with values that are computed once.
 type block struct {
 	*Header
 	*consensus.Txs

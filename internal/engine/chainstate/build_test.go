@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A made block is one that a test built on regtest.
+// A made block is a block that a test built on regtest.
 type made struct {
 	hash   chainhash.Hash
 	height int32

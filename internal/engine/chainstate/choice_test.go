@@ -37,7 +37,7 @@ func TestInvalidSideBlock(t *testing.T) {
 	wantTip(t, e, "at the end", good)
 }
 
-// The good blocks before one that is not are not left behind.
+// The good blocks before a bad block are not left behind.
 func TestReconsiderUpToBadBlock(t *testing.T) {
 	e := fresh(t)
 	good := genesis(t).on(nil)
@@ -70,7 +70,7 @@ func TestReconsiderTie(t *testing.T) {
 	wantTip(t, e, "b2 invalidated", b0)
 }
 
-// Of blocks with the same work the one that came first is taken, unless another is
+// Of blocks with the same work the first to come is taken, unless another is
 // preferred.
 func TestTies(t *testing.T) {
 	e := fresh(t)
@@ -94,7 +94,8 @@ func TestTies(t *testing.T) {
 	wantTip(t, e, "preferred last", b[0])
 }
 
-// What is known of other branches follows what is invalidated and reconsidered.
+// The status of other branches follows when blocks are invalidated and
+// reconsidered.
 func TestBranchStatus(t *testing.T) {
 	e := fresh(t)
 	main := genesis(t).chainOn(4)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// Coins returns the set of unspent outputs at the tip: those that are stored, with the
-// changes laid over them that are not. Nothing is written for it.
+// Coins returns the set of unspent outputs at the tip: the stored outputs, with the
+// unwritten changes laid over them. It writes nothing.
 func (e *Engine) Coins() (messages.CoinSet, error) {
 	if e.broken != nil {
 		return nil, e.broken
@@ -79,7 +79,7 @@ func (s *coinSet) Release() {
 	s.changes.Release()
 }
 
-// DiskSize implements messages.CoinSet. What is to be written counts as if it were.
+// DiskSize implements messages.CoinSet. Unwritten changes count as written.
 func (s *coinSet) DiskSize() (int64, error) {
 	size, err := s.stored.DiskSize()
 	return size + int64(s.changes.Size), err
@@ -97,8 +97,7 @@ func (s *coinSet) Visit(ctx context.Context, first, last uint16, visit func(*mes
 	} else if others, err = s.unparsable(ctx, first, last); err != nil {
 		return err
 	}
-	// before visits those of the others that come before a transaction or belong
-	// to it.
+	// before visits the others up to a transaction, its own included.
 	before := func(tx *chainhash.Hash) error {
 		for len(others) > 0 && (tx == nil || bytes.Compare(others[0].Out.Hash[:], tx[:]) <= 0) {
 			if err := visit(&others[0]); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// The set as of an earlier block is that of a chain that ends there, and nothing else has
-// changed by asking for it.
+// The set as of an earlier block is the set of a chain that ends there. Asking for the
+// set changes nothing else.
 func TestCoinsAt(t *testing.T) {
 	net := quick(t)
 	chain := genesis(t).chainOn(6)

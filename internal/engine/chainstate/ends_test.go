@@ -46,7 +46,7 @@ func TestSubmitWithoutNonce(t *testing.T) {
 	}
 }
 
-// A proposal that is right is told so, any other why not; nothing changes by it.
+// A right proposal gets no error, any other its reason; a proposal changes nothing.
 func TestPropose(t *testing.T) {
 	chain := genesis(t).chainOn(3)
 	e := opened(t, quick(t), chain...)
@@ -234,7 +234,7 @@ func TestEveryReadFails(t *testing.T) {
 	}
 }
 
-// What is not there is told as such.
+// Requests for unknown blocks and outputs fail with ErrBlockNotFound and ErrNoCoin.
 func TestUnknownBlocks(t *testing.T) {
 	e := opened(t, quick(t), genesis(t).chainOn(1)...)
 	unknown := &chainhash.Hash{9}

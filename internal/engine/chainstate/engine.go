@@ -2,15 +2,15 @@
 // takes them back, keeps the block tree that everybody else reads, and writes both to
 // the node's own chain database.
 //
-// Verdicts, their order and their words are Bitcoin Core's. What differs between kinds
-// of chain is a [Kind], and what differs between networks are their values. Which chain
-// is the active one is for package forkchoice to say, what transactions may do for
-// package consensus, and what scripts may for consensus/script.
+// Verdicts, their order and their words are Bitcoin Core's. The differences
+// between kinds of chain are in a [Kind], the differences between networks in
+// their values. Package consensus has the rules of transactions, consensus/script
+// the rules of scripts. Package forkchoice chooses the active chain.
 //
 // # Durability
 //
-// Whatever a request changes is one commit of the database: blocks, undo data, what
-// is known of blocks, the tip. Only a move of the tip over very many blocks takes
+// All changes of a request are one commit of the database: blocks, undo data, the
+// status of blocks, the tip. Only a move of the tip over very many blocks takes
 // several, each of which ends at a tip. Unspent outputs are collected in memory and
 // written now and then, up to a block that is durable by then; opening connects what
 // lacks. After a write that fails nothing is written any more: the next Open begins

@@ -101,7 +101,7 @@ func TestMineReopenInvalidate(t *testing.T) {
 	if s := r.Lookup(&a[149]).Status(); s&chainview.FailedAncestor == 0 {
 		t.Errorf("descendant has status %b", s)
 	}
-	// What left the chain stays readable, with what it spent.
+	// A block that left the chain stays readable, with its spent outputs.
 	if _, err := r.Raw(&a[149]); err != nil {
 		t.Error(err)
 	}

@@ -73,8 +73,8 @@ func CacheSize(e *Engine) (bytes, pending int) {
 	return bytes, e.coins.Pending()
 }
 
-// Recover runs what opening does with unspent outputs that are of another block than the
-// tip, and returns what is left that could be taken back.
+// Recover does the step of opening for unspent outputs that are of another block than
+// the tip. It returns how much is left that could be taken back.
 func Recover(e *Engine) (left int, err error) {
 	err = loader{e}.recover()
 	return int(e.coins.Mark()), err
@@ -158,7 +158,8 @@ func HashSet(e *Engine, widths ...uint32) (sum chainhash.Hash, err error) {
 	return h.hash(), err
 }
 
-// HasOtherSet reports whether the set of unspent outputs that is not used has outputs. It deletes one of them.
+// HasOtherSet reports whether the set of unspent outputs that is not used has
+// outputs. It deletes an output of that set.
 func HasOtherSet(e *Engine) (bool, error) {
 	store, err := e.db.CoinStore(e.set.Other())
 	if err != nil {

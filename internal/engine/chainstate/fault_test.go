@@ -59,8 +59,8 @@ func unspent(tb testing.TB, e *bitcoin.Engine) (text string) {
 	return text
 }
 
-// recomputed is the set as an engine has it that takes the blocks of the active chain
-// of another one after the other.
+// recomputed is the set of a fresh engine that takes the blocks of another engine's
+// active chain in their order.
 func recomputed(tb testing.TB, e *bitcoin.Engine) string {
 	tb.Helper()
 	other := fresh(tb)

@@ -38,7 +38,7 @@ func pairs(tx *wire.MsgTx) (list []*wire.MsgTx) {
 	return list
 }
 
-// What a block spends is read from the disk once, whatever the block is like, and
+// The outputs that a block spends are read from the disk once, for any block, and
 // outputs of the block itself are not looked for there. The block is judged as if it
 // were read one by one.
 func TestFetch(t *testing.T) {

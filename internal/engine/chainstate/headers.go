@@ -12,9 +12,9 @@ import (
 const ReasonNoParent = "prev-blk-not-found"
 
 // AcceptHeaders makes headers part of the tree without their blocks, and
-// returns the block of the last one and how many were new. What it adds is found
-// again after a restart. The error is a [*messages.RejectError] for the first
-// header that is refused; those before it stay.
+// returns the block of the last one and how many were new. Added headers are
+// found again after a restart. The error is a [*messages.RejectError] for the
+// first header that is refused; those before it stay.
 func (e *Engine) AcceptHeaders(raw [][]byte) (last *chainview.Block, added int, err error) {
 	if e.broken != nil {
 		return nil, 0, e.broken
@@ -41,8 +41,8 @@ func (e *Engine) AcceptHeaders(raw [][]byte) (last *chainview.Block, added int, 
 }
 
 // acceptHeader checks a header and puts it into the tree, if it is not there (Core's
-// AcceptBlockHeader). One that is known is looked at again where it has a payload: it
-// may have come with another.
+// AcceptBlockHeader). A known header is checked again if it has a payload: it may
+// have come with another payload.
 func (e *Engine) acceptHeader(h *Header) (b *chainview.Block, isNew bool, err error) {
 	known := e.tree.Lookup(&h.Hash)
 	switch {

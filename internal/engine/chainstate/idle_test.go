@@ -19,8 +19,8 @@ func wide(b *wire.MsgBlock) {
 	}
 }
 
-// A sync writes the unspent outputs when that was long ago, and makes sure of all that
-// was written each time; one that fails says so.
+// A sync writes the unspent outputs if the last write was long ago, and makes all
+// writes durable each time. A sync that fails returns the error.
 func TestSyncAfterWrite(t *testing.T) {
 	e := open(t, t.TempDir(), quick(t))
 	calls, fails := 0, -1

@@ -60,13 +60,15 @@ type Scripts interface {
 	// the outputs that it spends.
 	Spend(tx *wire.MsgTx, spent []*wire.TxOut, at *chainview.Block) Spend
 
-	// Repeats tells of a transaction whose id is that of one with unspent outputs
-	// (BIP30): whether the block may have none, and whether it may come to have one
-	// without breaking another rule.
+	// Repeats is about transactions with the id of an earlier transaction that has
+	// unspent outputs (BIP30). It returns whether the block may have no such
+	// transaction, and whether a forbidden transaction may come without breaking
+	// another rule.
 	Repeats(at *chainview.Block) (forbidden, possible bool)
 }
 
-// A Spend is a transaction with what it spends. Inputs may be verified concurrently.
+// A Spend is a transaction with the outputs that it spends. Inputs may be verified
+// concurrently.
 type Spend interface {
 	// VerifyInput executes the scripts of an input, by its number.
 	VerifyInput(i int, flags script.Flags) error
@@ -74,21 +76,22 @@ type Spend interface {
 
 // Rows are how the block tree and the active chain lie in the database.
 type Rows interface {
-	// Buckets are those that the rows stand in.
+	// Buckets returns the names of the buckets that have the rows.
 	Buckets() []string
 
 	// First returns the rows of a new database.
 	First(genesis *chainview.Block) []chaindb.Row
 
-	// Load hands every stored block to add, after its parent. A header-only one is of the
-	// bucket of headers whose blocks are not there, or lack one before them.
+	// Load hands every stored block to add, after its parent. A header-only block is from
+	// the bucket of headers whose blocks are not stored, or lack a block before them.
 	Load(meta database.Bucket, add func(h *Header, s chainview.Status, headerOnly bool) error) error
 
-	// Status returns the rows that say what is known of a block. linked tells that it
-	// and all before it are stored, wasHeaderOnly that it may have a row as a headerOnly one.
+	// Status returns the rows with the status of a block. With linked the block and
+	// all before it are stored; with wasHeaderOnly the block may have a row as a
+	// headerOnly block.
 	Status(b *chainview.Block, linked, wasHeaderOnly bool) []chaindb.Row
 
-	// Move returns the rows that a move of the tip onto a block changes, or back from
-	// it.
+	// Move returns the rows that change if the tip moves onto a block, or back from
+	// the block to its parent.
 	Move(b *chainview.Block, back bool) []chaindb.Row
 }

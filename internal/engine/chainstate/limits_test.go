@@ -36,7 +36,7 @@ func opened(tb testing.TB, net *dialect.Network, blocks ...*made) *bitcoin.Engin
 }
 
 // refused returns the reason and the details for which a block is refused, "" twice for
-// one that is taken.
+// an accepted block.
 func refused(tb testing.TB, err error) (reason, debug string) {
 	tb.Helper()
 	var rejected *messages.RejectError

@@ -112,7 +112,7 @@ func (l loader) snapshotOf(block *chainhash.Hash) (dialect.Snapshot, error) {
 	return l.e.net.Snapshots[at], nil
 }
 
-// settleMark has the mark of a snapshot say what the database does. One that is left is of a snapshot
+// settleMark makes the mark of a snapshot agree with the database. A leftover mark is of a snapshot
 // that was validated, or was never loaded to its end.
 func (l loader) settleMark() error {
 	e := l.e
@@ -217,8 +217,8 @@ func (l loader) loadTree() error {
 	})
 }
 
-// loadBlock puts a block into the tree, after its parent. A headerOnly one that lacks its
-// parent, which a loss of power may cause, is left out: peers give it again.
+// loadBlock puts a block into the tree, after its parent. A headerOnly block that lacks
+// its parent, which a loss of power may cause, is left out: peers give it again.
 func (l loader) loadBlock(tx database.Tx, h *Header, s chainview.Status, headerOnly bool) error {
 	if h.Hash == *l.e.net.Params.GenesisHash || headerOnly && l.e.tree.Lookup(&h.PrevBlock) == nil {
 		return nil

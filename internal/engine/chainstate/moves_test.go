@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 )
 
-// movesOf returns the steps of the tip since the last call: heights, and behind a better branch the
-// height of the tip that was left for it.
+// movesOf returns the steps of the tip since the last call, as heights. A step onto a better branch
+// also has the height of the old tip.
 func movesOf(e *bitcoin.Engine) string {
 	var text []string
 	for _, m := range e.Moves() {

@@ -20,9 +20,9 @@ import (
 
 // Outputs whose scripts do not parse are in Core's set although nobody can ever
 // spend them. Here they have a bucket of their own, as they had beside btcd's set,
-// for blocks of every branch: the key is the id of the transaction, the index (4
-// bytes, big-endian) and the hash of the block; the value a coinbase flag (1 byte),
-// the amount (8, little-endian) and the script.
+// for blocks of every branch. The key is the id of the transaction, the index (4
+// bytes, big-endian) and the hash of the block. The value is a coinbase flag (1
+// byte), the amount (8 bytes, little-endian) and the script.
 const unparsableName = "unparsable"
 
 const (

@@ -1,9 +1,9 @@
 package chainstate
 
 // Prepare reads a serialized block and checks it as far as that depends on nothing else:
-// its form, its proof of work, and Core's CheckBlock. What it returns is Accept for the
-// rest, to be called once, by the engine's user. Prepare itself may be called from
-// anywhere, at any time.
+// its form, its proof of work, and Core's CheckBlock. The returned function is Accept
+// for the rest, to be called once, by the engine's user. Prepare itself may be called
+// from anywhere, at any time.
 func (e *Engine) Prepare(raw []byte) (accept func() error) {
 	b, err := e.prepare(raw)
 	return func() error {

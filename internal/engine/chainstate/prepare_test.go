@@ -50,8 +50,8 @@ func offered(tb testing.TB) (list [][]byte) {
 	return append(list, spend.on(nil).raw)
 }
 
-// What a block is refused for does not depend on when it was prepared, by whom, or what
-// happens meanwhile.
+// The reason for which a block is refused does not depend on the time of its Prepare,
+// on the caller, or on other calls meanwhile.
 func TestPreparedEarly(t *testing.T) {
 	list := offered(t)
 	inTurn, early := fresh(t), fresh(t)

@@ -68,8 +68,8 @@ func (p *pruned) reopen() {
 	p.open()
 }
 
-// gone returns the height of the last block that was pruned, after it has checked
-// that exactly the blocks up to it are, and their files with them.
+// gone returns the height of the last block that was pruned. It checks that
+// exactly the blocks up to that height are pruned, and their files gone.
 func (p *pruned) gone() int32 {
 	p.t.Helper()
 	r := p.Reader()
@@ -191,8 +191,8 @@ func TestPruneByTarget(t *testing.T) {
 	}
 }
 
-// What a kill leaves between the note that files are gone and their removal is
-// removed on opening.
+// Files that a kill leaves between the note that they are gone and their
+// removal are removed on opening.
 func TestPruneEndsAfterKill(t *testing.T) {
 	p := openPruned(t, 0)
 	mine(t, p.Engine, trueScript, 560)

@@ -68,7 +68,8 @@ func TestReadTx(t *testing.T) {
 	}
 }
 
-// What a block shows as a whole is read without its transactions, and is the same.
+// An outline of a block is read without its transactions, and equals the values of the
+// whole block.
 func TestOutline(t *testing.T) {
 	chain := genesis(t).chainOn(110)
 	witnessScript := []byte{txscript.OP_DROP, txscript.OP_TRUE}

@@ -34,8 +34,8 @@ func (c *Recent) Close() {
 	c.kept, c.closed = nil, true
 }
 
-// A recent is one block. Each of its parts is made by the first that asks for it; the others wait. What they return
-// may not be written to.
+// A recent is one block. Each of its parts is made by the first that asks for it; the others wait. The parts may
+// not be written to.
 type recent struct {
 	height int32
 	raw    func() ([]byte, error)
@@ -81,8 +81,8 @@ func (r Reader) recent(hash *chainhash.Hash) *recent {
 	return r.Recent.keep(*hash, tip, r.newRecent(*hash, at.Height))
 }
 
-// newRecent returns a block that is read when somebody asks for it. If a part cannot be read the block is forgotten, so
-// that the next reader tries again.
+// newRecent returns a block whose parts are read when they are asked for. If a part cannot be read the block is
+// forgotten, so that the next reader tries again.
 func (r Reader) newRecent(hash chainhash.Hash, height int32) *recent {
 	e := &recent{height: height}
 	e.raw = once(r.Recent, &hash, e, func() ([]byte, error) { return r.readRaw(&hash) })
@@ -108,7 +108,7 @@ func once[T any](c *Recent, hash *chainhash.Hash, e *recent, read func() (T, err
 	})
 }
 
-// keep keeps a block, unless somebody else has just done so, and returns the one that is kept.
+// keep keeps a block, unless another caller has just kept the block, and returns the kept block.
 func (c *Recent) keep(hash chainhash.Hash, tip int32, e *recent) *recent {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -54,7 +54,7 @@ func readAll(t *testing.T, r chainview.Reader, b *made, spent int) (err error) {
 }
 
 // Blocks at the tip are not read again after they were connected, and once after a start, however many ask for them at
-// a time; others are read each time. What cannot be read is read again.
+// a time; others are read each time. A failed read is tried again.
 func TestRecentBlocks(t *testing.T) {
 	disk, dir, net, files := faultfs.New(), t.TempDir(), quick(t), new(reads)
 	e, err := openOn(disk, dir, net)
@@ -70,7 +70,7 @@ func TestRecentBlocks(t *testing.T) {
 	if n := files.n.Load(); n > 0 {
 		t.Errorf("%d reads of blocks that were just connected", n)
 	}
-	files.fails.Store(true) // clients are told of what is lost
+	files.fails.Store(true) // clients are told of lost files
 	stored := chainview.Stored(e.Reader())
 	err = readAll(t, stored, tip, 1)
 	if !errors.Is(err, chainview.ErrUnreadable) || !errors.Is(err, chainview.ErrUndo) {
@@ -115,7 +115,7 @@ func TestRecentBlocks(t *testing.T) {
 		t.Errorf("%d reads, want %d", n, once)
 	}
 
-	// A branch that is left, and the one that comes, are both at hand.
+	// The blocks of a branch that is left and of the new branch are both at hand.
 	other := chain[8].on(nil)
 	better := other.on(nil)
 	for _, b := range []*made{other, better, better.on(nil)} {

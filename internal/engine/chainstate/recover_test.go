@@ -71,7 +71,7 @@ func TestOutputsOfUnknownBlock(t *testing.T) {
 	}
 }
 
-// Unspent outputs of a block that has left the chain are taken back from it.
+// Unspent outputs of a block that has left the chain are taken back to the tip.
 func TestOutputsOfStaleBlock(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, network(t, "regtest"))

@@ -84,8 +84,8 @@ func (r *strippedRig) copies() []string {
 // witnessScript takes any witness, which is large.
 var witnessScript = []byte{txscript.OP_DROP, txscript.OP_TRUE}
 
-// withWitness returns a pair of transactions, the second of which has a witness. One with a bad witness names
-// another script than that which it spends.
+// withWitness returns a pair of transactions, the second of which has a witness. A bad witness shows another
+// script than the spent output names.
 func withWitness(coinbase *wire.MsgTx, bad bool) []*wire.MsgTx {
 	hash := chainhash.HashB(witnessScript)
 	first := spending(coinbase, append([]byte{txscript.OP_0, txscript.OP_DATA_32}, hash...), 0)
@@ -103,8 +103,8 @@ var large = remake(func(b *wire.MsgBlock) {
 	b.Transactions[0].AddTxOut(wire.NewTxOut(0, append([]byte{txscript.OP_RETURN}, make([]byte, 20_000)...)))
 })
 
-// branches is the chain of a test: what both branches have, the first branch, whose blocks have witnesses, with the
-// blocks that come late, and the second, which has more work without these.
+// branches is the chain of a test: the base of both branches, the first branch, whose blocks have witnesses, and
+// the second. The first branch has more blocks that come late; without these the second branch has more work.
 type branches struct {
 	base, first, late, second []*made
 }
@@ -168,7 +168,7 @@ func TestReturnToStrippedBranch(t *testing.T) {
 		" at height 121") {
 		t.Error(r.log.String())
 	}
-	// What comes must be the block with its witnesses.
+	// Only the block with its witnesses is taken.
 	short, err := r.Reader().Raw(&b.first[0].hash)
 	must(t, err)
 	for what, c := range map[string]struct {

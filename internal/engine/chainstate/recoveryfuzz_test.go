@@ -13,8 +13,8 @@ import (
 )
 
 // FuzzRecover gives a chain bytes in the place of a block whose witnesses are wanted: chance ones, and the block with
-// one damage. Whatever they are but the block itself is refused, keeps no copy, leaves the chain as it was, and takes
-// no more memory than the bytes justify.
+// one damage. All bytes but the block itself are refused. They keep no copy, leave the chain as it was, and take no
+// more memory than their number justifies.
 func FuzzRecover(f *testing.F) {
 	b := newBranches(f, -1)
 	r := openStripped(f)

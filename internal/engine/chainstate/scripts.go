@@ -74,9 +74,10 @@ func (c *connecting) scriptError(tx, input int, err error) error {
 // difficulty, after a block whose scripts are not executed.
 const assumedLag = 14 * 24 * time.Hour
 
-// assumedValid reports whether the scripts of the block need not be executed: it is
-// an ancestor of the block that is assumed to be valid, in a best chain of headers
-// that nobody made for the purpose. Of a block without its witnesses that is not asked.
+// assumedValid reports whether the scripts of the block need not be executed. The
+// block must be an ancestor of the block that is assumed to be valid, in the best
+// chain of headers. The work on top must be so much that nobody made it for the
+// purpose; a block without its witnesses does not need that work.
 func (c *connecting) assumedValid() bool {
 	if !isAssumedAncestor(c.Engine, c.at) {
 		return false

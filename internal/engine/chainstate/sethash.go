@@ -30,7 +30,8 @@ const (
 	setWidth = 16
 )
 
-// A piece takes more parts after one that took less than pieceFast, fewer after pieceSlow.
+// A piece takes more parts if the piece before took less than pieceFast, and fewer if it took
+// more than pieceSlow.
 const (
 	pieceFast = 10 * time.Millisecond
 	pieceSlow = 50 * time.Millisecond

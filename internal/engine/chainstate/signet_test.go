@@ -29,7 +29,7 @@ func signetBlock() *wire.MsgBlock {
 // sign puts a solution for a challenge of one key into the block.
 func sign(t *testing.T, block *wire.MsgBlock, challenge []byte, key *btcec.PrivateKey) {
 	t.Helper()
-	// The header of a solution is part of what is signed, its content is not.
+	// The header of a solution is part of the signed bytes, its content is not.
 	out := block.Transactions[0].TxOut[1]
 	out.PkScript = append(out.PkScript, 4, 0xec, 0xc7, 0xda, 0xa2)
 	_, tx, ok := signetTxs(block, challenge)
@@ -99,7 +99,7 @@ func TestSignetSignature(t *testing.T) {
 	}
 }
 
-// Whatever a coinbase holds, reading its solution answers or fails.
+// Reading the solution of any coinbase answers or fails, without a panic.
 func FuzzSignetSolution(f *testing.F) {
 	f.Add([]byte{4, 0xec, 0xc7, 0xda, 0xa2}, []byte{0, 0})
 	f.Add([]byte{0x6a}, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})

@@ -342,8 +342,9 @@ func (l *snapshotLoader) activate() error {
 	return e.activate(e.choice.Best(e.tip), nil)
 }
 
-// setsKey is the key of the row that says in which set the unspent outputs of the active chain
-// are, and with which snapshot it began, while what comes before is not validated.
+// setsKey is the key of the row that names the set with the unspent outputs of the active
+// chain. While blocks before the snapshot are not validated, the row also names the snapshot
+// with which the chain began.
 const setsKey = "trawl-coinsets"
 
 func setsRow(set chaindb.CoinSet, base *chainhash.Hash) chaindb.Row {

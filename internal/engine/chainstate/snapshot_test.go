@@ -141,8 +141,8 @@ func settleBackground(e *bitcoin.Engine) error {
 	}
 }
 
-// A chain that begins with a snapshot goes on from there at once, and has one state in the end,
-// whose unspent outputs are those of a chain that has validated all blocks in their order.
+// A chain that begins with a snapshot goes on from there at once, and has one state in the end.
+// Its unspent outputs are then those of a chain that has validated all blocks in their order.
 func TestSnapshot(t *testing.T) {
 	s := tell(t)
 	dir := t.TempDir()
@@ -152,7 +152,7 @@ func TestSnapshot(t *testing.T) {
 	for _, b := range s.blocks[:40] {
 		must(t, e.Accept(b.raw))
 	}
-	must(t, e.Accept(s.blocks[baseHeight].raw)) // waits for what is before it
+	must(t, e.Accept(s.blocks[baseHeight].raw)) // waits for the blocks before
 	got, err := load(e, s)
 	must(t, err)
 	if got.Coins != s.coins || got.Block.Height != baseHeight {
@@ -245,8 +245,8 @@ func checkWhole(tb testing.TB, e *bitcoin.Engine, s *story) {
 	}
 }
 
-// Whatever comes in whatever order, and wherever it is killed: what was answered is there, and
-// the node ends with one state.
+// Blocks and the snapshot come in any order, and the node is killed anywhere. All answered
+// changes are there, and the node ends with one state.
 func TestSnapshotKilled(t *testing.T) {
 	enginetest.SkipUnderRace(t)
 	s := tell(t)
@@ -260,7 +260,7 @@ func TestSnapshotKilled(t *testing.T) {
 		for _, b := range s.blocks[:at] {
 			must(t, e.Accept(b.raw))
 		}
-		fork := s.blocks[0].on(nil) // one that is never on the best chain
+		fork := s.blocks[0].on(nil) // a block that is never on the best chain
 		loaded := false
 		left := rnd.Perm(len(s.blocks))
 		left = slices.DeleteFunc(left, func(i int) bool { return i < at })
@@ -303,8 +303,7 @@ func TestSnapshotKilled(t *testing.T) {
 	}
 }
 
-// kill opens what an engine has on the disk as another one, with or without the engine's last
-// writes.
+// kill opens an engine's files as another engine, with or without the engine's last writes.
 func kill(tb testing.TB, dir string, e *bitcoin.Engine, s *story, hard bool) (string, *bitcoin.Engine) {
 	tb.Helper()
 	if !hard {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// What is wrong with a file is told in Core's words, and nothing of it stays.
+// A bad file is refused in Core's words, and nothing of the file stays.
 func TestSnapshotRefused(t *testing.T) {
 	s := tell(t)
 	content, err := os.ReadFile(s.file)
@@ -212,7 +212,7 @@ func TestSecondSnapshot(t *testing.T) {
 	must(t, e.Close())
 }
 
-// A mark of a block that is not known ends the start; one that is left over is removed.
+// A mark of a block that is not known ends the start; a leftover mark is removed.
 func TestSnapshotMarks(t *testing.T) {
 	dir := t.TempDir()
 	net := network(t, "regtest")

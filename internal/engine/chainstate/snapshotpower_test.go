@@ -101,8 +101,8 @@ func (b *beginning) live(e *bitcoin.Engine) error {
 	return sync()
 }
 
-// reopen opens an engine again. What a loss of power has damaged is built anew from the block files, which
-// knows no snapshot: that may be only where blocks were just being stored.
+// reopen opens an engine again. A database that a loss of power has damaged is built anew from the block
+// files, without the snapshot. That may happen only while blocks are being stored.
 func (b *beginning) reopen(tb testing.TB, dir string) (*bitcoin.Engine, error) {
 	tb.Helper()
 	e, err := openOn(vfs.OS, dir, b.network(tb))
@@ -128,8 +128,8 @@ func (b *beginning) reopen(tb testing.TB, dir string) (*bitcoin.Engine, error) {
 	return e, done()
 }
 
-// Whichever call of the disk fails from the loading on, and whatever a loss of power then leaves of what
-// was not synced: what was acknowledged is there, the snapshot too, and the chain comes to its end.
+// Any call of the disk fails from the loading on, and then power is lost. All acknowledged changes are
+// there, the snapshot too, and the chain comes to its end.
 func TestSnapshotPowerLoss(t *testing.T) {
 	faultfs.SkipUnderRace(t)
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 //
 // A block file is rewritten as a whole when all its blocks are deep enough, the lowest number first, one file
 // at a time (qbit's witness compaction, node/blockstorage.cpp). Header, transactions but for their witnesses,
-// undo data and all that is known of a block stay. What needs witnesses of such a block is for others to refuse.
+// undo data and all that is known of a block stay. Other code refuses requests that need witnesses of such a
+// block.
 
 // A StripConfig says which blocks lose their witnesses.
 type StripConfig struct {
@@ -57,8 +58,9 @@ func newStripper(chain strippedChain, config *StripConfig) *stripper {
 // Want has the next Step look for a file: the tip has moved.
 func (s *stripper) Want() { s.wanted = true }
 
-// Step rewrites a file, if that was wanted and one is eligible, and reports whether it did. What fails before
-// the file is replaced is logged, and tried again when it is wanted. The error is a [*messages.FatalError].
+// Step rewrites a file, if that was wanted and one is eligible, and reports whether it did. A failure before
+// the file is replaced is logged, and the file is tried again after the next Want. The error is a
+// [*messages.FatalError].
 func (s *stripper) Step() (done bool, err error) {
 	if s.config == nil || !s.wanted || s.chain.DB.Reloading() || s.chain.Tree.Assumed() != nil {
 		return false, nil
@@ -117,7 +119,7 @@ func (s *stripper) choose() (number int, ok bool) {
 	return number, ok
 }
 
-// What may be said of a file.
+// verdict says whether a file is to be rewritten.
 type verdict int
 
 const (

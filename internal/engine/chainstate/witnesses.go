@@ -55,7 +55,8 @@ func (r *recovery) Recover(raw []byte) error {
 	return e.activate(e.choice.Best(e.tip), verdicts{})
 }
 
-// checkCopy checks a block as when it came first, so that what is connected is what its header commits to.
+// checkCopy checks a copy like a block that comes for the first time: only the block to which the header commits
+// may be connected.
 func (r *recovery) checkCopy(b *block, at *chainview.Block) error {
 	if err := r.engine.solved(b); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (r *recovery) failed(at *chainview.Block, why error) error {
 	return &copyError{at.Hash}
 }
 
-// drop removes a copy. What is left of it is removed at the next start.
+// drop removes a copy. A copy that cannot be removed now is removed at the next start.
 func (r *recovery) drop(hash *chainhash.Hash) {
 	if err := r.copies.Drop(hash); err != nil {
 		r.engine.log.Error("a block that came again with its witnesses is not removed", "hash", hash, "err", err)

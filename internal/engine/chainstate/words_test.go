@@ -186,7 +186,7 @@ func TestScriptWords(t *testing.T) {
 	}
 }
 
-// A transaction of no inputs and outputs is read, and refused for what it lacks.
+// A transaction without inputs and outputs is read, and refused for lacking them.
 func TestEmptyTransaction(t *testing.T) {
 	e := fresh(t)
 	block := genesis(t).on(nil)

@@ -1,6 +1,6 @@
-// Package coincache holds unspent outputs in memory over those that are stored, in
-// the form in which they are stored: changes are collected, can be taken back, and
-// are written in one step.
+// Package coincache holds unspent outputs in memory over the stored outputs, in
+// their stored form. Changes are collected, can be taken back, and are written in
+// one step.
 //
 // A Cache has one user at a time.
 package coincache
@@ -240,7 +240,7 @@ func (c *Cache) keepNewest(height int32, room int) {
 	age := func(r record) int {
 		u, err := blockfile.ParseUnspent(r.value())
 		if err != nil {
-			return ages - 1 // whoever asks for it learns of it
+			return ages - 1 // a read of the coin reports the error
 		}
 		return min(max(int(height-u.Height), 0), ages-1)
 	}

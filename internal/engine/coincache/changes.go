@@ -55,7 +55,7 @@ func (c *Cache) Changes() *Changes {
 	return s
 }
 
-// Release gives the changes up. It waits for those who read them.
+// Release gives the changes up. It waits for calls that read the changes.
 func (s *Changes) Release() {
 	s.readers.Lock()
 	defer s.readers.Unlock()
@@ -100,10 +100,11 @@ func (s *Changes) record(ref uint32) record { return recordOf(s.chunks, ref) }
 // errReleased reports changes that were given up.
 var errReleased = errors.New("changes of the unspent outputs were released")
 
-// Merge lays the changes over the rows of a store. rows calls next with every row whose
-// key begins with two bytes from first to last, read as big-endian numbers, in the
-// order of their keys, and ends with an error of next; visit sees what there is after
-// the changes, in the same order. Keys and values are valid during the call.
+// Merge lays the changes over the rows of a store. The function rows calls next with
+// every row whose key begins with two bytes from first to last, read as big-endian
+// numbers. It goes by the order of the keys, and ends with an error of next. Merge
+// calls visit with the rows after the changes, in the same order. Keys and values are
+// valid during the call.
 func (s *Changes) Merge(
 	first, last uint16, rows func(next func(key, value []byte) error) error, visit func(key, value []byte) error,
 ) error {

@@ -17,7 +17,7 @@ import (
 )
 
 // frontKey makes keys whose ids begin alike in many ways: in two bytes, in eight, in
-// all of them.
+// all bytes.
 func frontKey(n int) []byte {
 	key := make([]byte, 32, 37)
 	switch n % 4 {
@@ -172,8 +172,8 @@ func countDirty(c *Cache) (n int) {
 	return n
 }
 
-// The memory of a table that was replaced goes back with the last who reads it, and
-// that of records that were removed is used again then.
+// The memory of a replaced table goes back with its last reader; the memory of
+// removed records is used again then.
 func TestChangesHoldMemory(t *testing.T) {
 	c := New(&memory{coins: map[string][]byte{}}, 1<<30)
 	defer c.Close()

@@ -37,7 +37,7 @@ func (h hooked) Coin(key []byte) ([]byte, error) {
 	return h.memory.Coin(key)
 }
 
-// What was fetched is what is stored, and is not read again; what was changed stays so.
+// Fetched coins are the stored coins, and are not read again; changed coins stay changed.
 func TestFetch(t *testing.T) {
 	for _, n := range []int{0, 1, readShare - 1, readShare, readShare + 1, readers*readShare + 5} {
 		keys, store := coins(n)

@@ -41,8 +41,8 @@ func coinAt(height int) []byte {
 	return blockfile.AppendUnspent(nil, blockfile.Coin{Height: int32(height), Amount: 5, Script: make([]byte, 34)})
 }
 
-// A coin that was never stored and is spent leaves nothing to write; one that may be
-// stored is deleted there. What was flushed is stored.
+// A coin that was never stored and is spent leaves nothing to write; a coin that may
+// be stored is deleted in the store. Flushed coins are stored.
 func TestFreshCoinsLeaveNothing(t *testing.T) {
 	store := &counting{}
 	c := New(store, 1<<30)

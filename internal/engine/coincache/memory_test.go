@@ -10,8 +10,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// Places of removed records are counted until they are gone: a table in which as many
-// come as go stays as large as it was, and finds what is not there to be missing.
+// Places of removed records are counted until they are gone. A table in which as many
+// records come as go stays as large as it was, and finds missing records to be
+// missing.
 func TestManyComeAndGo(t *testing.T) {
 	c := New(&memory{coins: map[string][]byte{}}, 64<<20)
 	defer c.Close()

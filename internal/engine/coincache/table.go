@@ -10,7 +10,7 @@ import (
 
 // The flags of a record.
 const (
-	dirty   = 1 << iota // differs from what is stored
+	dirty   = 1 << iota // differs from the stored value
 	fresh               // nothing is stored under its key
 	spent               // to be deleted from the store; it has no value
 	removed = 0x80      // its memory is free
@@ -38,16 +38,16 @@ type table struct {
 	chunks  [][]byte
 	at      uint64           // next unused byte of the arena
 	free    map[int][]uint32 // records that were removed, by size
-	unfreed []uint32         // removed ones that somebody may still read
+	unfreed []uint32         // removed records that may still be read
 
-	// users are who may read records: the cache, and the changes that were handed out.
-	// As long as there are others than the cache, nothing of a record but its flags
-	// changes.
+	// users counts the readers of records: the cache, and the changes that were handed
+	// out. As long as there are other readers than the cache, nothing of a record but
+	// its flags changes.
 	users atomic.Int32
 }
 
 func newTable(logSlots uint) *table {
-	// The operating system seeds it, and nobody sees a number of it.
+	// The operating system seeds rand, and nobody sees its numbers.
 	t := &table{k0: rand.Uint64(), k1: rand.Uint64() | 1, //nolint:gosec // see above
 		free: map[int][]uint32{}, at: firstSlot * unit}
 	t.users.Store(1)
@@ -228,8 +228,9 @@ func (t *table) eachOf(i int, visit func(ref uint32, r record)) {
 	}
 }
 
-// drain visits all records a last time and closes the table, whose memory goes back
-// piece by piece, so that there is never both all that was and all that is kept of it.
+// drain visits all records a last time and closes the table. Its memory goes back
+// piece by piece, so that the whole old table is never there beside all records
+// that visit keeps.
 func (t *table) drain(visit func(r record)) {
 	freeSlots(t.slots)
 	t.slots = nil

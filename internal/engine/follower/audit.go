@@ -41,8 +41,8 @@ func (r reader) Unaudited(from, to int32) (blocks []*chainview.Block, next int32
 	return blocks, next, r.e.noteVerified(active)
 }
 
-// resume returns from which height on to look where that is asked for: from where the
-// active chain leaves what was looked at, if it does.
+// resume returns the height from which on to look for blocks: from, or the lower
+// height where the active chain leaves the blocks that were looked at.
 func (a *audit) resume(active *chainview.Chain, from int32) int32 {
 	if a.seen == nil || active.Contains(a.seen) {
 		return from

@@ -75,8 +75,8 @@ func TestAudited(t *testing.T) {
 	}
 }
 
-// Filters of blocks that could only be read again as text, at great cost, are not compared,
-// and not called so.
+// Filters of blocks are not compared, and do not count as compared, if the blocks could
+// only be read again as text, at great cost.
 func TestNotAudited(t *testing.T) {
 	t.Parallel()
 	f := newFakeCore(t)

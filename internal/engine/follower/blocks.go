@@ -189,8 +189,9 @@ func (s *source) askBlock(hash *chainhash.Hash) (raw []byte, from counter, err e
 // A counter counts.
 type counter interface{ Add(n int64) int64 }
 
-// readError makes an error of asking Core for a block one of [chainview.Reader]'s. What
-// Core cannot give now it may give later, when it is back, has caught up or was mended.
+// readError turns an error of asking Core for a block into an error of
+// [chainview.Reader]. Most errors are [chainview.ErrNotYet]: Core may give the block
+// later, when Core is back, has caught up or was mended.
 func (s *source) readError(hash *chainhash.Hash, err error) error {
 	as := chainview.ErrNotYet
 	var answer *corenode.Error

@@ -93,8 +93,8 @@ func TestOtherBytes(t *testing.T) {
 	}
 }
 
-// What Core has deleted is pruned here: its header, how many transactions it has and,
-// where Core keeps them, its filter are left.
+// A block that Core has deleted is pruned here. Its header, its number of
+// transactions and, where Core keeps filters, its filter are left.
 func TestPruned(t *testing.T) {
 	core := newFakeCore(t)
 	cfg := core.config(t, t.TempDir())
@@ -137,8 +137,9 @@ func TestPruned(t *testing.T) {
 	}
 }
 
-// Where Core keeps no filters of what it has pruned, there is nothing to make them from:
-// at the beginning that is for the operator, later what is here is kept until there is.
+// Where Core keeps no filters of pruned blocks, there is nothing to make the filters
+// from. At the beginning of the chain this is an error for the operator; later the
+// engine keeps what it has until Core has filters.
 func TestPrunedWithoutFilters(t *testing.T) {
 	core := newFakeCore(t)
 	e := open(t, core.config(t, t.TempDir()))

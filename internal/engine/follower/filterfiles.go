@@ -22,11 +22,12 @@ const (
 	// of the last one, which Core tells and which commits to all before it.
 	window = 1000
 
-	// windowBytes bounds them: a thousand of the main chain's have a tenth of that.
+	// windowBytes bounds the filters of a window: a thousand filters of the main chain
+	// have a tenth of this size.
 	windowBytes = 128 << 20
 
 	// settled is how far below the tip a block is whose filter is looked for in the files.
-	// Those of newer blocks, which may yet leave the chain, cost little to build.
+	// Filters of newer blocks, which may yet leave the chain, cost little to build.
 	settled = 10
 
 	// filesRetry is after how long files are looked at again in which filters were missing
@@ -43,7 +44,7 @@ type filterFiles struct {
 	log    *slog.Logger
 	note   func(blocks []*chainview.Block) error // before their filters are handed out
 
-	mu      sync.Mutex // held while a window is read: who asks meanwhile wants one of it
+	mu      sync.Mutex // held while a window is read: other callers want filters of the same window
 	open    *corefiles.FilterDir
 	proven  [2]*proven // the last ones
 	refused time.Time
@@ -68,9 +69,8 @@ func (p *proven) filter(b *chainview.Block) ([]byte, bool) {
 	return p.filters[i], true
 }
 
-// filter returns the filter of a block of the active chain, if the files have it and it is
-// the one of which Core's filter headers tell. That they do not is no error: it can be
-// built.
+// filter returns the filter of a block of the active chain, if the files have a filter
+// that fits Core's filter headers. Else there is no error: the filter can be built.
 func (f *filterFiles) filter(b *chainview.Block) (filter []byte, ok bool) {
 	active := f.source.tree.Active()
 	if f.dir == "" || active.Height()-b.Height < settled || !active.Contains(b) {

@@ -196,7 +196,8 @@ func (e *Engine) moveTo(tip *chainview.Block) error {
 		return err
 	}
 	// A header that was read is of a block which Core has connected. Before this node has
-	// followed, whoever asks for something of the block is told that it has not yet.
+	// followed, requests for data of the block are told that the node has not got the
+	// block yet.
 	for b := tip; b != nil && b.Status()&chainview.Valid == 0; b = b.Parent {
 		e.tree.SetStatus(b, b.Status()|chainview.Valid)
 	}

@@ -1,13 +1,13 @@
 // Package follower is the engine of a node whose chain another node validates: a running
 // Bitcoin Core.
 //
-// Core says which chain is the active one, and when it changes. Of what it sends is
-// checked what can be without validating: headers link, have the work that the rules of
-// the network ask for, and are those that were asked for; the bytes of a block give its
-// hash and its merkle root, and what it spends fits its inputs.
+// Core says which chain is the active one, and when it changes. The engine checks
+// Core's answers as far as possible without validating. Headers link, have the work
+// that the rules of the network ask for, and are the requested headers. The bytes of a
+// block give its hash and its merkle root, and its spent outputs fit its inputs.
 //
-// What is known of the chain is kept in a directory of the node's own (store/attachdb),
-// so that it starts and answers without Core. No state of Core's is an error of the
+// The known chain is kept in a directory of the node's own (store/attachdb), so that
+// the node starts and answers without Core. No state of Core's is an error of the
 // engine: [Engine.State] tells it, and what Core cannot give now is
 // [chainview.ErrNotYet].
 package follower
@@ -116,8 +116,8 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// load makes the tree of what is stored. A header that is not as it should be, and all
-// after it, are dropped.
+// load makes the tree of the stored headers. A header that is not as it should be, and
+// all after it, are dropped.
 func (e *Engine) load() error {
 	genesis := &e.net.Params.GenesisBlock.Header
 	e.tree = chainview.NewTree(genesis, consensus.TargetWork(genesis.Bits))

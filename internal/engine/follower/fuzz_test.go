@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
-// What Core sends of a block is either one script for each input or nothing, whatever
-// the bytes are.
+// Any bytes that Core sends of a block's spent outputs give either one script for
+// each input or nothing.
 func FuzzSpent(f *testing.F) {
 	f.Add([]byte{2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x51}, []byte{1, 1})
 	f.Add([]byte{0xfd, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0, 0x80}, []byte{1, 1})

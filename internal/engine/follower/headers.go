@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// maxWalk is how many headers are asked for one by one, from the tip down, before
-	// they are asked for by the thousand, from what is known up.
+	// maxWalk is how many headers are asked for one by one, from the tip down.
+	// If more are missing, they are asked for by the thousand, from the known
+	// headers up.
 	maxWalk = 24
 
 	// batchHeaders is how many are asked for at once where REST has none.

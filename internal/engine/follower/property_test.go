@@ -12,9 +12,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whatever Core does to its chain, whichever interfaces it has and however often either
-// is stopped: after each call of Follow the engine's chain is Core's, and its blocks and
-// what they spend are those of Core's.
+// Core changes its chain in any way, has any of the interfaces, and is stopped often, as
+// is the engine. After each call of Follow the engine's chain is Core's, and its blocks
+// and their spent outputs are Core's.
 func TestFollowsEveryChange(t *testing.T) {
 	seeds := uint64(1)
 	if os.Getenv("TRAWL_SOAK") != "" {

@@ -107,9 +107,9 @@ func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 }
 
 // Filter implements chainview.FilterReader. Core's own filter is taken if its files have
-// it, which costs less than to build it, and is asked for where what blocks spend can only
-// be had as text, which costs more than all else, or where the block was pruned. That is
-// noted before it is handed out.
+// it, which costs less than building the filter. Core is asked for the filter if the block
+// was pruned, or if its spent outputs can only be had as text, which costs more than all
+// else. The origin of the filter is noted before the filter is handed out.
 func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error) {
 	e := r.e
 	b := e.tree.Lookup(hash)

@@ -80,9 +80,9 @@ func (r *recording) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(reply.Body)
 }
 
-// An engine that has Core's files and replies as they were recorded, of a chain with
-// several pairs of files and a branch that was left, has Core's filters: from its filter
-// files, from its block files, from REST.
+// An engine that plays recorded files and replies of Core has Core's filters: from
+// filter files, from block files, from REST. The recorded chain has several pairs of
+// files and a branch that was left.
 func TestRecordedCore(t *testing.T) {
 	if os.Getenv(recordEnv) != "" {
 		record(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A Core that does not answer one call in time is away at once, whoever has called it, and is
+// A Core that does not answer one call in time is away at once for all callers, and is
 // followed again once it answers.
 func TestSilentCore(t *testing.T) {
 	core := newFakeCore(t)

@@ -194,8 +194,8 @@ func (p *spentParser) script() ([]byte, bool) {
 	return script, true
 }
 
-// A verboseBlock is a part of what getblock tells at verbosity 3 of a block of a shape. What has
-// more transactions or inputs is not read to its end: it is no Core's.
+// A verboseBlock is a part of getblock's answer at verbosity 3, for a block of a shape. An
+// answer with more transactions or inputs is not read to its end: it is not Core's.
 type verboseBlock struct {
 	of  shape
 	txs [][]verboseInput
@@ -255,7 +255,8 @@ func elements(array json.RawMessage, most int, decode func(*json.Decoder) error)
 	return nil
 }
 
-// spentCoins asks for the block with what it spends, which is much text.
+// spentCoins returns the outputs that a block spends, from Core's files or else from
+// getblock, whose answer is much text.
 func (s *source) spentCoins(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	of, err := s.shape(hash)
 	if err != nil {

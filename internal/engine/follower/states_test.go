@@ -84,8 +84,8 @@ func TestCoreAway(t *testing.T) {
 	}
 }
 
-// A Core that is behind where it was, and on its way back there, is waited for; one
-// whose operator took blocks away is followed down.
+// The engine waits for a Core that is behind its old tip and on its way back there.
+// It follows a Core down whose operator took blocks away.
 func TestHolding(t *testing.T) {
 	core := newFakeCore(t)
 	e := open(t, core.config(t, t.TempDir()))
@@ -199,7 +199,7 @@ func TestDiskFails(t *testing.T) {
 	fs.Inject(nil)
 }
 
-// What would change the chain is refused, and ends nothing.
+// Requests that would change the chain are refused, and end nothing.
 func TestRefuses(t *testing.T) {
 	core := newFakeCore(t)
 	e := open(t, core.config(t, t.TempDir()))

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Of what a node says a block spends no more is read than the block has transactions and inputs.
+// No more of a node's answer about spent outputs is read than the block has transactions
+// and inputs.
 func TestVerboseBlockIsBounded(t *testing.T) {
 	const many = 1 << 20
 	of := shape{1, 2}

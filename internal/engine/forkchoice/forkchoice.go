@@ -1,7 +1,7 @@
-// Package forkchoice tells which block of a tree should be the tip: the last of the
-// chain with the most work whose blocks are all stored and of which none is known to
-// break a rule. Among chains with the same work it is the one whose last block came
-// first.
+// Package forkchoice tells which block of a tree should be the tip. It is the last
+// block of the chain with the most work, among chains whose blocks are all stored
+// and break no rule as far as is known. Among chains with the same work it is the
+// chain whose last block came first.
 //
 // It knows no rules, no disk and no coins. A Choice has one user at a time, the
 // engine that owns the tree.
@@ -29,19 +29,19 @@ type Choice struct {
 	// mark changes the status of a block, in the tree and on disk.
 	mark func(*chainview.Block, chainview.Status)
 
-	unlinked map[*chainview.Block][]*chainview.Block // stored ones that lack one before them, by their parent
+	unlinked map[*chainview.Block][]*chainview.Block // stored blocks that lack a block before them, by their parent
 	header   *chainview.Block                        // of the most work that may be valid
 	base     *chainview.Block                        // below which the tip cannot go; nil: none
-	withheld func(*chainview.Block) bool             // whether a block cannot be connected now; nil: none is so
+	withheld func(*chainview.Block) bool             // whether a block cannot be connected now; nil: all can
 
 	next     int64    // order of the block that comes next
 	precious int64    // order of the block that is preferred next
 	preferAt *big.Int // work of the tip when one was preferred last
 }
 
-// The orders of blocks of the active chain and of others that were there when the
-// tree was loaded, which go before those that come, and of the first that is
-// preferred.
+// Orders of blocks. Blocks of a loaded tree go before later blocks: activeOrder
+// is for the active chain, loadedOrder for the others. The first block that is
+// preferred gets preciousOrder.
 const (
 	activeOrder   = 1
 	loadedOrder   = 2
@@ -86,8 +86,9 @@ func (c *Choice) Loaded(tip *chainview.Block) {
 	}
 }
 
-// Assume has a block count as if it and all before it were stored, as well as those on it that
-// are: the active chain begins there, and does not go back behind it. Nil ends that.
+// Assume has a block and all before it count as stored, and with them the stored blocks that
+// build on the block. The active chain begins there, and does not go back behind the block.
+// Nil ends the assumption.
 func (c *Choice) Assume(base *chainview.Block) {
 	if c.base = base; base != nil && !Linked(base) {
 		c.linkChildren(base)
@@ -121,7 +122,8 @@ func (c *Choice) Received(b *chainview.Block) (linked []*chainview.Block) {
 	return c.linkChildren(b)
 }
 
-// linkChildren links a block whose parent is, and those that waited for it.
+// linkChildren links a block whose parent is linked, and the blocks that waited for
+// the block.
 func (c *Choice) linkChildren(b *chainview.Block) (linked []*chainview.Block) {
 	linked = []*chainview.Block{b}
 	for i := 0; i < len(linked); i++ {
@@ -255,8 +257,8 @@ func (c *Choice) Fail(b, tip *chainview.Block) {
 	c.propagateFailed(b, tip)
 }
 
-// Invalidate marks a block as one that is not to be used, and all that build on it.
-// One that is known to build on an invalid block stays so.
+// Invalidate marks a block as not to be used, and all blocks that build on it. The
+// mark of a block that is known to build on an invalid block does not change.
 func (c *Choice) Invalidate(b, tip *chainview.Block) {
 	if !b.Status().Invalid() {
 		c.mark(b, b.Status()|chainview.Failed)

@@ -27,8 +27,8 @@ type node struct {
 // An oracle looks at all blocks each time.
 type oracle struct {
 	nodes []*node // parents first
-	order int     // of what is linked next
-	front int     // of what is preferred next
+	order int     // of the block that is linked next
+	front int     // of the block that is preferred next
 }
 
 func (o *oracle) on(b, ancestor *node) bool {
@@ -91,7 +91,7 @@ func (o *oracle) store(n *node, now int) (linked []*node) {
 	return linked
 }
 
-// A world is a tree with what is said of it, to the choice and to the oracle.
+// A world is a tree whose changes are told to the choice and to the oracle.
 type world struct {
 	*oracle
 
@@ -135,7 +135,7 @@ func (w *world) node(b *chainview.Block) *node {
 
 func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
-// header adds a header to one that is not known to be bad.
+// addHeader adds a header on a block that is not known to be bad.
 func (w *world) addHeader() {
 	parent := w.any(func(n *node) bool { return !n.bad })
 	if w.r.IntN(2) == 0 && !w.tip.bad {
@@ -232,8 +232,9 @@ func (w *world) prefer() {
 	w.moveTo(w.choice.Best(w.tip.block))
 }
 
-// Whatever comes in whatever order, is invalidated, reconsidered, preferred, pruned and
-// stored again: the tip is the block with the most work that may be it, the first of several.
+// Blocks come, are invalidated, reconsidered, preferred, pruned and stored again in any
+// order. The tip is the block with the most work that may be the tip, the first of
+// several.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	moves := 0
@@ -267,9 +268,9 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// A tree that was stored is chosen from as before: the active chain goes before others
-// with as much work, what builds on an invalid block is invalid, and what lacks its
-// parent waits for it.
+// A tree that was stored is chosen from as before. The active chain goes before others
+// with as much work, blocks on an invalid block are invalid, and a block without its
+// parent waits for the parent.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -2,8 +2,8 @@ package forkchoice
 
 import "github.com/seed61375155/trawl/internal/chainview"
 
-// Wanted returns the lowest block that keeps the tip from the best chain because of what it lacks, see
-// [Choice.Withhold]; nil where none does.
+// Wanted returns the lowest block that keeps the tip from the best chain because something is lacking,
+// see [Choice.Withhold]; nil where no block does.
 func (c *Choice) Wanted(tip *chainview.Block) (lowest *chainview.Block) {
 	lacks := c.withheld
 	if lacks == nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/seed61375155/trawl/store/coinfile"
 )
 
-// Config says what is opened, and where.
+// Config says which chain is opened, where and how.
 type Config struct {
 	Network *dialect.Network
 	Clock   *clock.Clock
@@ -37,7 +37,8 @@ type Config struct {
 	Strip          bool            // old blocks lose their witnesses, where the network allows that
 	TxIndex        bool            // there is an index of transactions, which needs all witnesses
 
-	// What is built anew, when it is opened first: everything from the block files, or the chain state.
+	// At the first opening Reindex builds everything anew from the block files,
+	// ReindexState the chain state.
 	Reindex, ReindexState bool
 
 	Verify     *messages.StartChecks // done when it is opened first; nil: none
@@ -63,8 +64,9 @@ const errUnpruned = messages.StartError("You need to rebuild the database using 
 	"mode.  " +
 	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
 
-// Open opens the engine. What cannot be trusted is built again from the blocks: a node
-// never refuses to start over a damage that it can mend. What verification finds, it cannot.
+// Open opens the engine. Data that cannot be trusted is built again from the blocks: a
+// node never refuses to start over a damage that it can mend. It does not mend damage
+// that verification finds.
 //
 // Errors: [messages.StartError].
 func (o *Opener) Open(ctx context.Context) (engine.Engine, error) {
@@ -123,7 +125,7 @@ func (o *Opener) open() (engine.Engine, error) {
 		WroteCoins: o.cfg.WroteCoins,
 	}
 	var e engine.Engine
-	// What reads through btcd's interface panics over damage.
+	// Reads through btcd's interface panic over damage.
 	err := cores.Catch(func() (err error) {
 		e, err = o.engine(options)
 		return err
@@ -188,8 +190,8 @@ type validator interface {
 	Unread() (blocks iter.Seq2[blockfile.Record, error], done func() error)
 }
 
-// database opens the chain database. What cannot be trusted is built again from
-// the blocks: a node never refuses to start over a damage it can mend.
+// database opens the chain database. Data that cannot be trusted is built again
+// from the blocks: a node never refuses to start over a damage it can mend.
 func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 	if o.rebuilds() {
 		if err := o.checkStripped(options); err != nil {

@@ -24,7 +24,7 @@ func (o *Opener) rebuilds() bool {
 	return !o.opened && (o.cfg.Reindex || o.cfg.ReindexState && !o.keepsIndex())
 }
 
-// keepsIndex reports whether the chain state is to be built anew while what is known of the blocks stays: it
+// keepsIndex reports whether the chain state is to be built anew while the block index stays. The index
 // cannot be read from the files where blocks may have lost their witnesses.
 func (o *Opener) keepsIndex() bool {
 	return o.cfg.ReindexState && !o.cfg.Reindex && o.cfg.Network.StripDepth > 0
@@ -53,7 +53,7 @@ func (o *Opener) checkStripped(options chaindb.Options) error {
 }
 
 // checkCovered refuses to build the chain state anew where blocks have lost witnesses that are needed for it, before
-// anything is changed. What cannot be read is for others to mend.
+// anything is changed. A database that cannot be read is no error here: opening it mends it or fails.
 func (o *Opener) checkCovered(options chaindb.Options) error {
 	db, err := chaindb.OpenIndex(options)
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 // anyone is a tree whose only script anyone satisfies.
 var anyone = p2mr.NewLeaf([]byte{txscript.OP_TRUE})
 
-// anyoneScript pays to it.
+// anyoneScript is the output script that pays to anyone.
 func anyoneScript() []byte { return p2mr.OutputScript(anyone.Root()) }
 
-// A block is one that a test makes or changes.
+// A block is a block that a test makes or changes.
 type block struct {
 	*pow.Header
 	txs []*btcutil.Tx

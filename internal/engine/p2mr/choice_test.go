@@ -61,8 +61,8 @@ func TestTies(t *testing.T) {
 
 var unknownHash = (&wire.BlockHeader{Nonce: 99}).BlockHash()
 
-// Branches of headers are there after a restart as they were, with what was
-// invalidated; a mutated block says nothing of its header.
+// Branches of headers are there after a restart as they were, invalidated
+// blocks included. A mutated block does not make its header invalid.
 func TestHeadersSurviveRestart(t *testing.T) {
 	dir := t.TempDir()
 	net := regtest(t, dialect.Choices{})

@@ -19,8 +19,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whatever the order in which the branches of a tree come, the unspent outputs are
-// those of an engine that has seen nothing but the active chain.
+// The branches of a tree may come in any order: the unspent outputs are those of
+// an engine that has seen only the active chain.
 func TestBranchesLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const blocks = 120
@@ -36,7 +36,7 @@ func TestBranchesLeaveNothingBehind(t *testing.T) {
 			out, value := b.coinbaseOf(parent)
 			first := spend(out, value)
 			txs = append(txs, first)
-			if random.IntN(2) == 0 { // one that spends another of its block
+			if random.IntN(2) == 0 { // a transaction that spends another of its block
 				txs = append(txs, spend(wire.OutPoint{Hash: first.TxHash()}, value/2))
 			}
 		}
@@ -142,7 +142,7 @@ func TestBadBranch(t *testing.T) {
 	compare(t, e)
 }
 
-// What was acknowledged is found in a copy of the files that was made while the
+// Acknowledged changes are found in a copy of the files that was made while the
 // engine ran, as a kill leaves them.
 func TestKill(t *testing.T) {
 	t.Parallel()

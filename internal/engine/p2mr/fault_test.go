@@ -77,9 +77,8 @@ func (s *session) live(e *rig) error {
 	return nil
 }
 
-// Whichever write or sync fails, and whatever a loss of power then leaves of what was
-// not synced, the engine opens again, knows all that was durable, and its unspent
-// outputs are those of its chain.
+// After any write or sync fails and power is lost, the engine opens again. It knows
+// all that was durable, and its unspent outputs are those of its chain.
 func TestFaultsAndPowerLoss(t *testing.T) {
 	t.Parallel()
 	record := newSession(t)

@@ -78,9 +78,9 @@ func stripAndTell(dir string) error {
 	return s.Close()
 }
 
-// A node whose process is killed at random moments while its old blocks lose their witnesses opens again with the
-// tip that it told, the unspent outputs of that, and each block whole or without witnesses as it says itself. More
-// kills: TRAWL_CHAINDB_KILLS=1000.
+// A node is killed at random moments while its old blocks lose their witnesses. It opens again with the tip that
+// it told, and with the unspent outputs of that tip. Each block is whole or without witnesses, as the node says
+// itself. More kills: TRAWL_CHAINDB_KILLS=1000.
 func TestKillStripping(t *testing.T) {
 	t.Parallel()
 	kills := 4

@@ -41,9 +41,9 @@ func unpackDir(tb testing.TB, name string) (dir string) {
 	}
 }
 
-// A folder of before unspent outputs were collected in memory opens with nothing lost:
-// the tip, which it names by these alone, a stale branch, a header, and a block that
-// waits for the one of that header.
+// A folder from before unspent outputs were collected in memory opens with nothing
+// lost. It names its tip by the unspent outputs alone, and has a stale branch, a
+// header, and a block that waits for the block of that header.
 func TestFolderOfBefore(t *testing.T) {
 	const tip, outputs = "4f5f68bc8cf721a74a2014117492f208ce1cb273f80072f48336210bbf07d605",
 		"6ae45eb37c01ea881f3c53ac4b57d0cf7f19af3c239c70d03b27ffb50e66d0c9"

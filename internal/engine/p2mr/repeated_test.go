@@ -8,8 +8,9 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
-// A transaction with the id of one that has unspent outputs is refused, from the
-// height on from which that is a rule; one whose outputs were spent is not.
+// From the height of the rule on, a transaction is refused if an earlier
+// transaction with its id has unspent outputs. It is not refused if all these
+// outputs were spent.
 func TestRepeatedTransaction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

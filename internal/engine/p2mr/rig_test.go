@@ -72,7 +72,7 @@ func dbOptions(disk vfs.FS, dir string, net *dialect.Network) chaindb.Options {
 	}
 }
 
-// A rig is an engine with what it is made of.
+// A rig is an engine with its parts.
 type rig struct {
 	*Engine
 	net  *dialect.Network

@@ -164,8 +164,9 @@ func (s *stripRig) check() {
 	}
 }
 
-// Whatever comes, in branches and over restarts: exactly the blocks of old files lose their witnesses, one file
-// for each move of the tip, and each block is what it was, with or without them. Unspent outputs do not change.
+// Blocks come in branches and over restarts. Exactly the blocks of old files lose their witnesses, one file for
+// each move of the tip, and each block is as it was, with or without its witnesses. Unspent outputs do not
+// change.
 func TestStripAsOracle(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -344,7 +345,7 @@ func TestStartOver(t *testing.T) {
 	}
 }
 
-// A copy of the files as a kill leaves them, at any call of the file system while files are rewritten, opens with
+// A kill may come at any call of the file system while files are rewritten. A copy of the files then opens with
 // the same tip, and each file as it was or rewritten.
 func TestKillWhileStripping(t *testing.T) {
 	t.Parallel()

@@ -117,7 +117,7 @@ func headers(tree *chainview.Tree, on *chainview.Block, n int, nonce uint32, wor
 	return on
 }
 
-// What is pruned and what limits it is logged in Core's words.
+// Removed files and the locks that limit pruning are logged in Core's words.
 func TestLog(t *testing.T) {
 	r := newRig(t, 1000, &pruning.Config{Target: 900 * fileSize}, nil)
 	r.SetPruneLock("coinstats", 900)

@@ -95,8 +95,8 @@ func (p *Pruner) SetPruneLock(name string, height int32) {
 	p.locks[name] = height
 }
 
-// StartPruning begins to prune, where the engine is made for that. All locks are
-// to be set before.
+// StartPruning begins to remove the oldest files automatically, if the config
+// has a target. All locks are to be set before.
 func (p *Pruner) StartPruning() error {
 	p.on = true
 	return p.Auto()
@@ -172,9 +172,9 @@ func (p *Pruner) unlocked() int32 {
 	return last
 }
 
-// prunable returns which heights may go, if nothing above height may, and the last of them. Where the
-// chain begins with a snapshot, the blocks of before it are kept that are yet to be validated, and the
-// last of those that are.
+// prunable returns which heights may be pruned if nothing above height may, and the last of these
+// heights. Where the chain begins with a snapshot, the blocks before the snapshot are kept that are
+// not validated yet, and the last validated blocks.
 func (p *Pruner) prunable(height int32) (may func(height int32) bool, last int32) {
 	below := func(tip int32) int32 { return min(height, max(0, tip-keepBlocks)) }
 	last = below(p.chain.Tree.Active().Height())

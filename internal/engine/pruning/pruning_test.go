@@ -188,8 +188,8 @@ func TestLockIsSetAnew(t *testing.T) {
 	}
 }
 
-// What blocks may be needed for is written before they are removed; where that fails
-// they stay.
+// Data that may need old blocks is written before they are removed; if the write
+// fails the blocks stay.
 func TestFlushBeforeRemoval(t *testing.T) {
 	r := newRig(t, 1000, &pruning.Config{}, nil)
 	if err := r.Prune(500); err != nil || !slices.Equal(r.calls, []string{"flush", "remove"}) {
@@ -304,7 +304,8 @@ func TestNotNow(t *testing.T) {
 	}
 }
 
-// What was removed before is known, and a branch that needs it is not whole.
+// Blocks that were removed before are known, and a branch that needs such a block is
+// not whole.
 func TestRemovedBefore(t *testing.T) {
 	var fork *chainview.Block
 	r := newRig(t, 1000, &pruning.Config{}, func(f *files) {

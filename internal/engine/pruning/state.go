@@ -6,8 +6,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// A State is what a Pruner was told, which is on no disk: it is handed to the next
-// one of the same chain when that is opened again. The zero value is that of a new one.
+// A State holds the settings of a Pruner that are on no disk. The next Pruner of
+// the same chain gets it when the chain is opened again. The zero value is the
+// State of a new Pruner.
 type State struct {
 	started bool
 	locks   map[string]int32

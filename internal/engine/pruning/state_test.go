@@ -27,8 +27,8 @@ func resume(t *testing.T, state pruning.State, tree *chainview.Tree, config *pru
 	return next
 }
 
-// Locks hold in the next pruner too, on whatever branch its chain is; one that is set
-// afterwards replaces the one of its name.
+// Locks hold in the next pruner too, on whatever branch its chain is. A lock that is
+// set afterwards replaces the lock of its name.
 func TestLocksAreResumed(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -83,7 +83,7 @@ func TestLocksOfLostBlocks(t *testing.T) {
 	}
 }
 
-// A pruner that had begun goes on at once, and one that had not waits to be started.
+// A pruner that had begun goes on at once; any other waits to be started.
 func TestBeginningIsResumed(t *testing.T) {
 	for _, started := range []bool{false, true} {
 		config := &pruning.Config{Target: 1}

@@ -103,9 +103,9 @@ func (r *TxReader) Present(tx *chainhash.Hash) (block chainhash.Hash, at chainvi
 	return block, chainview.TxPlace(place), err == nil // Find tells of damage
 }
 
-// Find returns the block that a transaction came in last, and its place there, nowhere
-// when it is not known. synced reports whether the index has once been in step with the
-// chain; then it is so now.
+// Find returns the block that a transaction came in last, and its place there,
+// chainview.Nowhere when the transaction is not known. If the index has once been in
+// step with the chain, synced is true, and the index is in step now.
 func (r *TxReader) Find(
 	ctx context.Context, tx *chainhash.Hash,
 ) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error) {

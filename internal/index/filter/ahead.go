@@ -22,8 +22,8 @@ const (
 // Faults implements match.Fetcher.
 func (*view) Faults() int64 { return segment.Faults() }
 
-// Fetch implements match.Fetcher. Of what it reads nothing is checked: it decides no
-// more than what is read from the disk.
+// Fetch implements match.Fetcher. It checks nothing that it reads, because it only
+// decides which bytes are read from the disk.
 func (v *view) Fetch(
 	ctx context.Context, heights match.Heights, q *filters.Query, by filters.Method, restrict bool,
 ) (missing int) {

@@ -27,8 +27,8 @@ func testBlock(height int) chainhash.Hash {
 	return chainhash.HashH(binary.LittleEndian.AppendUint64(nil, uint64(height)))
 }
 
-// testScript is the n-th script of a block. Those of the block after the last one are
-// looked for in vain.
+// testScript is the n-th script of a block. No block has the scripts of the height
+// after the last block.
 func testScript(height, n int) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(height*testScripts+n))
 }
@@ -119,8 +119,8 @@ func dropCache(t *testing.T, dir string) {
 	}
 }
 
-// Whatever is looked for in a store that is not in memory, all hits are found; what was
-// fetched is there.
+// All hits are found in a store that is not in memory, for few and many scripts.
+// Fetched bytes are in memory.
 func TestFetchAndMatch(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

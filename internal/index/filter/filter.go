@@ -72,8 +72,8 @@ type Reader struct {
 }
 
 // Filter returns the filter of a block of any branch, and its filter header (BIP157).
-// The error is [index.ErrNoFilter] where there is none; any other says that there is one
-// that cannot be read.
+// The error is [index.ErrNoFilter] where there is none; any other error says that the
+// filter cannot be read.
 func (r *Reader) Filter(ctx context.Context, hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
 	e, err := r.Store.ByHash(hash)
 	if _, damaged := errors.AsType[*segment.DamagedError](err); damaged {

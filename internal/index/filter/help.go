@@ -41,8 +41,8 @@ func (h helper) Help(ctx context.Context, pass *match.Pass) error {
 	return failure(err)
 }
 
-// failure returns why a pass must fail: that answers of other nodes are not true, or that what they
-// have found is not taken. Whatever else goes wrong, this node does the work.
+// failure returns why a pass must fail: answers of other nodes are not true, or Keep fails for a
+// hit of theirs. After any other error this node does the work itself.
 func failure(err error) error {
 	if kept, ok := errors.AsType[*match.KeepError](err); ok {
 		return kept.Err

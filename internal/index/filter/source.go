@@ -44,8 +44,8 @@ type source struct {
 	hashing *hashing
 }
 
-// hashing has the hashes of the query that was restricted last, which take 80 MB for ten million
-// scripts: the views of all workers have the same, as long as one of them has.
+// hashing has the hashes of the last restricted query, which take 80 MB for ten million scripts.
+// The views of all workers share them, as long as a view has them.
 type hashing struct {
 	mu   sync.Mutex
 	last weak.Pointer[hashed]

@@ -2,10 +2,11 @@
 // lost. It lies over the operating system's, so that files can be mapped. Of its
 // files it keeps copies in memory. That a folder was renamed is durable at once.
 //
-// A call that changes something, or makes it durable, asks the function given
-// to [FS.Inject] first, and fails with what that returns; of a write that fails
-// the first half is done. A read asks the function given to [FS.InjectReads].
-// [FS.PowerLoss] puts the files into a state in which a loss of power may leave them.
+// A call that changes something, or makes a change durable, first asks the
+// function given to [FS.Inject], and fails with the error that this function
+// returns. The first half of a failing write is done. A read asks the function
+// given to [FS.InjectReads]. [FS.PowerLoss] puts the files into a state in
+// which a loss of power may leave them.
 package faultfs
 
 import (
@@ -50,8 +51,8 @@ type FS struct {
 
 var _ vfs.FS = (*FS)(nil)
 
-// New returns a file system on which nothing fails yet. What is on the disk when
-// it is first touched counts as durable.
+// New returns a file system on which nothing fails yet. A file counts as durable
+// in the state in which it is first touched.
 func New() *FS { return &FS{dirs: map[string]*dir{}} }
 
 // Inject has f decide which calls fail. It is called for one call at a time.

@@ -20,12 +20,12 @@ const page = 512
 type node struct {
 	isDir   bool
 	durable []byte // of a file: as of its last sync
-	last    []byte // of one that has no name any more: what it held
+	last    []byte // of a file that has no name any more: its contents
 	noName  bool
 }
 
-// A dir is a folder. Its durable names are those on the disk with what is pending
-// taken back.
+// A dir is a folder. Its durable names are the names on the disk with the pending
+// changes taken back.
 type dir struct {
 	names   map[string]*node // of nodes that are known
 	pending []change         // since the last SyncDir, in order
@@ -69,8 +69,8 @@ func (fs *FS) dirAt(path string) *dir {
 	return d
 }
 
-// lookup returns the node of a name, nil if there is none. What was not known yet
-// is durable as it is.
+// lookup returns the node of a name, nil if there is none. A file or folder that
+// was not known yet counts as durable in its present state.
 func (fs *FS) lookup(name string) (*node, error) {
 	d, base := fs.dir(name), filepath.Base(name)
 	if n, known := d.names[base]; known {
@@ -93,7 +93,7 @@ func (fs *FS) lookup(name string) (*node, error) {
 	return n, nil
 }
 
-// keep remembers what a file holds that is about to lose its name.
+// keep remembers the contents of a file that is about to lose its name.
 func (fs *FS) keep(name string) error {
 	n, err := fs.lookup(name)
 	if err != nil || n == nil || n.isDir {
@@ -116,9 +116,9 @@ func (fs *FS) moveDirs(from, to string) {
 }
 
 // PowerLoss puts the files that were used into a state in which a loss of power
-// may leave them: what was synced is there; of what was written since, any pages
-// are; of the changes of names in a folder since its last sync, any first ones
-// are. Every call fails from then on. Open the files again with another FS.
+// may leave them. Synced bytes are there. Any pages of later writes are there,
+// too, and any first changes of names since the last sync of their folder. Every
+// call fails from then on. Open the files again with another FS.
 func (fs *FS) PowerLoss(random *rand.Rand) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

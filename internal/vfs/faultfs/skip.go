@@ -2,8 +2,9 @@ package faultfs
 
 import "testing"
 
-// SkipUnderRace skips a test in which goleveldb cannot write tables. It then closes a
-// channel beside a send to it, and recovers from what comes of that.
+// SkipUnderRace skips a test in which goleveldb cannot write tables. goleveldb then
+// closes a channel beside a send to this channel, and recovers from the panic: a data
+// race.
 func SkipUnderRace(tb testing.TB) {
 	tb.Helper()
 	if hasRaceDetector {
