@@ -14,8 +14,8 @@ type Ahead[T any] struct {
 	source func() (Piece[T], bool)
 	limit  int64
 
-	turn     chan struct{} // held by who asks the source
-	ended    bool          // the source; of who holds turn
+	turn     chan struct{} // held while the source is asked
+	ended    bool          // the source has ended; changed with turn held
 	line     chan *made[T] // in the order of the source
 	used     atomic.Int64  // bytes of pieces that were begun and not given back
 	released chan struct{} // used has become less
@@ -43,10 +43,10 @@ type made[T any] struct {
 	done   chan struct{}
 }
 
-// StartAhead starts to work: on at most [Count] less one goroutines, but on one at least;
-// on at most items pieces that nobody has taken, and on no more than one when all have
-// more than limit bytes. The source is asked by one goroutine at a time, in its turn, until
-// it reports false; then one piece may count beyond the limit. [Ahead.Close] ends it.
+// StartAhead starts the work, on at most [Count] less one goroutines, but on one at least.
+// At most items pieces are begun and not taken; if each has more than limit bytes, only
+// one. The source is asked by one goroutine at a time, in its turn, until it reports false;
+// then one piece may count beyond the limit. [Ahead.Close] ends it.
 func StartAhead[T any](items int, limit int64, source func() (Piece[T], bool)) *Ahead[T] {
 	a := &Ahead[T]{
 		source: source, limit: limit, turn: make(chan struct{}, 1), line: make(chan *made[T], max(items-1, 0)),
@@ -162,8 +162,8 @@ func (a *Ahead[T]) Take(stop <-chan struct{}) (value T, ok bool) {
 	return item.value, true
 }
 
-// Close ends the work and returns when no goroutine is left. What was not taken is lost.
-// It may be called again.
+// Close ends the work and returns when no goroutine is left. Results that were not taken
+// are lost. It may be called again.
 func (a *Ahead[T]) Close() {
 	a.stopped.Do(func() { close(a.stop) })
 	a.group.Wait()

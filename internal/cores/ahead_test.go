@@ -90,7 +90,7 @@ func TestAheadBounds(t *testing.T) {
 	}
 }
 
-// One that takes long holds up no other, only its successors' results.
+// A long piece of work holds up no other piece, only the results after its own.
 func TestAheadWaitsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})

@@ -9,8 +9,9 @@ package cores
 
 import "runtime"
 
-// atStart is what Go would use by itself: the cores that the process may run on,
-// or what it is allowed of them, or what the environment variable GOMAXPROCS says.
+// atStart is Go's own choice: the number of cores that the process may run on,
+// less if its share of them is limited, or the value of the environment variable
+// GOMAXPROCS.
 var atStart = runtime.GOMAXPROCS(0)
 
 // Count returns how many goroutines can compute at a time without taking turns.

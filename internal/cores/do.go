@@ -27,10 +27,10 @@ func (s Start) Go(work func()) {
 // error, a panic, or the end of ctx no more of them are, and Do returns when what was
 // begun has ended.
 //
-// It returns the error of the lowest number that has one, which does not depend on
-// how fast each is; else the cause of ctx's end, if that came before everything was
-// begun. A panic of work, a fault of mapped memory included, becomes the caller's:
-// its value is a [*Panic].
+// It returns the error of the lowest number that failed, however fast each is.
+// Without such an error, it returns the cause of ctx's end if that came before
+// everything was begun. A panic of work, a fault of mapped memory included, becomes
+// the caller's: its value is a [*Panic].
 func Do(ctx context.Context, n int, work func(i int) error) error {
 	return DoIn(ctx, nil, n, 1, func(from, _ int) error { return work(from) })
 }

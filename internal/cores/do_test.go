@@ -41,7 +41,7 @@ func TestDoIn(t *testing.T) {
 	}
 }
 
-// What waits is begun as often as is allowed, whatever the number of cores.
+// Waiting work is begun as often as is allowed, whatever the number of cores.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct{ most, n, share, want int }{{40, 1000, 3, 40}, {40, 9, 3, 3}, {1, 9, 3, 1}} {
@@ -119,8 +119,8 @@ func TestDoFails(t *testing.T) {
 	}
 }
 
-// When the context ends nothing more is begun, and its cause is the error. What was
-// done by then is no error.
+// When the context ends nothing more is begun, and its cause is the error. There is
+// no error if everything was begun by then.
 func TestDoContext(t *testing.T) {
 	why := errors.New("enough")
 	ctx, end := context.WithCancelCause(t.Context())

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WorkerThreads are goroutines that wait for work, each in a thread that is bound to a
-// core as long as it waits, so that this is where it is woken. At work it may run where
+// WorkerThreads are goroutines that wait for work. Each waits in a thread that is bound
+// to a core meanwhile, and is therefore woken on this core. At work it may run where
 // the process may. They are for a program that has the machine to itself, not for
 // libraries.
 type WorkerThreads struct {
@@ -20,8 +20,8 @@ type WorkerThreads struct {
 	closed atomic.Bool
 }
 
-// NewWorkerThreads starts one for each core. Where the process may use fewer cores than
-// it may run on, there are none: the system knows better which are idle.
+// NewWorkerThreads starts a thread for each core. Where the process may use fewer cores
+// than it may run on, there are none: the system knows better which are idle.
 func NewWorkerThreads() *WorkerThreads {
 	t := new(WorkerThreads)
 	var all unix.CPUSet
@@ -110,7 +110,7 @@ func (w *thread) give(work func()) bool {
 func (w *thread) serve() {
 	for w.wait() == nil && !w.closing.Load() {
 		w.do()
-		runtime.Gosched() // who hears of what was done goes first
+		runtime.Gosched() // goroutines that waited for the work go first
 	}
 	w.do() // what was given while this ended
 }

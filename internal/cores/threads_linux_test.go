@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who has been given work is on another core then, and may go to any.
+// Work given to a thread begins on another core than the caller's, and may go
+// to any core.
 func TestWorkerOnAnotherCore(t *testing.T) {
 	threads := NewWorkerThreads()
 	defer threads.Close()
@@ -44,7 +45,7 @@ func TestWorkerOnAnotherCore(t *testing.T) {
 	}
 }
 
-// Whoever binds the process anew while a thread waits has the last word.
+// If the waiting thread is bound to other cores meanwhile, this binding stays.
 func TestBindLeavesWhatOthersSet(t *testing.T) {
 	var before unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil || before.Count() < 2 {

@@ -105,11 +105,11 @@ func (s *State) Progress() (height int32, at time.Time, ok bool) {
 // Last returns the block after which headers are to be asked for.
 func (s *State) Last() chainhash.Hash { return s.at.hash }
 
-// Next takes the next headers of the peer, whose hashes prove their bits and who
-// follow each other. full says that there may be more after them.
+// Next takes the next headers of the peer, whose hashes prove their bits and
+// which follow each other. full says that there may be more after them.
 //
-// It returns those that may be kept, and whether the peer is to be asked for those
-// after Last. ok is false when the headers are not what was expected: then nothing
+// It returns the headers that may be kept, and whether the peer is to be asked for
+// the headers after Last. If the headers are not as expected, ok is false: nothing
 // was learned, and the sync is over.
 func (s *State) Next(list []Header, full bool) (pass []Header, more, ok bool) {
 	if s.over || len(list) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
-// What a proof of signed data lacks, in the reference's words.
+// The faults of proofs of signed data, in the reference's words.
 var (
 	// ErrProofLeaf reports a script that is not [KeyScript] of the key.
 	ErrProofLeaf = errors.New("leaf_script is not a single-key P2MR pubkey leaf for pubkey")

@@ -1,6 +1,6 @@
 // Package p2mr has the rules of pay-to-Merkle-root outputs that need no chain:
-// how a key comes from a BIP32 key, how script trees become outputs, what a
-// control block proves, and what a signature signs.
+// keys from BIP32 keys, outputs from script trees, proofs of control blocks,
+// messages of signatures.
 //
 // A P2MR output (BIP 360, witness version 2) pays to the root of a tree of
 // scripts. It is what Taproot is without the internal key: no key path, no
@@ -43,7 +43,8 @@ type Hash [sha256.Size]byte
 // String returns the hash in hex, in the order of its bytes.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// KeyScript returns the leaf script that one signature of the key satisfies.
+// KeyScript returns the leaf script that a single signature of the key
+// satisfies.
 func KeyScript(key slhdsa.PublicKey) []byte {
 	script := make([]byte, 0, slhdsa.PublicKeySize+2)
 	script = append(script, slhdsa.PublicKeySize)

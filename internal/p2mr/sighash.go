@@ -11,8 +11,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// ErrSigHashType reports a hash type that is not defined, or one that signs an
-// output of a transaction that has no output of the input's number.
+// ErrSigHashType reports an undefined hash type, or a type that signs the
+// output of the input's number where the transaction has no such output.
 var ErrSigHashType = errors.New("invalid signature hash type")
 
 // ErrPrevOuts reports a transaction with another number of inputs than of

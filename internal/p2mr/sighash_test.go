@@ -40,7 +40,7 @@ type spendVector struct {
 	}
 }
 
-// parse returns the transaction with a hasher of it.
+// parse returns the transaction and its hasher.
 func (v *spendVector) parse(t *testing.T) (*wire.MsgTx, *SigHasher) {
 	t.Helper()
 	tx := new(wire.MsgTx)

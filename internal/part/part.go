@@ -1,8 +1,9 @@
 // Package part starts the parts of a program in the order of a table, watches them, and
 // stops them in reverse. It knows neither what a part does nor what it is made of.
 //
-// A part uses those above it in the table, and its row names them: what it does not name
-// it does not get. One that is off is there for all others, and answers [ask.ErrAbsent].
+// A part uses parts above it in the table, and its row names them: it does not get a
+// part that the row does not name. A part that is off is there for all others, and
+// answers [ask.ErrAbsent].
 package part
 
 import (
@@ -244,8 +245,8 @@ func (s *Set) Untaken(table []Part) []string {
 	return list
 }
 
-// Check says what is wrong with a table: a name that stands twice, a need that is not
-// above, a later one that is not below.
+// Check returns an error for a wrong table: two parts of the same name, a need that
+// is not above its part, or a later part that is not below.
 func Check(table []Part) error {
 	at := make(map[string]int, len(table))
 	for i := range table {

@@ -25,7 +25,7 @@ func (i idle) Receive(c actor.Context) {
 	ask.Unhandled(c)
 }
 
-// rig makes parts that note what happens to them.
+// rig makes parts that log their events.
 type rig struct {
 	system *actor.ActorSystem
 	log    []string
@@ -124,7 +124,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// What parts could not give back or write is what Close returns.
+// Close returns the errors of parts that could not give something back or write
+// it down.
 func TestCloseTellsAll(t *testing.T) {
 	r := newRig()
 	disk, lost := errors.New("disk"), errors.New("lost")

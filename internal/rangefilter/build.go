@@ -14,8 +14,8 @@ const MaxHashes = 1 << 25
 // ErrTooMany reports more than MaxHashes different hashes.
 var ErrTooMany = errors.New("too many scripts for a range filter")
 
-// maxAttempts is how many seeds are tried. One of a thousand fails for many hashes,
-// one of a few for some dozens.
+// maxAttempts is how many seeds are tried. For many hashes a seed in a thousand
+// fails, for some dozens a seed in a few.
 const maxAttempts = 1024
 
 // Build returns the filter of the hashes that collect adds, which may repeat. Where

@@ -33,9 +33,9 @@ func reference(t *testing.T, hashes []uint64) []byte {
 	return append(b, f.Fingerprints...)
 }
 
-// Filters are the same to the byte as those of the library, which made the files
-// that are there: for each number of hashes up to some hundreds, many of which need
-// several seeds, and for more than it has another layout from.
+// Filters are the same to the byte as the library's, which made the existing files.
+// This holds for each number of hashes up to some hundreds, many of which need
+// several seeds, and for numbers from which the library uses another layout.
 func TestBuildIsTheLibrarys(t *testing.T) {
 	sizes := []int{5_000, 99_999, 300_000, 1_000_001}
 	for n := range 700 {

@@ -37,9 +37,9 @@ func layoutOf(n, attempt int) layout {
 // capacity returns how many places there are.
 func (l layout) capacity() int { return int(l.segments+2) * int(l.length) }
 
-// A graph has the hashes at their places. Of a hash only the 40 bits are kept that
-// are needed once one of its places is known, and of a place only their XOR: that
-// makes 6 bytes a place, and 4 more while hashes are taken off.
+// A graph has the hashes at their places. Of a hash it keeps only the 40 bits that
+// are needed once one of its places is known, and of a place only their XOR. This
+// takes 6 bytes a place, and 4 more while hashes are taken off.
 type graph struct {
 	layout
 
@@ -137,8 +137,8 @@ func (g *graph) peel() int {
 	return peeled
 }
 
-// remove takes the hash that is alone at one place off another, where it has a role,
-// and queues that when another hash is alone there now.
+// remove takes the hash that is alone at one place off the place at, where it has
+// the given role. If another hash is alone there now, at is queued.
 func (g *graph) remove(alone, at uint32, role uint8, push func(uint32)) {
 	if g.count[at]>>2 == 2 {
 		push(at)

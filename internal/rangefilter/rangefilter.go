@@ -1,10 +1,10 @@
 // Package rangefilter tells which scripts do not occur in a range of blocks.
 //
-// A range filter is a binary fuse filter of 8 bits over the hashes of all scripts
-// that the blocks of a range create or spend, those included that no BIP158
-// filter holds. It takes 9 bits a script, has every script of the range, and one
-// of 256 others. The hashes are keyed by a secret of the node, so that nobody can
-// make scripts that pass.
+// A range filter is a binary fuse filter of 8 bits over hashes of scripts. It
+// covers all scripts that the blocks of a range create or spend, even if no
+// BIP158 filter holds them. It takes 9 bits a script, has every script of the
+// range, and one of 256 others. The hashes are keyed by a secret of the node, so
+// that nobody can make scripts that pass.
 //
 // The package is pure: it knows neither blocks nor disks.
 package rangefilter
@@ -38,8 +38,8 @@ func (Key) LogValue() slog.Value { return slog.StringValue("[secret]") }
 // Hash is what a script is in filters that are made with the key.
 func (k Key) Hash(script []byte) uint64 { return siphash.SumKey((*[16]byte)(&k), script) }
 
-// headSize is the size of what comes before the fingerprints: seed (8), length of
-// a segment (4), their number (4), little-endian.
+// headSize is the size of the head before the fingerprints: seed (8), length of a
+// segment (4), their number (4), little-endian.
 const headSize = 16
 
 // Filter is a filter that was built.

@@ -43,9 +43,9 @@ type Finder interface {
 	Find(script []byte) (number int, ok bool)
 }
 
-// InTx calls found for what a transaction spends of the scripts, by input, and then for what
-// it pays to them, by output. spent returns the outputs it spends; nil where they are not
-// looked at.
+// InTx calls found for each input that spends an output of one of the scripts, and then for
+// each output that pays to a script. The outputs that the inputs spend are in spent; nil if
+// they are not looked at.
 func InTx(tx *wire.MsgTx, spent []chainview.Coin, scripts Finder, found func(Entry)) {
 	var id *chainhash.Hash
 	tell := func(e Entry) {

@@ -66,7 +66,7 @@ func blockOf(r *rand.Rand) (*wire.MsgBlock, [][]chainview.Coin) {
 	return block, spent
 }
 
-// What is found in a serialized block is what is found in the block.
+// A search finds the same in a serialized block as in the block.
 func TestInRaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	found := 0
@@ -99,7 +99,8 @@ func TestInRaw(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are: they are refused, or what is found is what wire's reader has.
+// Arbitrary bytes are refused, or InRaw finds the same as InBlock in the block
+// that wire reads from the bytes.
 func FuzzInRaw(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 10 {

@@ -6,8 +6,8 @@ import (
 )
 
 // A ScriptSet holds each script once, in the order they came; the zero value is empty. It
-// keeps the slices that it is given: nobody may write to them. Without writers it
-// is safe for concurrent use.
+// keeps the given slices, which nobody may change. Without writers it is safe for
+// concurrent use.
 //
 // The hash has a secret, so that nobody can choose scripts that collide.
 type ScriptSet struct {
@@ -71,7 +71,7 @@ func (s *ScriptSet) Add(script []byte) bool {
 // cell is what stands for the script at place-1 of the list.
 func cell(hash uint64, place int) uint64 { return hash>>32<<32 | uint64(uint32(place)) }
 
-// find returns the cell of a script, or the one it would take.
+// find returns the cell of a script, or the free cell that it would take.
 func (s *ScriptSet) find(hash uint64, script []byte) (at int, has bool) {
 	mask := len(s.cells) - 1
 	for at = int(hash) & mask; s.cells[at] != 0; at = (at + 1) & mask {

@@ -1,10 +1,9 @@
-// Package search is a search as pure data: which blocks were looked at for which of its
-// scripts, what was found, and in which order that is listed.
+// Package search is a search as pure data: the blocks that were looked at for each of
+// its scripts, the entries that were found, and their order in the list.
 //
-// What was found is a list that only grows. It is kept in epochs: within one, entries
-// are in the order of the chain. A new epoch begins where blocks leave the chain, with
-// an entry for each of them, and where scripts join that the lower blocks have yet to be looked
-// at for.
+// The list of entries only grows. It is kept in epochs: within an epoch, entries are in the
+// order of the chain. A new epoch begins where blocks leave the chain, with an entry for each
+// of them, and where scripts join for which lower blocks have yet to be looked at.
 package search
 
 import (
@@ -30,11 +29,12 @@ type Joined struct {
 // passed returns the height up to which there is nothing to look at.
 func (j *Joined) passed() int32 { return max(j.Done, j.From-1) }
 
-// deep is how far below the height done those that joined at different heights count as one: where so many blocks
-// leave the chain all are looked for from the lowest of these heights on.
+// deep is how far below the height done scripts that joined at different heights share one Joined. If more blocks
+// leave the chain, all these scripts are looked for from the lowest of these heights on.
 const deep = 1000
 
-// State is how far a search has come. What it holds is replaced, and never changed in place: a copy stays as it is.
+// State is how far a search has come. Its slice is replaced, and never changed in place: a copy keeps its
+// content.
 type State struct {
 	Start  int32 // the lowest height that any script is looked for at
 	From   int32 // from which on blocks were looked at for all scripts: Start, or higher
@@ -60,8 +60,8 @@ func NewState(below Block) State {
 func (s *State) Next() int32 { return s.Done.Height + 1 }
 
 // Wanted returns the scripts that blocks from [State.Next] on are to be looked at for, as
-// ranges of numbers, and the height up to which that is so. count is the number of all
-// scripts.
+// ranges of numbers, and the height up to which these are wanted. The number of all
+// scripts is count.
 func (s *State) Wanted(count uint32) (ranges [][2]uint32, to int32) {
 	to = 1<<31 - 1
 	for i, j := range s.Joined {
@@ -98,7 +98,7 @@ func (s *State) Advance(to Block, found []Entry) {
 	}
 }
 
-// together puts those into one of which the same is to be looked at next.
+// together merges neighbours that are to be looked for in the same blocks next.
 func together(joined []Joined, done int32) (some []Joined) {
 	for _, j := range joined {
 		if n := len(some); n > 0 {
@@ -141,8 +141,8 @@ func (s *State) Rewind(at func(height int32) Block) {
 	}
 }
 
-// Disconnect takes back the blocks above one that stays, and returns the entries that say so:
-// of left, the blocks that have left the chain, the highest first, those that were looked at.
+// Disconnect takes back the blocks above stays. It returns an entry for each block of left
+// that was looked at: left has the blocks that have left the chain, the highest first.
 func (s *State) Disconnect(stays Block, left []Block) []Entry {
 	entries := make([]Entry, 0, len(left))
 	for _, b := range left {

@@ -39,8 +39,9 @@ func (c *chain) at(height int32) search.Block {
 // oracle is for which scripts, from which heights on.
 type oracle map[uint32]int32
 
-// Whatever the chain and its users do: whoever adds up the list has, at the height done, what the
-// blocks have of each script from the height on that it was asked for.
+// The entries of the list add up to the content of the blocks, for any steps of chain and users.
+// At the height done, each script is counted in the blocks from the height on that it was asked
+// for.
 func TestState(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -22,9 +22,8 @@ type hasher interface {
 	// address of the chains' kind and key pair.
 	walk(t *tweak, a address, from, to digits)
 
-	// leaves hashes each node with its address: that of a node at height 0,
-	// whose index is first for the first of them. All indices have the same
-	// upper half.
+	// leaves hashes each node with its address: height 0, and an index that is
+	// first for the first node. All indices have the same upper half.
 	leaves(t *tweak, a address, first uint32, nodes []node)
 
 	// parents replaces the first half of the nodes by the hashes of all pairs,
@@ -54,7 +53,7 @@ func (k kernel) from(start *midstate) hasher {
 type midstate struct {
 	saved     []byte     // as a digest of crypto/sha256 marshals itself
 	registers *[8]uint32 // nil where that looks in a way that is not known
-	bits      uint16     // size of what was hashed
+	bits      uint16     // size of these blocks
 }
 
 // newMidstate is the state after these blocks.

@@ -34,11 +34,12 @@ type Reservation struct {
 	left map[PublicKey]uint32
 }
 
-// Reserve counts signatures before they are made: it adds what is wanted of each
-// key to what it has made, has store keep the new counts, and returns the right
-// to sign once store returned nil. store gets the uses in their order with the
-// new counts in Made, and must return only when all of them are on disk, in one
-// transaction. What was reserved stays counted, used or not.
+// Reserve counts signatures before they are made. It adds the signatures wanted
+// of each key to those that the key has made, has store keep the new counts, and
+// returns the right to sign once store returned nil. The uses come to store in
+// their order with the new counts in Made; store must return only when all of
+// them are on disk, in one transaction. Reserved signatures stay counted, used
+// or not.
 //
 // Errors: [ErrLimit] and [ErrKeyTwice], before anything is stored; that of store.
 func Reserve(uses []Use, store func([]Use) error) (*Reservation, error) {

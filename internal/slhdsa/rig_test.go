@@ -16,7 +16,7 @@ func forEachKernel(t *testing.T, test func(*testing.T)) {
 	}
 }
 
-// useKernel makes a kernel the one that is used, until the test ends.
+// useKernel has the package use a kernel until the test ends.
 func useKernel(tb testing.TB, k kernel) {
 	tb.Helper()
 	before := kernels
@@ -56,7 +56,7 @@ func reserve(tb testing.TB, key PublicKey, n uint32) *Reservation {
 // small is an instance whose keys take a millisecond.
 var small = params{layers: 2, layerHeight: 2, trees: 4, treeHeight: 5}
 
-// smallKey makes a key of it.
+// smallKey makes a key of the small instance.
 func smallKey(tb testing.TB, seed byte) *PrivateKey {
 	tb.Helper()
 	entropy := make([]byte, EntropySize)

@@ -1,8 +1,8 @@
 package slhdsa
 
-// Sign returns the signature of the message, [SignatureSize] bytes. It is the
-// one that the reference signer makes: the same message gives the same bytes.
-// One signature of the reservation is used up first, even if signing fails.
+// Sign returns the signature of the message, [SignatureSize] bytes. It equals
+// the reference signer's: the same message gives the same bytes. One signature
+// of the reservation is used up first, even if signing fails.
 //
 // Errors: [ErrNotReserved], [ErrKeyMismatch], [ErrNoSalt], [ErrNoCounter].
 func (k *PrivateKey) Sign(reserved *Reservation, message []byte) ([]byte, error) {

@@ -1,14 +1,14 @@
 // Package slhdsa makes and checks the signatures of chains that pay only to
-// P2MR outputs: a stateless hash-based scheme of the family of SLH-DSA
-// (FIPS 205) over SHA-256, with sizes of its own. Keys are 32 and 64 bytes,
-// signatures 3680 bytes, and a key may sign 2^30 times.
+// P2MR outputs. They are of a stateless hash-based scheme of the family of
+// SLH-DSA (FIPS 205) over SHA-256, with sizes of its own. Keys are 32 and 64
+// bytes, signatures 3680 bytes, and a key may sign 2^30 times.
 //
 // It is none of the standard's twelve sets, and no signature of theirs is valid
 // here. Two parts of the standard are replaced. FORS+C: the signer varies the
 // salt until the last of the FORS indices is zero, so that the last tree need
 // not be in the signature. WOTS+C: the hash of a message with a counter is
-// taken whose digits have a fixed sum, so that no chains sign a checksum; who
-// verifies seeks the same counter.
+// taken whose digits have a fixed sum, so that no chains sign a checksum; the
+// verifier seeks the same counter.
 //
 // Everything here is a pure function of its arguments. Secret bytes are hashed
 // by instructions that take the same time for all bytes, they index no table

@@ -1,9 +1,9 @@
 package slhdsa
 
-// reduce returns the root of the tree over the leaves, whose number is a power
-// of two, and overwrites them. a is an address of the tree's kind, first the
-// index of the first leaf among those of its kind. If path is not nil, the
-// siblings on the way up from the leaf-th leaf are written to it.
+// reduce returns the root of the tree over the leaves, and overwrites the
+// leaves. Their number is a power of two. The address a is of the tree's kind;
+// first is the index of the first leaf among all leaves of its kind. If path is
+// not nil, it receives the siblings on the way up from the leaf-th leaf.
 func (t *tweak) reduce(leaves []node, a address, first, leaf uint32, path []byte) node {
 	for height := 1; len(leaves) > 1; height++ {
 		if path != nil {
@@ -17,8 +17,9 @@ func (t *tweak) reduce(leaves []node, a address, first, leaf uint32, path []byte
 }
 
 // climb replaces nodes, leaves of trees of one kind and height, by the roots of
-// their trees. indices are those of the leaves among all of their kind, paths
-// their siblings on the way up. There are at most as many as lanes.
+// their trees. For each node, indices has its index among all leaves of its
+// kind, and paths has its siblings on the way up. There are at most as many
+// nodes as lanes.
 func (t *tweak) climb(nodes []node, a address, indices []uint32, paths [][]byte) {
 	for height := 1; len(paths[0]) > 0; height++ {
 		for lane, index := range indices {

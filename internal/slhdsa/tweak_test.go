@@ -181,7 +181,7 @@ func TestTweakIsCleared(t *testing.T) {
 	})
 }
 
-// TestAligned: vectors of 64 bytes in what is hashed cross no lines of caches.
+// TestAligned: vectors of 64 bytes in hashed data cross no lines of caches.
 func TestAligned(t *testing.T) {
 	for range 100 {
 		tw := newTweak(&node{})

@@ -15,9 +15,9 @@ type opening struct {
 	word  [5]row // of the address
 	state [8]row // after five rounds
 
-	// What is known of the words 16 to 19 of the schedule, and of those with one
-	// node the whole 17th and 19th: by themselves, with their rounds' constants,
-	// and as other words have them.
+	// The known parts of the words 16 to 19 of the schedule. With one node, the
+	// words 17 and 19 are known whole: by themselves, with their rounds'
+	// constants, and as other words have them.
 	part16, part17, part18, part19 row
 	w17, w19, round17, round19     row
 	early17, early19, late19       row

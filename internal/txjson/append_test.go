@@ -18,7 +18,8 @@ type (
 	plainOutput Output
 )
 
-// What inputs and outputs write of themselves is what their fields say.
+// Inputs and outputs write the same JSON themselves as is made from their
+// fields.
 func FuzzAppend(f *testing.F) {
 	script := append([]byte{0, 20}, make([]byte, 20)...)
 	f.Add(script, []byte{1}, []byte("witness"), int64(-1), uint32(7), byte(0))

@@ -8,8 +8,8 @@ import (
 )
 
 // Asm prints a script as words: numbers for pushes of up to four bytes, hex for
-// longer ones, names for other opcodes, and [error] in place of a push that
-// runs past the end.
+// longer pushes, names for other opcodes. A push that runs past the end becomes
+// [error].
 func Asm(script []byte) string { return asm(script, false) }
 
 // asm is [Asm]; with signatures, what looks like a signature has its hash type

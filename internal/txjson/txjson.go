@@ -123,8 +123,8 @@ func serialized(tx *wire.MsgTx) []byte {
 	return raw.Bytes()
 }
 
-// hashes returns the id of a serialized transaction, and the hash of all of it. Without
-// its witnesses, and what tells of them, it has the given size.
+// hashes returns the id of a serialized transaction, and the hash of all its bytes.
+// Without its witnesses, their marker and flag, it has the size stripped.
 func hashes(raw []byte, stripped int) (id, hash chainhash.Hash) {
 	hash = chainhash.DoubleHashH(raw)
 	if len(raw) == stripped {

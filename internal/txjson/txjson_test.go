@@ -51,8 +51,8 @@ func lines(t *testing.T, name string) iter.Seq[[]byte] {
 	}
 }
 
-// parseTx reads a transaction. One without inputs can look as if it had a
-// witness; it is then read again as one that has none.
+// parseTx reads a transaction. A transaction without inputs can look as if it
+// had a witness; it is then read again without a witness.
 func parseTx(tb testing.TB, text string) *wire.MsgTx {
 	tb.Helper()
 	raw := unhex(tb, text)
@@ -206,7 +206,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// What is not known of an input must not be guessed.
+// Fees and spent outputs are shown only where a spent output is given for each
+// input: nothing is guessed.
 func TestSpentMustFit(t *testing.T) {
 	p := printer(&chaincfg.MainNetParams)
 	genesis := chaincfg.MainNetParams.GenesisBlock.Transactions[0]

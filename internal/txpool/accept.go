@@ -68,7 +68,7 @@ func (p *Pool) newVerdict(m mode, chain Coins) *verdict {
 }
 
 // Needs returns the outputs of the chain that a transaction is checked by: those
-// that it spends, and its own, by which one is recognised that is in the chain.
+// that it spends, and its own. Its own show whether it is in the chain.
 func Needs(tx *wire.MsgTx) []wire.OutPoint {
 	outs := make([]wire.OutPoint, 0, len(tx.TxIn)+len(tx.TxOut))
 	for _, in := range tx.TxIn {
@@ -209,7 +209,7 @@ func (v *verdict) check(c *candidate) *messages.TxReject {
 	return v.checkPolicy(c)
 }
 
-// checkForm applies the rules that need to know nothing of what is spent.
+// checkForm applies the rules that do not depend on the spent outputs.
 func (v *verdict) checkForm(e *Entry) *messages.TxReject {
 	if r := v.checkTx(e.Tx); r != nil {
 		return r

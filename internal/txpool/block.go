@@ -7,7 +7,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Connect takes out what a block confirms, and what is in conflict with it.
+// Connect takes out the transactions that a block confirms, and its conflicts with
+// their descendants.
 func (p *Pool) Connect(txs []*wire.MsgTx, now int64) {
 	for _, tx := range txs {
 		id := tx.TxHash()
@@ -26,8 +27,8 @@ func (p *Pool) Connect(txs []*wire.MsgTx, now int64) {
 }
 
 // Return checks the transactions of blocks that left the chain, in the order in
-// which they were confirmed, and then all others again. chain has the unspent
-// ones of the outputs that [Pool.ReturnNeeds] names.
+// which they were confirmed, and then all others again. Of the outputs that
+// [Pool.ReturnNeeds] names, chain has those that are unspent.
 func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 	returned := make(map[*Entry]struct{})
 	for _, tx := range txs {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A block has room for what is lighter than its limit, and for fewer signature
-// operations than its limit, with those that are kept for the coinbase.
+// A block is lighter than its limit, and has fewer signature operations than
+// its limit. Weight and operations that are kept for the coinbase count.
 func TestChooseLimits(t *testing.T) {
 	const ops = 12 // the weight is then a whole number of virtual bytes
 	weight, sigOps := int64(4_000_000), int64(80_000)
@@ -89,8 +89,8 @@ func TestChooseMinimum(t *testing.T) {
 	}
 }
 
-// A block takes out what it confirms, and what conflicts with it, with all that depends
-// on that; what depends on what it confirms stays.
+// A block takes out the transactions that it confirms, and its conflicts with their
+// descendants. Descendants of confirmed transactions stay.
 func TestConnect(t *testing.T) {
 	r := newRig(t)
 	coin := r.coin()
@@ -139,8 +139,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// What a returning block is checked by: what its transactions spend and pay, and what
-// the pool spends of the chain.
+// A returning block is checked by the outputs that its transactions spend and pay,
+// and those that the pool spends of the chain.
 func TestReturnNeeds(t *testing.T) {
 	r := newRig(t)
 	coinbase := wire.NewMsgTx(2)
@@ -163,7 +163,7 @@ func TestReturnNeeds(t *testing.T) {
 }
 
 // Where other rules of scripts hold after a reorganisation, scripts are executed again, once for each version of the
-// rules. What breaks those leaves with all that spends it.
+// rules. A transaction that breaks the rules leaves with its descendants.
 func TestReturnUnderOtherRules(t *testing.T) {
 	r := newRig(t)
 	later := r.now.Tip.Height
@@ -292,8 +292,8 @@ func TestReturn(t *testing.T) {
 	}
 }
 
-// What depends on more than the limits allow, now that a block has come back, leaves, and so
-// does what the block itself had above them.
+// After a block has come back, transactions with more ancestors than the limits allow leave.
+// This holds for the transactions of the block too.
 func TestReturnLimits(t *testing.T) {
 	for _, test := range []struct {
 		block, pool int // transactions of the chain in them

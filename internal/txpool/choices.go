@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Choices are what an operator says of a pool; zero values stand for what is so anyway.
-// Fees are in the smallest unit, for 1000 virtual bytes.
+// Choices are an operator's settings of a pool; zero values keep the defaults. Fees are
+// in the smallest unit, for 1000 virtual bytes.
 type Choices struct {
 	MaxBytes       int64
 	Expiry         time.Duration
@@ -22,12 +22,12 @@ type Choices struct {
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
 
-	// Those of who keeps the pool, which the policy knows nothing of.
+	// For the owner of the pool; the policy does not have these.
 	NoPersist bool
 	OldFile   bool
 }
 
-// With returns the policy with what was chosen.
+// With returns the policy with the choices applied.
 func (p Policy) With(c Choices) Policy {
 	p.MaxBytes = cmp.Or(c.MaxBytes, p.MaxBytes)
 	p.Expiry = cmp.Or(int64(c.Expiry/time.Second), p.Expiry)

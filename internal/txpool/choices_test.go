@@ -8,7 +8,8 @@ import (
 	"github.com/seed61375155/trawl/internal/txpool"
 )
 
-// What an operator chooses changes that of the policy alone; what he does not stays.
+// A choice changes only its own field of the policy; without a choice the
+// default stays.
 func TestChoices(t *testing.T) {
 	n, none := int64(7), 0
 	for _, test := range []struct {
@@ -44,7 +45,7 @@ func TestChoices(t *testing.T) {
 	if got := txpool.DefaultPolicy().With(txpool.Choices{}); got != txpool.DefaultPolicy() {
 		t.Errorf("without a choice: %+v", got)
 	}
-	// Those of Core 30.2.
+	// The defaults of Core 30.2.
 	defaults := txpool.Policy{
 		MinRelayFee: txpool.PerKvB(100), IncrementalFee: txpool.PerKvB(100), DustFee: txpool.PerKvB(3000),
 		MaxBytes: 300_000_000, Expiry: 14 * 24 * 3600,

@@ -16,8 +16,8 @@ const (
 	sigOpsKept = 400   // for the coinbase
 )
 
-// Choose returns the transactions of the best block: those first that pay most
-// together with what they depend on. Each comes after those that it depends on.
+// Choose returns the transactions of the best block, first those that pay most
+// together with their ancestors. Each comes after its ancestors.
 //
 // Which transactions are tried again after others were taken, and with what totals,
 // is Core's choice, so that both nodes make the same block.

@@ -44,8 +44,8 @@ func TestChooseOrdersPackageByID(t *testing.T) {
 	}
 }
 
-// A package that did not fit is tried again once some of it is in the block, with
-// what is left of it.
+// A package that did not fit is tried again once part of it is in the block: then
+// only the rest must fit.
 func TestChooseTriesAgain(t *testing.T) {
 	r := newRig(t)
 	parent := r.must(r.tx(100_000, 60, r.coin()))
@@ -66,7 +66,8 @@ func TestChooseTriesAgain(t *testing.T) {
 	}
 }
 
-// What a block takes, what comes, goes and is paid for, and the tip are counted.
+// Updates counts transactions that come, go, are prioritised or are taken by a
+// block, and moves of the tip.
 func TestUpdates(t *testing.T) {
 	r := newRig(t)
 	at := r.pool.Updates()

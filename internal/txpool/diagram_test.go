@@ -41,8 +41,8 @@ func paid(chunks []chunk, size int64) *big.Rat {
 	return sum
 }
 
-// A list of chunks is better than another one if it pays at least as much at every
-// size, and more at some.
+// A list of chunks is better than another list if it pays at least as much at
+// every size, and more at some.
 func TestDiagrams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	random := func() (list []chunk) {
@@ -79,12 +79,13 @@ func TestDiagrams(t *testing.T) {
 	}
 }
 
-// A package that pays for what it replaces may replace transactions with one neighbour
-// that has no others.
+// A package that pays enough may replace transactions with a single neighbour that has
+// no other neighbours.
 func TestPackageReplaces(t *testing.T) {
 	for _, test := range []struct {
 		what string
-		// conflict returns an output that the package spends too, of what it replaces.
+		// conflict returns an output that the replaced transactions spend, and the
+		// package too.
 		conflict func(r *rig) wire.OutPoint
 		want     string // without ids; of some, what is said of the one with the least id
 	}{
@@ -166,8 +167,9 @@ func TestPackageReplaces(t *testing.T) {
 	}
 }
 
-// A package must pay for what it replaces, and be the better choice at every size: with
-// the transactions that stay behind, compared with what would have been mined before.
+// A package must pay for the replaced transactions, and be the better choice at every
+// size. The package and the transactions that stay behind are compared with the
+// transactions before.
 func TestPackageDiagrams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	count := make(map[string]int)

@@ -2,11 +2,11 @@
 // machine: what it takes in, what it evicts, which of its transactions make the
 // best block.
 //
-// Its policy and the words of its refusals are those of Bitcoin Core 30.2
-// (src/validation.cpp, txmempool.cpp, policy/): standardness, dust, minimum
-// fees, replacement by fee, limits of ancestors and descendants, TRUC (BIP431),
-// ephemeral dust, packages of a child with its parents. Scripts are executed by
-// what [Rules] brings.
+// Its policy and the words of its refusals are Bitcoin Core 30.2's
+// (src/validation.cpp, txmempool.cpp, policy/). They cover standardness, dust,
+// minimum fees, replacement by fee, limits of ancestors and descendants, TRUC
+// (BIP431), ephemeral dust, packages of a child with its parents. Scripts are
+// executed by what [Rules] brings.
 //
 // A [Pool] belongs to one goroutine. It knows no clock, chain or disk: the time,
 // the tip and the coins of the chain are handed in.
@@ -48,8 +48,8 @@ type Forms struct {
 	NativeInput   int
 	NativeWitness func(witness wire.TxWitness) bool
 
-	// TRUCSize and TRUCChildSize are the most virtual bytes of a transaction of version 3, and of one that spends
-	// what is not confirmed (BIP431).
+	// TRUCSize is the most virtual bytes of a transaction of version 3, and TRUCChildSize if it spends
+	// unconfirmed outputs (BIP431).
 	TRUCSize, TRUCChildSize int64
 }
 

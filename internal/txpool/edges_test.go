@@ -200,7 +200,7 @@ func TestEdges(t *testing.T) {
 			for i := range uint32(n) - 1 {
 				r.must(r.tx(1000, 1, out(parent, i)))
 			}
-			// One that is too large for the exception.
+			// A transaction too large for the exception.
 			return sized(r.tx(20_000, 1, out(parent, uint32(n))), 10_001)
 		}, "too-long-mempool-chain"},
 		{"descendants, with the exception for small ones", 25, func(r *rig, n int64) *wire.MsgTx {

@@ -7,7 +7,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// entries are the transactions of a pool, by their ids and by what they spend.
+// entries are the transactions of a pool, by their ids and by the outputs that
+// they spend.
 type entries struct {
 	byID   map[chainhash.Hash]*Entry
 	byWID  map[chainhash.Hash]*Entry
@@ -47,7 +48,7 @@ func (*entries) Ancestors(e *Entry) []*Entry { return sorted(e.ancestors()) }
 // Descendants returns what depends on an entry, by id.
 func (*entries) Descendants(e *Entry) []*Entry { return sorted(e.descendants()) }
 
-// link files an entry, and notes who spends of whom.
+// link files an entry, and links it with its parents and children.
 func (t *entries) link(e *Entry) {
 	t.byID[e.ID], t.byWID[e.WID] = e, e
 	e.parents, e.children = make(map[*Entry]struct{}), make(map[*Entry]struct{})

@@ -53,7 +53,7 @@ func (e *Entry) rate() FeeRate { return RateOf(e.Modified, e.VSize) }
 // Parents returns the transactions of the pool that it spends from.
 func (e *Entry) Parents() []*Entry { return sorted(e.parents) }
 
-// Children returns the transactions of the pool that spend from it.
+// Children returns the transactions of the pool that spend its outputs.
 func (e *Entry) Children() []*Entry { return sorted(e.children) }
 
 // ancestors returns all that an entry depends on, without itself.
@@ -101,9 +101,10 @@ func byID(a, b *Entry) int { return compareHashes(&a.ID, &b.ID) }
 // their texts first.
 func compareHashes(a, b *chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 
-// byDepth orders entries so that each comes after all that it depends on; among
-// those with as many ancestors the best paying first, and of two that pay the same
-// the higher id. What the operator added does not count: the order shows in lists.
+// byDepth orders entries by their numbers of ancestors, so that each comes after
+// its ancestors. Entries with equal numbers come by fee rate, the best first, and
+// at the same rate by id, the highest first. Fees that the operator added do not
+// count: the order shows in lists.
 func byDepth(a, b *Entry) int {
 	return cmp.Or(
 		cmp.Compare(a.Ancestors.Count, b.Ancestors.Count),
@@ -117,7 +118,7 @@ func signals(tx *wire.MsgTx) bool {
 	return slices.ContainsFunc(tx.TxIn, func(in *wire.TxIn) bool { return in.Sequence < wire.MaxTxInSequenceNum-1 })
 }
 
-// Replaceable reports whether the entry, or one that it depends on, asks to be
+// Replaceable reports whether the entry or an ancestor in the pool asks to be
 // replaceable (BIP125).
 func (e *Entry) Replaceable() bool {
 	if signals(e.Tx) {

@@ -19,7 +19,7 @@ func coinOf(tx *wire.MsgTx, index uint32) messages.Coin {
 	return messages.Coin{Output: tx.TxOut[index], Height: 60}
 }
 
-// What spends outputs of each form, and whether it is relayed.
+// Each form of output is spent in several ways, which are relayed or refused.
 func TestForms(t *testing.T) {
 	item, control := []byte{1}, append([]byte{0xc0}, make([]byte, 32)...)
 	long, other := make([]byte, 81), append([]byte{0xc2}, make([]byte, 32)...)
@@ -243,7 +243,7 @@ func TestReplacementTexts(t *testing.T) {
 	}
 }
 
-// A transaction cannot spend from what it replaces.
+// A transaction cannot spend from a transaction that it replaces.
 func TestSpendsWhatItReplaces(t *testing.T) {
 	r := newRig(t)
 	coin := r.coin()
@@ -326,7 +326,7 @@ func TestNumbersAsRedeemScripts(t *testing.T) {
 	}
 }
 
-// A transaction is replaceable if it says so, or one that it depends on does.
+// A transaction is replaceable if it or an ancestor signals BIP125.
 func TestReplaceable(t *testing.T) {
 	r := newRig(t)
 	for sequence, want := range map[uint32]bool{
@@ -345,7 +345,8 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
-// What may come again in a package says what it pays by itself.
+// The result of a refused transaction has its own fee rate if it may come again in a
+// package.
 func TestRateOfTheRefused(t *testing.T) {
 	r := full(t, 2)
 	tx := r.tx(960, 1, r.coin())

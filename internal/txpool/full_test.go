@@ -26,8 +26,8 @@ func full(t *testing.T, n int) *rig {
 	return r
 }
 
-// A full pool drops what pays least with all that depends on it, and raises its minimum
-// fee to that rate and what a replacement must add.
+// A full pool drops the transaction that pays least together with its descendants. It
+// raises its minimum fee to their rate plus the increment of a replacement.
 func TestFullPool(t *testing.T) {
 	r := full(t, 4)
 	r.holds("as many as have room", txsOf(r)...)
@@ -64,8 +64,8 @@ func txsOf(r *rig) (txs []*wire.MsgTx) {
 }
 
 // The minimum fee of a pool that was full halves in twelve hours from the first block
-// on, twice as fast in a pool that is half empty, and four times in one that is three
-// quarters empty, and ends below half of what a replacement must add.
+// on. It falls twice as fast in a pool that is less than half full, and four times as
+// fast below a quarter. It ends below half the increment of a replacement.
 func TestMinFeeDecays(t *testing.T) {
 	const hour = 3600
 	for _, test := range []struct {
@@ -99,7 +99,8 @@ func TestMinFeeDecays(t *testing.T) {
 					t.Errorf("after %d half lives %d, want %d", n, got, want(n*test.half))
 				}
 			}
-			// 7 halvings: 82, less than what a replacement adds; 8: 41, not half of it.
+			// 7 halvings: 82, less than the 100 that a replacement adds; 8: 41, less
+			// than half.
 			if got := r.pool.MinFee(now + 7*test.half).PerKvB(); got != 100 {
 				t.Errorf("after seven half lives %d", got)
 			}
@@ -113,7 +114,7 @@ func TestMinFeeDecays(t *testing.T) {
 	}
 }
 
-// What a full pool raised anew stands until the next block.
+// A minimum fee that a full pool raised again stands until the next block.
 func TestMinFeeIsRaisedAgain(t *testing.T) {
 	r := full(t, 4)
 	r.accept(r.tx(999, 1, r.coin()))
@@ -163,7 +164,7 @@ func TestPackageInFullPool(t *testing.T) {
 	}
 }
 
-// What comes back from a block is limited when all of it is there.
+// Transactions that come back from a block are limited only when all are there.
 func TestReturnToFullPool(t *testing.T) {
 	r := full(t, 4)
 	parent := r.tx(10, 1, r.coin())
@@ -179,7 +180,7 @@ func TestReturnToFullPool(t *testing.T) {
 	}
 }
 
-// Of those that pay the same the one that came last leaves first.
+// Among transactions that pay the same, the latest leaves first.
 func TestLatestLeavesFirst(t *testing.T) {
 	r := newRig(t)
 	var txs []*wire.MsgTx

@@ -56,9 +56,9 @@ func (v *verdict) parentsOf(e *Entry, limits Limits) (map[*Entry]struct{}, strin
 	return parents, ""
 }
 
-// withinLimits returns the ancestors of count transactions of a size that spend
-// from some parents, or why they are too many. As in Core the next one looked at is
-// that with the least id of those that are known, which decides which limit is named.
+// withinLimits returns the ancestors of count transactions of a size that spend from
+// some parents, or why they are too many. As in Core, the known ancestor with the
+// least id is looked at next: this decides which limit is named.
 func withinLimits(parents map[*Entry]struct{}, vsize int64, count int, limits Limits) (map[*Entry]struct{}, string) {
 	found := make(map[*Entry]struct{})
 	staged := sorted(parents)

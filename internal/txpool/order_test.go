@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Every transaction that comes or goes counts, one that a block takes out too.
+// Every transaction that comes or goes counts, also if a block takes it out.
 func TestSequence(t *testing.T) {
 	r := newRig(t)
 	if got := r.pool.Sequence(); got != 1 {

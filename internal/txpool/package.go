@@ -94,7 +94,7 @@ func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) 
 	switch {
 	case len(rest) > 1 && !quit:
 		last = p.newVerdict(m, chain).jointly(rest)
-	case len(alone) > 0: // one that is left has been refused already
+	case len(alone) > 0: // a single rest has been refused already
 		last.failed = refuse(messages.TxPolicy, partFailed, "")
 	}
 	p.Limit(now.Time)
@@ -112,7 +112,7 @@ func (p *Pool) known(tx *wire.MsgTx) (messages.TxResult, bool) {
 	return messages.TxResult{}, false
 }
 
-// finish puts the results together. What got in may have been driven out again.
+// finish puts the results together. A transaction that got in may have been driven out again.
 func (p *Pool) finish(
 	txs []*wire.MsgTx, last outcome, settled, alone map[chainhash.Hash]messages.TxResult,
 ) messages.PackageResult {
@@ -138,7 +138,7 @@ func (p *Pool) finish(
 	return result
 }
 
-// jointly checks transactions whose fees count together if the mode says so.
+// jointly checks transactions together. Their fees count together if the mode has packageFees.
 func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
 	if failed := wellFormed(txs, int(v.rules.WitnessScale)); failed != nil {
 		return *failed
@@ -262,8 +262,8 @@ func (v *verdict) checkPackage(list []*candidate, vsize, fees int64) *outcome {
 	return nil
 }
 
-// packageLimits bounds what a package depends on, as if all of it depended on
-// all of that.
+// packageLimits bounds the ancestors of a package, as if each of its
+// transactions had all these ancestors.
 func (v *verdict) packageLimits(list []*candidate, vsize int64) string {
 	limits, n := v.policy.Limits, len(list)
 	switch {

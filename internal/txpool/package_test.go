@@ -56,7 +56,7 @@ func said(got messages.PackageResult) string {
 	return strings.Join(parts, "; ")
 }
 
-// What becomes of packages, in Core's words.
+// The outcomes of packages, in Core's words.
 func TestPackages(t *testing.T) {
 	failing := func(r *rig, tx *wire.MsgTx) *wire.MsgTx {
 		r.fails[tx.TxHash()] = scriptFailure("no")
@@ -228,7 +228,8 @@ func TestPackageRate(t *testing.T) {
 	}
 }
 
-// A package that is taken in together says what it pays together, and what it replaces.
+// The results of a package that is taken in together have its common fee rate and the
+// replaced transactions.
 func TestPackageResults(t *testing.T) {
 	r := newRig(t)
 	coin := r.coin()

@@ -101,7 +101,8 @@ func TestChainTexts(t *testing.T) {
 	}
 }
 
-// A lost witness is told from a wrong one: the transaction may come again with it.
+// A lost witness is told from a wrong witness: the transaction may come again with its
+// witness.
 func TestStrippedWitness(t *testing.T) {
 	nested := append([]byte{txscript.OP_0, 20}, make([]byte, 20)...)
 	anchor := []byte{txscript.OP_1, 2, 0x4e, 0x73}

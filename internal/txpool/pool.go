@@ -135,7 +135,7 @@ func (p *Pool) countIn(e *Entry) {
 	}
 }
 
-// remove takes out one entry. What depends on it stays, as when it is in a block.
+// remove takes out one entry. Its descendants stay, as when it is in a block.
 func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	p.updates++
 	for a := range e.ancestors() {
@@ -241,8 +241,8 @@ func saturatingAdd(a, b int64) int64 {
 // Prioritised returns what the operator added to transactions.
 func (p *Pool) Prioritised() map[chainhash.Hash]int64 { return maps.Clone(p.deltas) }
 
-// SetUnbroadcast notes that no peer has asked for a transaction of our own yet,
-// or that one has.
+// SetUnbroadcast notes whether a transaction of our own is yet to be asked for
+// by a peer.
 func (p *Pool) SetUnbroadcast(id *chainhash.Hash, on bool) {
 	switch {
 	case !on:

@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whatever happens to a pool, what it keeps up to date is what follows from its
-// transactions, and its news lead to what it holds.
+// After any steps, the state that a pool keeps up to date is what follows from
+// its transactions, and its news add up to its content.
 func TestConsistency(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -81,7 +81,8 @@ func (s *storm) random() *wire.MsgTx {
 	return s.tx(100+s.rng.Int64N(20_000), 1+s.rng.IntN(3), from...)
 }
 
-// connect makes a block of the best transactions, or of one that is in conflict.
+// connect makes a block of the best transactions, at random with a foreign
+// transaction.
 func (s *storm) connect() {
 	var block []*wire.MsgTx
 	if s.rng.IntN(2) == 0 {

@@ -138,7 +138,7 @@ func carrier(size int) *wire.TxOut {
 	return wire.NewTxOut(0, script)
 }
 
-// What carries data may be so large as the operator says, all outputs together.
+// All outputs that carry data may together be as large as the operator says.
 func TestDataCarrier(t *testing.T) {
 	r := newRig(t, func(p *txpool.Policy) { p.DataCarrier = 100 })
 	for _, test := range []struct {
@@ -265,7 +265,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// Where a child's scripts fail, its parent is refused for what is wrong with it alone.
+// If a child's scripts fail, its parent is refused for its own fault.
 func TestPackageWithFailingChild(t *testing.T) {
 	r := newRig(t)
 	parent := r.tx(0, 1, r.coin())

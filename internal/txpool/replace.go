@@ -79,7 +79,8 @@ func (v *verdict) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) i
 	return -1
 }
 
-// paysFor tells why a fee does not pay for what it replaces and for its relay.
+// paysFor returns why a fee does not pay for the replaced transactions and for
+// its own relay, empty if it does.
 func (v *verdict) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *chainhash.Hash) string {
 	before := int64(0)
 	for other := range replaced {

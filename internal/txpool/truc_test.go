@@ -116,8 +116,8 @@ func TestPackageTRUC(t *testing.T) {
 	}
 }
 
-// Only a sibling that is alone with its parent leaves for another one, and only where
-// the transaction comes by itself.
+// A sibling leaves for a transaction only if it is alone with its parent, and the
+// transaction comes by itself.
 func TestSiblings(t *testing.T) {
 	r := newRig(t)
 	parent := r.must(restricted(r.tx(1000, 3, r.coin())))
@@ -133,7 +133,7 @@ func TestSiblings(t *testing.T) {
 	r.must(sibling)
 	r.holds("after", parent, sibling)
 
-	// One with another parent does not leave: its sibling would not be alone.
+	// A child with another parent does not leave: its sibling would not be alone.
 	r = newRig(t)
 	parent = restricted(r.tx(1000, 2, r.coin()))
 	r.coins[out(parent, 0)] = coinOf(parent, 0)

@@ -61,7 +61,7 @@ func (u *Unknown) at(last *chainview.Block) *[signalBits]State {
 	return states
 }
 
-// step returns the states of the period after the one that ends with last. Signalling
+// step returns the states of the period that begins after the block last. Signalling
 // counts from the second period on, and for ever.
 func (u *Unknown) step(before *[signalBits]State, last *chainview.Block) *[signalBits]State {
 	counts, after := u.count(last), *before

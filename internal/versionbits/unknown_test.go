@@ -98,7 +98,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// What is remembered, and on other branches too, is what a fresh walk finds.
+// Remembered states, also of other branches, equal those of a fresh walk.
 func TestUnknownRemembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	h := newHeaders(t, regtest(t, dialect.Choices{}))
@@ -154,8 +154,8 @@ func TestChosenVersion(t *testing.T) {
 	}
 }
 
-// On qbit's chains eight bits count, in the longest period of the deployments; the others are
-// of lanes, or miners count with them.
+// On qbit's chains eight bits count, in the longest period of the deployments. The other bits
+// are for lanes, or miners count with these bits.
 func TestUnknownOfQbit(t *testing.T) {
 	net, err := dialect.Named("qbit", "regtest", dialect.Choices{})
 	if err != nil {

@@ -74,7 +74,7 @@ func stateSince(d *dialect.Deployment, prev *chainview.Block) (state State, sinc
 	return state, since
 }
 
-// step returns the state of the period after the one that ends with last.
+// step returns the state of the period that begins after the block last.
 func step(d *dialect.Deployment, state State, last *chainview.Block) State {
 	switch state {
 	case Defined:
@@ -108,9 +108,8 @@ func Count(d *dialect.Deployment, last *chainview.Block, first int32) int32 {
 	return n
 }
 
-// NextVersion returns the version of a block on top of prev: the one that the
-// network's operator chose, or one that votes for every deployment that can be
-// voted for.
+// NextVersion returns the version of a block on top of prev: the choice of the
+// network's operator, or else votes for every deployment that can be voted for.
 func NextVersion(net *dialect.Network, prev *chainview.Block) int32 {
 	if net.BlockVersion != nil {
 		return *net.BlockVersion

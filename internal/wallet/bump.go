@@ -69,9 +69,9 @@ func (w *Wallet) MayReplace(id chainhash.Hash, pool []messages.ClusterTx, mine b
 	return nil
 }
 
-// Replacement returns the request to pay for what replaces a transaction. coins are the
-// outputs that it spends, as far as the chain or the memory pool has them; scale is how
-// many units of weight a virtual byte has.
+// Replacement returns the request to pay for the replacement of a transaction. The
+// outputs that the transaction spends are in coins, as far as the chain or the memory
+// pool has them. A virtual byte has scale units of weight.
 //
 // Errors: [*messages.WalletError].
 func (w *Wallet) Replacement(
@@ -118,8 +118,8 @@ func (w *Wallet) Replacement(
 	return q, old, w.payAgain(q, r, old.Outs)
 }
 
-// MayTakePlace looks again at a signed replacement, just before it is taken in. byPool are transactions of the memory
-// pool that spend what it spends, in its order, as far as there are any; the rest of what is known is in a.
+// MayTakePlace looks again at a signed replacement, just before it is taken in. For each of its inputs, byPool has
+// the transaction of the memory pool that spends the same output, nil if there is none. All else is in a.
 //
 // Errors: [*messages.WalletError], all with one code.
 func (w *Wallet) MayTakePlace(a *spend.Again, byPool []*chainhash.Hash) error {

@@ -77,9 +77,9 @@ func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
 	}
 }
 
-// The birth time that is told moves with a descriptor that is imported again only
-// if it was active after an import before; the blocks that are looked at are those
-// since the earliest time of all.
+// A repeated import moves the reported birth time only if the descriptor was
+// active after an earlier import. The blocks that are looked at are those since
+// the earliest time of all.
 func TestBirthTimeOfRepeatedImports(t *testing.T) {
 	for _, test := range []struct {
 		name   string

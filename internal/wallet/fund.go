@@ -105,8 +105,8 @@ func (w *Wallet) sized(coin txs.Spendable) spend.Coin {
 	return spend.Coin{Spendable: coin, Size: size, Known: known}
 }
 
-// inputSize returns the size of an input that spends an own script. Whoever signs for a
-// wallet without private keys may make signatures that are longer than ours.
+// inputSize returns the size of an input that spends an own script. Signers for a
+// wallet without private keys may make longer signatures than ours.
 func (w *Wallet) inputSize(pkScript []byte) (descriptor.InputSize, bool) {
 	return w.keys.InputSize(pkScript, w.flags.Has(walletfile.DisablePrivateKeys))
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// recording is what testdata/wallets.json.gz holds: the records of backups that
-// Bitcoin Core 30.2 made on the chain of testdata/chain.blk.gz, and what a fresh
-// node answered after it had restored them.
+// recording is the content of testdata/wallets.json.gz. It has the records of
+// backups that Bitcoin Core 30.2 made on the chain of testdata/chain.blk.gz, and
+// the answers of a fresh node that had restored the backups.
 type recording struct {
 	Wallets     map[string][][2][]byte `json:"wallets"` // key and value
 	Passphrases map[string]string      `json:"passphrases"`
@@ -60,8 +60,8 @@ func regtest(tb testing.TB, name string) wallet.Params {
 	return wallet.ParamsOf(n, name, 1000)
 }
 
-// TestRecorded restores the backups and asks what was asked of Core. What
-// depends on the mempool is left out.
+// TestRecorded restores the backups and asks what was asked of Core. Answers
+// that depend on the mempool are left out.
 func TestRecorded(t *testing.T) {
 	r := readRecording(t)
 	byWallet := make(map[string][]recordedCase)

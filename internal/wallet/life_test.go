@@ -17,9 +17,10 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// recordedLife is what testdata/life.json.gz holds: calls that made wallets on
-// the first blocks of the recorded chain and asked about them, and the same
-// questions after the branch of testdata/branch.blk.gz took over.
+// recordedLife is the content of testdata/life.json.gz. Before has calls that
+// made wallets on the first blocks of the recorded chain and asked about them.
+// After has the same questions after the branch of testdata/branch.blk.gz took
+// over.
 type recordedLife struct {
 	Before, After []recordedCase
 }

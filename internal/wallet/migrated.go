@@ -4,9 +4,9 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// Migrated returns a wallet without descriptors that is to take over what a legacy
-// wallet has, unlocked with a master key where that was encrypted. Its changes are what
-// is new in its file.
+// Migrated returns a wallet without descriptors that is to take over the content of a
+// legacy wallet. If the legacy wallet was encrypted, the new wallet is unlocked with
+// the master key. Its changes are the new records of its file.
 //
 // Errors: [walletfile.ErrPassphrase].
 func Migrated(

@@ -20,9 +20,9 @@ type modelSource struct {
 	next, end int
 }
 
-// model brings the model up to date with the chain: what is paid to, in the chain or by
-// what the wallet knows, makes the ranges longer, and by that the wallet knows more, until
-// nothing changes.
+// model brings the model up to date with the chain. Payments in the chain, or in
+// transactions that the wallet knows, make the ranges longer. The wallet then knows more,
+// and this goes on until nothing changes.
 func (o *oracle) model() {
 	for grown := true; grown; {
 		grown = false
@@ -107,7 +107,7 @@ func (o *oracle) concerns(t *wire.MsgTx) bool {
 }
 
 // depthOf returns the number of confirmations; negative for a transaction whose
-// input, or that of one before it, is spent in the chain by another one.
+// input, or an ancestor's input, is spent in the chain by another transaction.
 func (o *oracle) depthOf(t *wire.MsgTx) int32 {
 	id := t.TxHash()
 	if known, ok := o.depths[id]; ok {

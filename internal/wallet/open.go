@@ -5,10 +5,10 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// Open takes over a wallet that was loaded, whose content must not be used
-// afterwards but for wiping it. clean tells that nothing was found wrong with
-// the file; only then is mended what old versions left: their version, the order
-// of transactions, the caches, and master keys that nothing uses.
+// Open takes over a wallet that was loaded. Its content must not be used
+// afterwards, except to wipe the secrets. If clean is set, the file had no
+// fault. Only then Open mends the remains of old versions: their version, the
+// order of transactions, the caches, and master keys that nothing uses.
 //
 // The key pools are topped up as far as that is possible. Transactions in blocks
 // that the chain does not have are unconfirmed. The tip is to be set next.

@@ -115,7 +115,7 @@ type oracle struct {
 	pending []*wire.MsgTx // that left the chain
 	count   uint32
 
-	// What was worked out since the chain changed last.
+	// Results that were worked out since the chain changed last.
 	own    map[string]bool
 	depths map[chainhash.Hash]int32
 	places map[chainhash.Hash]int32     // heights of transactions in the chain
@@ -138,9 +138,9 @@ func newOracle(t *testing.T, seed uint64) *oracle {
 	return o
 }
 
-// TestOneBlock has random blocks pay to a wallet in random order, each payment within what
-// is derived ahead of some others: it finds what a wallet finds that has had all scripts
-// from the beginning, whichever way it sees the block.
+// TestOneBlock has random blocks pay to a wallet in random order, each payment within the
+// scripts derived ahead of some others. The wallet finds what a wallet finds that has had
+// all scripts from the beginning, whichever way it sees the block.
 func TestOneBlock(t *testing.T) {
 	for name, see := range map[string]func(o *oracle, b *txs.Block){
 		"connected": func(o *oracle, b *txs.Block) { o.wallet.Txs().ConnectBlock(b, 1) },
@@ -328,7 +328,7 @@ func (o *oracle) spend(t *wire.MsgTx) {
 }
 
 // pay adds outputs to random scripts, most of them the wallet's, some of them
-// far ahead of what was given out.
+// far ahead of the addresses given out.
 func (o *oracle) pay(t *wire.MsgTx) {
 	for range 1 + o.random.IntN(3) {
 		pkScript := []byte{0x51, byte(o.random.IntN(5))}

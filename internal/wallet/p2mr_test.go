@@ -149,8 +149,7 @@ func TestPubKeyPools(t *testing.T) {
 	}
 }
 
-// What is wrong with payments is told after what is wrong with the type of change, and before what is wrong with the
-// inputs.
+// Faults of payments are reported after faults of the type of change, and before faults of the inputs.
 func TestRefusedPayments(t *testing.T) {
 	w := createP2MR(t, wallet.CreateParams{Blank: true})
 	refused := &messages.WalletError{Code: -8, Text: "no such output"}

@@ -54,7 +54,8 @@ func importInto(t *testing.T, w *wallet.Wallet, texts ...string) {
 }
 
 // TestOtherSpelling opens a file in which a miniscript is filed under the id of the text with the other sign of
-// hardened steps, as later versions of Core write it: with its keys, under that id.
+// hardened steps. Later versions of Core write such files. The descriptor has its keys, and stays under that
+// id.
 func TestOtherSpelling(t *testing.T) {
 	text := "wsh(and_v(v:pk(" + ownKey + "/48h/1h/*),older(5)))"
 	p := regtest(t, "spelling")
@@ -91,7 +92,7 @@ func TestOtherSpelling(t *testing.T) {
 	if err != nil || len(got) != 1 || !bytes.Equal(got[0].Desc, want[0].Desc) || !got[0].Active {
 		t.Fatalf("got %v, %v", got, err)
 	}
-	// What is written goes where the keys are, and the descriptor is known again.
+	// New records go where the keys are, and the descriptor is known again.
 	importInto(t, loaded, text)
 	if _, err := loaded.Pool().NewAddress(messages.NewAddress{Type: "bech32", HasType: true}); err != nil {
 		t.Error(err)

@@ -4,11 +4,11 @@
 // by record.
 //
 // A [Wallet] is opened from what package walletfile loaded, or made by [Create].
-// It is the front of its pieces, which lie in packages of their own and know each
-// other by what they ask of each other alone: the secrets ([vault.Vault]), the
+// It is the front of its pieces, which lie in packages of their own and know only
+// what they ask of each other. The pieces are the secrets ([vault.Vault]), the
 // descriptors and their scripts ([keys.Set], [keys.Pool]), the address book
 // ([book.Book]), and what transactions did ([txs.Ledger], [txs.Reports]). Blocks,
-// transactions and requests are handed to these. What changed is taken with
+// transactions and requests are handed to these. Changes are taken with
 // [Wallet.TakeChanges] and must be written before anybody is told.
 //
 // Balances, coins and what addresses received are kept up to date with every
@@ -142,7 +142,7 @@ func (w *Wallet) Txs() *txs.Ledger { return w.txs }
 // Reports returns what answers about transactions and coins.
 func (w *Wallet) Reports() *txs.Reports { return w.reports }
 
-// Spending returns the coins as who pays sees them.
+// Spending returns the payer's view of the coins.
 func (w *Wallet) Spending() *txs.Spending { return w.spending }
 
 // Flags returns what the wallet can and may do.

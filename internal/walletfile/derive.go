@@ -15,10 +15,10 @@ import (
 // errCache reports a range that cannot be derived from the cache.
 var errCache = errors.New("range is not in the cache")
 
-// DerivationText returns a descriptor with the same script at index, or with
-// the same scripts at every index, that can be expanded without private keys:
-// its extended keys are replaced by those of the cache. A text of one index is
-// needed only after hardened wildcards.
+// DerivationText returns a descriptor that can be expanded without private
+// keys: its extended keys are replaced by those of the cache. It has the same
+// script at index or, if every is true, the same scripts at every index. A text
+// of one index is needed only after hardened wildcards.
 //
 // Errors: one if the cache has no key for the index.
 func (d *Descriptor) DerivationText(net *descriptor.Network, index uint32) (text string, every bool, err error) {

@@ -99,8 +99,8 @@ func (m MasterKey) derive(ctx context.Context, passphrase *Secret) (*Secret, err
 }
 
 // TuneIterations returns the number of iterations with which deriving a key
-// takes about 100 ms, but not less than [MinIterations]. measure derives a key
-// with the given number and returns the time that it took; it is called twice.
+// takes about 100 ms, but not less than [MinIterations]. It calls measure
+// twice, which derives a key with the given number and returns the time taken.
 func TuneIterations(measure func(iterations uint32) time.Duration) uint32 {
 	first := scale(MinIterations, measure(MinIterations))
 	second := scale(first, measure(first))

@@ -53,8 +53,8 @@ func (f Flags) Has(flags Flags) bool { return f&flags == flags }
 // Tolerable reports whether all flags that must be understood are known.
 func (f Flags) Tolerable() bool { return (f&^KnownFlags)>>32 == 0 }
 
-// Names returns the names of the flags that are set, lowest bit first. Those
-// without a name are called unknown_flag_N by their bit.
+// Names returns the names of the flags that are set, lowest bit first. A flag
+// without a name is called unknown_flag_N by its bit.
 func (f Flags) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(f)))
 	for bit := range 64 {

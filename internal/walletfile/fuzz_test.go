@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile/legacytest"
 )
 
-// FuzzParse reads arbitrary records. What is read is written and read again
-// without a change.
+// FuzzParse reads arbitrary records. A record that was read is written and read
+// again without a change.
 func FuzzParse(f *testing.F) {
 	for _, records := range coreRecords(f) {
 		for i, r := range records {

@@ -29,7 +29,7 @@ var (
 	keyFunctions  = []string{"pk", "pkh", "pk_k", "pk_h", "wpkh", "combo", "rawtr", "musig", "pqc"}
 	listFunctions = []string{"multi", "sortedmulti", "multi_a", "sortedmulti_a"}
 
-	// What is none of these within wsh, or in a leaf of tr, is miniscript.
+	// Any other function within wsh, or in a leaf of tr, is miniscript.
 	wshFunctions  = []string{"pk", "pkh", "multi", "sortedmulti"}
 	leafFunctions = []string{"pk", "multi_a", "sortedmulti_a"}
 )

@@ -99,7 +99,7 @@ func TestLoadLegacy(t *testing.T) {
 	}
 }
 
-// What a wallet of each kind has in memory.
+// The content of a wallet of each kind in memory.
 func TestLegacyContent(t *testing.T) {
 	load := func(kind string) *walletfile.LegacyContent {
 		old, _, err := walletfile.LoadLegacy(

@@ -7,8 +7,8 @@ const (
 	metaWithOrigin = 12 // origin
 )
 
-// HDChain is the record of the seed of a legacy wallet, and of how many keys were made
-// from it.
+// HDChain is the record of the seed of a legacy wallet, with the numbers of keys made
+// from the seed.
 type HDChain struct {
 	Version  int32
 	External uint32 // keys for receiving; of all uses before version 2

@@ -39,8 +39,8 @@ var legacyTypes = []string{
 // With a severity up to [NonCritical] the error is nil and the wallet usable.
 // Above it the wallet is nil and the error says which record is at fault.
 // Records that Core would only die of, such as missing flags, are corruption.
-// What Core mends after a clean load is left to the caller: version, order of
-// transactions, last hardened keys, master keys without use.
+// Load leaves to the caller what Core mends after a clean load: version, order
+// of transactions, last hardened keys, master keys without use.
 //
 // Errors: ErrTooNew, ErrUnknownDescriptor, ErrUnexpectedLegacy, ErrLegacyWallet,
 // ErrCorrupt, the cause of ctx once that has ended.
@@ -133,8 +133,8 @@ func (l *loader) loadFlags() bool {
 	return l.severity == OK
 }
 
-// single returns the record whose key is the type alone. It is false for one
-// that is missing or cannot be read.
+// single returns the record whose key is the type alone. It reports false if
+// the record is missing or cannot be read.
 func single[E Entry](l *loader, name string) (E, bool) {
 	for _, r := range l.records[name] {
 		if bytes.Equal(r.Key, KeyPrefix(name)) {
@@ -149,8 +149,8 @@ func single[E Entry](l *loader, name string) (E, bool) {
 	return none, false
 }
 
-// each calls visit with the records of a type. One that cannot be read has the
-// given severity.
+// each calls visit with the records of a type. A record that cannot be read has
+// the given severity.
 func each[E Entry](l *loader, name string, unreadable Severity, visit func(E)) {
 	for _, p := range parseAll(l.ctx, l.records[name]) {
 		if p.err != nil {

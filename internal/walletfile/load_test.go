@@ -71,7 +71,7 @@ func descriptorWith(tb testing.TB, text string, start, end int32) edit {
 }
 
 // underAnotherID returns the record of a descriptor under an id that no version
-// of Core gives to it.
+// of Core computes.
 func underAnotherID(tb testing.TB, text string) walletfile.Record {
 	tb.Helper()
 	return walletfile.RecordOf(walletfile.DescriptorRecord{Text: parse(tb, text).String(), RangeEnd: 1})

@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
-// loadDescriptors reads the descriptors with what belongs to them. Records of
-// descriptors that are not there are passed over unread.
+// loadDescriptors reads the descriptors, each with its other records. Records
+// of descriptors that are not there are passed over unread.
 func (l *loader) loadDescriptors() {
 	parts := make(map[string]map[chainhash.Hash][]Record, len(partTypes))
 	for _, name := range partTypes {

@@ -29,7 +29,7 @@ type LegacyContent struct {
 	// HasBestBlock is false where there is no record of the last block.
 	HasBestBlock bool
 
-	Chain    HDChain   // the one that keys were made from last; without a seed there is none
+	Chain    HDChain   // the chain of the latest keys; without a seed there is none
 	Inactive []HDChain // those before it, by their seeds
 
 	Keys        []LegacyKey

@@ -17,7 +17,7 @@ var errLastHardened = errors.New("last hardened key is not in the cache")
 
 // NormalizedText returns the public text that listdescriptors shows, which can
 // be used without private keys: hardened steps are moved into the origin of the
-// key that follows the last of them. Keys after hardened wildcards, and those
+// key after the last hardened step. Keys after hardened wildcards, and those
 // inside miniscript, stay as they are.
 //
 // Errors: one if the cache lacks a last hardened key, as in files of Core

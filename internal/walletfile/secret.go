@@ -11,7 +11,7 @@ const masked = "[secret]"
 
 // Secret holds bytes that must not be seen: a private key, a master key or a
 // passphrase. It is used by pointer only, prints as a mask with every verb, in
-// logs and in JSON, and is wiped with Zero by whoever holds it last.
+// logs and in JSON, and is wiped with Zero by its last holder.
 //
 // It is not safe to wipe a secret while another goroutine uses it.
 type Secret struct{ bytes []byte }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Severity is the outcome of loading a wallet: the worst of what was found.
+// Severity is the outcome of loading a wallet: the severity of its worst fault.
 type Severity int
 
 // The severities in ascending order. A wallet up to NonCritical can be used.
@@ -24,7 +24,7 @@ const (
 )
 
 // The reasons why a wallet cannot be used, one for each severity above
-// NonCritical. [Severity.Message] has Core's words for them.
+// NonCritical. [Severity.Message] has Core's words.
 var (
 	ErrTooNew            = errors.New("wallet needs a newer version")
 	ErrUnknownDescriptor = errors.New("unrecognized descriptor")

@@ -30,7 +30,7 @@ type Tx struct {
 	OrderForm []Pair
 }
 
-// Pair is a name and a text that belongs to it.
+// Pair is a name and its text.
 type Pair struct{ Name, Text string }
 
 // The names among the values that are fields of [Tx] instead.
@@ -119,8 +119,9 @@ func (t *Tx) setValues(stored []Pair) {
 	t.Values = values
 }
 
-// leadingInt reads a number as C's atoll: white space and a sign may come
-// before it, anything after it. What is out of range becomes the nearest number.
+// leadingInt reads a number as C's atoll: white space and a sign may come before
+// it, anything after it. A number out of range becomes the nearest number in
+// range.
 func leadingInt(text string) int64 {
 	text = strings.TrimLeft(text, " \f\n\r\t\v")
 	if unsigned, plus := strings.CutPrefix(text, "+"); plus && !strings.HasPrefix(unsigned, "-") {

@@ -32,8 +32,8 @@ func ConfirmedState(block chainhash.Hash, index int32) TxState {
 	return TxState{Block: block, Index: index}
 }
 
-// ConflictedState returns the state of a transaction whose input is spent by
-// another one in the block.
+// ConflictedState returns the state of a transaction with an input that is also
+// spent by another transaction, in the block.
 func ConflictedState(block chainhash.Hash) TxState { return TxState{Block: block, Index: -1} }
 
 // Kind tells the states apart.

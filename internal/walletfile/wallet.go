@@ -37,14 +37,14 @@ type Address struct {
 	Data    map[string]string // see [DestData]
 }
 
-// Descriptor is a descriptor of a wallet with all that belongs to it.
+// Descriptor is a descriptor of a wallet with its caches and keys.
 type Descriptor struct {
 	DescriptorRecord
 
 	Parsed *descriptor.Descriptor
 
-	// What derives its scripts without private keys, by the number of the key
-	// expression.
+	// Extended keys that derive its scripts without private keys, by the number
+	// of the key expression.
 	Parents      map[uint32]ExtKey
 	Derived      map[uint32]map[uint32]ExtKey // and by the index
 	LastHardened map[uint32]ExtKey

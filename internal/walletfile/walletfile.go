@@ -1,6 +1,6 @@
 // Package walletfile reads and writes the records of Bitcoin Core's wallets, and
-// those of the legacy wallets that were before them: the keys and values of a
-// wallet.dat, without the file around them.
+// of the legacy wallets before them. Records are the keys and values of a
+// wallet.dat; the format of the file is not known here.
 //
 // [Parse] turns a key and its value into a typed [Entry], and every entry gives
 // back the bytes that Core would write. [Load] puts all records of a wallet

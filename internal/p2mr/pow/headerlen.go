@@ -39,7 +39,7 @@ func (s *skipper) skip(n int) {
 	s.at += n
 }
 
-// size reads a compact size; one that the rest cannot hold ends the walk.
+// size reads a compact size; a size that the rest cannot hold ends the walk.
 func (s *skipper) size() int {
 	if s.at >= len(s.raw) {
 		s.skip(1)

@@ -63,9 +63,9 @@ func (p *Params) Bits(parent *chainview.Block, place *Place, of Lane, time int64
 	return p.required(parent, of, time, last.block, last.merged)
 }
 
-// required is the compact target of a block of a lane on top of parent, where last is
-// the lane's last block, nil if there is none, and merged how many merge-mined blocks
-// there are up to that one.
+// required is the compact target of a block of a lane on top of parent. The lane's
+// last block is last, nil if there is none; merged is the number of merge-mined
+// blocks up to last.
 func (p *Params) required(
 	parent *chainview.Block, of Lane, time int64, last *chainview.Block, merged int32,
 ) uint32 {

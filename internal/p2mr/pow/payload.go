@@ -9,8 +9,9 @@ import (
 )
 
 // ReadPayload reads the payload that a miner hands in, and returns it as blocks have it. Miners of other
-// chains put the hash of the parent, or zeros, behind the coinbase. Where the bytes are a payload in
-// both ways, they are that whose coinbase is in the parent, and that of blocks in doubt.
+// chains put the hash of the parent, or zeros, behind the coinbase. Bytes that are a payload in both
+// layouts are read in the layout of blocks, unless only the payload of the other layout has its coinbase
+// in the parent.
 func ReadPayload(raw []byte) ([]byte, error) {
 	own, err := parseAuxPoW(raw)
 	hashed, payload, otherErr := parseHashed(raw)

@@ -76,7 +76,7 @@ func ambiguous(inParent bool) (own, raw []byte) {
 	return own, slices.Concat(own[:at], hash[:], own[at:])
 }
 
-// Of two layouts it is the one whose coinbase is in the parent, and that of blocks where none is.
+// Bytes in both layouts are read in the layout whose coinbase is in the parent, else in the layout of blocks.
 func TestReadAmbiguousPayload(t *testing.T) {
 	t.Parallel()
 	for _, inParent := range []bool{true, false} {
@@ -98,8 +98,8 @@ func TestReadAmbiguousPayload(t *testing.T) {
 	}
 }
 
-// FuzzReadPayload reads payloads in both layouts. What is taken is a payload of blocks, is found again in itself,
-// and its length differs from that of the input by nothing or a hash.
+// FuzzReadPayload reads payloads in both layouts. A payload that is taken has the layout of blocks, and is as
+// long as the input or a hash shorter. If its length is the input's, it is read again as the same payload.
 func FuzzReadPayload(f *testing.F) {
 	p := proof{inputs: 1, script: commits(chainhash.Hash{1}, 1, true, mergedMagic), branch: 1, coinbaseBranch: 2}
 	own := p.payload(easy)

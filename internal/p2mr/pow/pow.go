@@ -1,7 +1,6 @@
 // Package pow has the proof of work of chains that pay to P2MR outputs: two lanes of
-// blocks with targets of their own, and blocks that are mined together with those of
-// another chain (AuxPoW). It knows no network: what differs between networks are
-// [Params].
+// blocks with targets of their own, and merge mining with another chain (AuxPoW). It
+// knows no network: [Params] has what differs between networks.
 package pow
 
 import (
@@ -133,8 +132,8 @@ func (p *Params) Proves(raw []byte) bool {
 	return err == nil && size == len(raw) && p.CheckWork(h) == ""
 }
 
-// enough reports whether a hash is at most the compact target, and the target one
-// that can be.
+// enough reports whether a hash is at most the compact target, and whether this
+// is a valid target, not above the limit.
 func (p *Params) enough(hash *chainhash.Hash, bits uint32) bool {
 	return consensus.MeetsTarget(hash, bits, p.Limit)
 }

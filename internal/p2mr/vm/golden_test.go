@@ -30,7 +30,7 @@ func golden(tb testing.TB, name string, to any) {
 	}
 }
 
-// A vector is a transaction that spends P2MR outputs, and what became of it.
+// A vector is a transaction that spends P2MR outputs, with its outcomes.
 type vector struct {
 	Name, Tx string
 	Prevouts []struct {

@@ -27,7 +27,7 @@ type Signatures struct {
 // signatureID stands for a signature by a key of a message.
 type signatureID [sha256.Size]byte
 
-// NewSignatures returns one that remembers nothing yet.
+// NewSignatures returns a Signatures that remembers nothing yet.
 func NewSignatures() *Signatures {
 	s := &Signatures{most: keptSignatures}
 	_, _ = rand.Read(s.salt[:]) // never fails
@@ -57,7 +57,7 @@ func (s *Signatures) idOf(key *slhdsa.PublicKey, message *p2mr.Hash, sig []byte)
 	return signatureID(h.Sum(nil))
 }
 
-// verify reports whether a signature is right. One that is gets remembered, with remember.
+// verify reports whether a signature is right. With remember, a right signature is remembered.
 func (s *Signatures) verify(key slhdsa.PublicKey, message p2mr.Hash, sig []byte, remember bool) bool {
 	if s == nil || !remember && s.Len() == 0 {
 		return key.Verify(message[:], sig)

@@ -94,7 +94,7 @@ func (s *Spend) Verify() error {
 }
 
 // Standard reports whether a witness is of the form that mempools take, whatever it
-// proves. One that is empty is left to [Spend.Verify].
+// proves. An empty witness passes: it is left to [Spend.Verify].
 func Standard(witness wire.TxWitness) bool {
 	n := len(witness)
 	if n == 0 {

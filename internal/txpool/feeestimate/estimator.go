@@ -1,6 +1,6 @@
-// Package feeestimate estimates which fee rate has a transaction confirmed within so many blocks,
-// from how long those of the memory pool took that were seen to come and to be confirmed: Bitcoin
-// Core's estimator, to the bits of its numbers, and its file fee_estimates.dat.
+// Package feeestimate estimates which fee rate has a transaction confirmed within so many blocks.
+// It learns from the time that transactions of the memory pool took to be confirmed. It is
+// Bitcoin Core's estimator, to the bits of its numbers, with Core's file fee_estimates.dat.
 //
 // Rates are put into buckets, each 5 % above the one before. For each bucket it is counted how many
 // transactions were confirmed within so many blocks, over three horizons; what was long ago counts
@@ -25,7 +25,8 @@ const (
 	spacing      = 1.05
 	noBound      = 1e99 // of the last bucket
 
-	// oldest is how many blocks after the last one that a file knows its history counts.
+	// oldest is for how many blocks a file's history counts, after the last block that the file
+	// knows.
 	oldest = 6 * 1008
 )
 
@@ -37,8 +38,8 @@ const (
 	doubleShare = .95
 )
 
-// An Estimator learns from what comes to the memory pool and from what blocks confirm. Make one
-// with [New] or [Decode].
+// An Estimator learns from the transactions that come to the memory pool and that blocks
+// confirm. Make an Estimator with [New] or [Decode].
 type Estimator struct {
 	bounds  []float64 // the highest rate of each bucket
 	history [horizons]*history
@@ -75,9 +76,9 @@ func (e *Estimator) bucketOf(rate float64) int {
 	return min(sort.SearchFloat64s(e.bounds, rate), len(e.bounds)-1)
 }
 
-// Add notes a transaction that has come to the pool by itself, on a chain that is up to date, and
-// spends nothing of the pool, at the height of the tip. rate is what it pays, in satoshis per 1,000
-// virtual bytes. One that came at another height than that of the last block is passed over.
+// Add notes a transaction that has come to the pool at the height of the tip. The chain is up to
+// date; the transaction came by itself, and spends nothing of the pool. It pays rate, in satoshis
+// per 1,000 virtual bytes. If height is not that of the last block, the transaction is passed over.
 func (e *Estimator) Add(id chainhash.Hash, height int32, rate int64) {
 	if _, there := e.tracked[id]; there || uint32(height) != e.best {
 		return
@@ -104,8 +105,8 @@ func (e *Estimator) remove(id chainhash.Hash, confirmed bool) (t tracked, there 
 	return t, true
 }
 
-// Connect notes a block, with those of its transactions that were in the pool. One that is not
-// above all before is passed over: reorganisations teach nothing.
+// Connect notes a block, with those of its transactions that were in the pool. A block that is
+// not above all blocks before is passed over: reorganisations teach nothing.
 func (e *Estimator) Connect(height int32, confirmed []chainhash.Hash) {
 	if uint32(height) <= e.best {
 		return
@@ -171,9 +172,9 @@ func (e *Estimator) estimate(h Horizon, target int, share float64) (float64, Fin
 	return e.history[h].estimate(e.bounds, target, kinds[h].sufficient, share, e.best)
 }
 
-// Raw returns the rate, in satoshis per 1,000 virtual bytes, that has so large a share of
-// transactions confirmed within target blocks, by what one horizon knows; 0 where that is too
-// little.
+// Raw returns the rate that has the given share of transactions confirmed within target
+// blocks, by one horizon's history. It is in satoshis per 1,000 virtual bytes, and 0 if the
+// horizon knows too little.
 func (e *Estimator) Raw(h Horizon, target int, share float64) (rate int64, f Finding) {
 	if target <= 0 || target > e.Reach(h) || share > 1 {
 		return 0, Finding{Pass: none, Fail: none}
@@ -193,7 +194,7 @@ func rounded(rate float64) int64 {
 // An Estimate is a fee rate for a target.
 type Estimate struct {
 	Rate   int64  // satoshis per 1,000 virtual bytes; 0: too little is known
-	Blocks int    // for so many blocks it is, by what is known: fewer or more than were asked for
+	Blocks int    // the target of Rate: fewer or more blocks than were asked for, as the history allows
 	Reason string // what it rests on, in Bitcoin Core's words
 }
 
@@ -249,7 +250,7 @@ func (e *Estimator) shortest(target int, share float64, others bool) float64 {
 	return best
 }
 
-// longer estimates by the horizons beyond the shortest one that reaches the target.
+// longer estimates by the horizons beyond the shortest horizon that reaches the target.
 func (e *Estimator) longer(target int) float64 {
 	best := -1.0
 	for h := range Long {

@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 					confirmed = append(confirmed, id(i))
 				}
 			}
-			e.Connect(o.best, append(confirmed, id(1<<40))) // one that was never tracked
+			e.Connect(o.best, append(confirmed, id(1<<40))) // the last was never tracked
 		}
 		for h, span := range spans {
 			for _, target := range []int{1, 2, 3, 7, 12, 20, 48, 100, 1008} {
@@ -168,7 +168,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// What is not to count does not.
+// Transactions and blocks that must not count change nothing.
 func TestPassedOver(t *testing.T) {
 	learn := func(extra func(e *feeestimate.Estimator, height int32)) []byte {
 		e := feeestimate.New()

@@ -85,7 +85,7 @@ func (w *encoder) lists(lists [][]float64) {
 }
 
 // Decode reads the content of a file fee_estimates.dat, ours or Bitcoin Core's, with at most 50 MB
-// of memory. What follows the estimates is not read.
+// of memory. Bytes after the estimates are not read.
 //
 // Errors: [ErrDamaged], [ErrOldVersion], [ErrNewVersion], and those of r.
 func Decode(r io.Reader) (*Estimator, error) {

@@ -62,7 +62,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What a file knows counts as long as it is not too old, and until there is more experience.
+// A file's history counts as long as it is not too old, and until there is more
+// experience.
 func TestHistoryOfFile(t *testing.T) {
 	back, err := feeestimate.Decode(bytes.NewReader(experienced(1).Encode()))
 	if err != nil {
@@ -92,7 +93,7 @@ func TestRefusesFiles(t *testing.T) {
 	double := func(at int, f float64) []byte {
 		return change(at, binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))...)
 	}
-	const bounds = 5 * 4 // after the version, one that is not used, three heights
+	const bounds = 5 * 4 // after the version, an unused number, three heights
 	first := bounds + 1  // the count before it takes one byte
 	last := first
 	for math.Float64frombits(binary.LittleEndian.Uint64(text[last:])) != 1e99 {

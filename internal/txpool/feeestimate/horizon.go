@@ -5,7 +5,7 @@ import "slices"
 // A Horizon is a span of time whose confirmations are remembered.
 type Horizon int
 
-// The horizons, from the one that forgets fastest.
+// The horizons; the first forgets fastest.
 const (
 	Short Horizon = iota
 	Medium
@@ -20,7 +20,7 @@ func (h Horizon) String() string { return [...]string{"short", "medium", "long"}
 var kinds = [horizons]struct {
 	periods    int     // that are told apart
 	scale      int     // blocks in a period
-	decay      float64 // of what is remembered, each block
+	decay      float64 // of the counts, each block
 	sufficient float64 // transactions a block that a range of rates needs for an answer
 }{
 	{12, 1, .962, 0.5},    // half is forgotten in 18 blocks

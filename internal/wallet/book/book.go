@@ -25,7 +25,7 @@ type Book struct {
 	net     *descriptor.Network
 	log     *records.Log
 	entries map[Destination]*Entry
-	payees  map[Destination]int // numbers of own ones that were paid to, with or without an entry
+	payees  map[Destination]int // numbers of own destinations that were paid to, with or without an entry
 	labels  shelf               // entries with a label: all but change
 	paid    shelf               // those of them that were paid to
 

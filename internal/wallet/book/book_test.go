@@ -156,7 +156,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// load fills a book from a file, with payments between the two steps of that.
+// load fills a book from a file, with payments between the two steps of loading.
 func load(b *book.Book, m *model, random *rand.Rand) {
 	file := make(map[string]*walletfile.Address)
 	for _, pkScript := range addresses {
@@ -279,7 +279,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What is no address shares one entry, and what has no address is never paid.
+// Texts that are no address share one entry, and scripts without an address are never
+// paid.
 func TestNoAddress(t *testing.T) {
 	var log records.Log
 	b := book.New(net, &log)
@@ -318,8 +319,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// Where two texts are one entry, the one whose record comes later in the file decides:
-// records are in the order of their lengths first.
+// If two texts are one entry, the later record of the file decides: records are in the
+// order of their lengths first.
 func TestLoadOrder(t *testing.T) {
 	for _, later := range []string{"aaa", "zzz", "zza"} {
 		first, last := "of the first", "of the last"

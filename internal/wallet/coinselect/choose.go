@@ -11,7 +11,7 @@ type refusal string
 // Error implements error.
 func (r refusal) Error() string { return string(r) }
 
-// What [Choose] cannot do.
+// The refusals of [Choose].
 var (
 	ErrFunds error = refusal("Insufficient funds")
 
@@ -131,11 +131,12 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 	return nil, ErrFunds
 }
 
-// enough reports an error if the coins that some tier takes cannot come to the target,
-// whatever they cost. As in Core, of the others the value without its fee is left out, and
-// those that depend on too much are spoken of only where they come to the target alone; where
-// coins are gathered by script, the others count twice, once in each list of groups. So no
-// chain of unconfirmed change is built beside confirmed coins whose script has been paid again.
+// enough reports an error if the coins that some tier takes cannot come to the target, whatever
+// they cost. As in Core, the amounts of all other groups are deducted, but not their fees.
+// [ErrChain] is returned only if groups with too many ancestors or descendants come to the
+// target alone. Where coins are gathered by script, the other groups are deducted twice, once
+// in each list of groups. Then no chain of unconfirmed change is built beside confirmed coins
+// whose script has been paid again.
 func enough(p *Params, coins []Coin, all groups, list []tier) error {
 	var sum, chained int64
 	for i := range coins {

@@ -165,7 +165,8 @@ func TestLightestIsBest(t *testing.T) {
 	}
 }
 
-// TestSearchesReach holds the searches that use chance to what they promise.
+// TestSearchesReach checks that the searches that use chance reach the target within the
+// weight.
 func TestSearchesReach(t *testing.T) {
 	for seed := range uint64(1500) {
 		r := random(seed)

@@ -20,8 +20,8 @@ type Unconfirmed struct {
 type Cluster struct {
 	txs map[chainhash.Hash]*Unconfirmed
 
-	// Incomplete is set where there were too many transactions to look at: nothing
-	// can be told of what they cost.
+	// Incomplete is set where there were too many transactions to look at: their
+	// costs are not known.
 	Incomplete bool
 }
 
@@ -66,7 +66,7 @@ func (c *Cluster) Relatives(id chainhash.Hash) (ancestors, descendants int) {
 }
 
 // mined returns the transactions that miners take at a fee rate: those that pay it, with
-// what they depend on. Of equal fee rates the smaller size comes first, as in Core.
+// their ancestors. Of equal fee rates the smaller size comes first, as in Core.
 func (c *Cluster) mined(rate FeeRate) map[chainhash.Hash]bool {
 	taken := make(map[chainhash.Hash]bool)
 	for {
@@ -107,9 +107,9 @@ func (c *Cluster) sum(ids map[chainhash.Hash]bool) (fee, size int64) {
 	return fee, size
 }
 
-// Bumps returns what must be paid for the ancestors of each of some coins, so that these
-// reach a fee rate, and the coin's own transaction does so by itself: the ancestors may pay
-// more. Of the coins of transactions that are not in the pool it is 0.
+// Bumps returns for each coin what must be paid so that its transaction and its ancestors
+// together reach a fee rate. The transaction must also reach the rate by itself, since the
+// ancestors may pay more. For coins of transactions that are not in the pool it is 0.
 func (c *Cluster) Bumps(coins []wire.OutPoint, rate FeeRate) map[wire.OutPoint]int64 {
 	bumps := make(map[wire.OutPoint]int64, len(coins))
 	mined := c.mined(rate)

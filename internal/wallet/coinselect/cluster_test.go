@@ -60,8 +60,8 @@ func TestRelatives(t *testing.T) {
 }
 
 // A transaction may pay less by itself than together with its ancestors, where two parents pay
-// for a grandparent: what it lacks itself is asked for then, and miners do not take it for its
-// ancestors' sake. Together with others the ancestors' surplus counts.
+// for a grandparent. Then the fee that it lacks itself is asked for, and miners do not take it
+// for its ancestors' sake. Together with others the ancestors' surplus counts.
 func TestBumpsOfChildThatPaysLess(t *testing.T) {
 	const grandparent, first, second, child = 1, 2, 3, 4
 	c := NewCluster([]Unconfirmed{
@@ -85,9 +85,9 @@ func TestBumpsOfChildThatPaysLess(t *testing.T) {
 	}
 }
 
-// Of packages that pay the same rate miners look at the smaller one first: here at the child, whose
-// package pays more than its own rate, before a parent with the grandparent, which would end the
-// block. Of the same size the lesser identifier comes first.
+// Of packages that pay the same rate miners look at the smaller first. Here this is the child,
+// whose package pays more than its own rate. It comes before a parent with the grandparent, which
+// would end the block. At the same size the lesser identifier comes first.
 func TestMinersTakeTheSmallerFirst(t *testing.T) {
 	const lacks = 340 - 300
 	for _, c := range []struct {

@@ -1,13 +1,15 @@
 // Package coinselect chooses which coins a wallet spends.
 //
-// [Choose] gathers coins into groups that are spent together, tries ever less careful
-// sets of them, has several searches look for a choice in each, and takes the one with
-// the least waste: what the inputs cost now above what they would cost at a long term
-// fee rate, and what change costs, or what is paid above the target without it.
+// [Choose] gathers coins into groups that are spent together, and tries ever less
+// careful sets of groups. In each set several searches look for a choice, and the
+// choice with the least waste is taken. Waste is the cost of the inputs above their
+// cost at a long term fee rate, plus the cost of change or, without change, the amount
+// paid above the target.
 //
-// The searches are: branch and bound ([searchExact]) for a choice that needs no change;
-// the lightest choice with change where fees are high ([searchLightest]); a random draw
-// ([draw]); and the approximation of a subset sum ([approximate]).
+// Branch and bound ([searchExact]) looks for a choice that needs no change. Where fees
+// are high, [searchLightest] looks for the lightest choice with change. The other
+// searches are a random draw ([draw]) and the approximation of a subset sum
+// ([approximate]).
 //
 // The package is pure: its only randomness is what it is handed. Amounts are in the
 // smallest unit, sizes in virtual bytes where nothing else is said.
@@ -71,9 +73,9 @@ func (c *Coin) Effective(rate FeeRate) int64 { return c.Value - c.fee(rate) }
 // weight returns how much the input weighs, where a virtual byte has scale units of weight.
 func (c *Coin) weight(scale int) int { return max(c.Size, 0) * scale }
 
-// Params says what is to be paid, and by which rules coins are chosen.
+// Params has the amount to be paid, and the rules by which coins are chosen.
 type Params struct {
-	Target int64 // what the coins must come to: the payments, and the fee of what is no input
+	Target int64 // what the coins must come to: the payments, and the fee of all but the inputs
 
 	// SubtractFee is set when the fee is taken from the payments: coins count for their
 	// value then.

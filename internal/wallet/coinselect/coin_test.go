@@ -2,7 +2,7 @@ package coinselect
 
 import "testing"
 
-// Fees are rounded up, to the next satoshi of any part of it.
+// Fees are rounded up to a whole satoshi.
 func TestFeeIsRoundedUp(t *testing.T) {
 	for _, c := range []struct {
 		rate FeeRate
@@ -27,8 +27,8 @@ func TestFeeIsRoundedUp(t *testing.T) {
 	}
 }
 
-// A coin counts for what is left of it when its input and its ancestors are paid, or for its value where
-// the payments bear the fee; an input of unknown size costs and weighs nothing.
+// A coin counts for its value less the fees of its input and its ancestors, or for its whole value if
+// the payments bear the fee. An input of unknown size costs and weighs nothing.
 func TestWorthOfCoin(t *testing.T) {
 	for _, c := range []struct {
 		name              string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Coins that no tier takes count for what it costs to spend them, as in Core; those that
-// depend on too much are spoken of where they come to the target alone.
+// Coins that no tier takes count for the cost of spending them, as in Core. The error is
+// about too long chains if their coins come to the target alone.
 func TestEnough(t *testing.T) {
 	const rate, size = 10_000, 100 // 1,000 satoshis an input
 	own := coin(1, 5000, size, 6)
@@ -40,8 +40,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// Where coins are gathered by script, a script that was paid again holds back its confirmed coins,
-// and as in Core twice: change that is not confirmed does not stand in for them.
+// Where coins are gathered by script, a script that was paid again holds back its confirmed coins.
+// As in Core they are deducted twice, so that unconfirmed change does not replace them.
 func TestEnoughByScript(t *testing.T) {
 	confirmed, again := coin(1, 50_000, 100, 6), coin(2, 4000, 100, 0)
 	change := coin(3, 40_000, 100, 0)
@@ -63,8 +63,8 @@ func TestEnoughByScript(t *testing.T) {
 	}
 }
 
-// Where nothing is too heavy a choice is found if and only if all coins that are worth
-// spending come to the target, and it wastes no more than the best that needs no change.
+// If nothing is too heavy, a choice is found if and only if all coins worth spending
+// come to the target. It wastes no more than the best choice without change.
 func TestChooseIsBest(t *testing.T) {
 	found := 0
 	for seed := range uint64(500) {

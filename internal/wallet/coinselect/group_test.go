@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A group is as confirmed as its youngest coin, of one's own where all coins are, and has the ancestors
-// of all of them and the descendants of the coin that has most.
+// A group is as confirmed as its youngest coin, and the wallet's own if all coins are. It has the
+// ancestors of all its coins, and the descendants of the coin that has most.
 func TestGroupIsAsItsWorstCoin(t *testing.T) {
 	p := params(1, 2000)
 	a, b := coin(1, 10_000, 68, 7), coin(2, 20_000, 100, 3)

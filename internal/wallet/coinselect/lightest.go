@@ -74,7 +74,7 @@ func (s *lightest) visit(next int, amount int64, weight int) {
 		s.path = append(s.path, next)
 		s.visit(next+1, amount+g.amount, weight+g.weight)
 		s.path = s.path[:len(s.path)-1]
-		// Of groups of one amount the lightest come first: after one that is left out
+		// Of groups of one amount the lightest come first: if the first is left out,
 		// the others are no better.
 		for next++; next < len(s.pool) && s.pool[next].amount == g.amount; next++ {
 		}
@@ -82,7 +82,7 @@ func (s *lightest) visit(next int, amount int64, weight int) {
 }
 
 // weightMissing returns how much weight is added at least until the total is reached:
-// no group from the next one on counts for more than that one.
+// no group from next on counts for more than the group at next.
 func (s *lightest) weightMissing(next int, amount int64) int {
 	each := s.pool[next].amount
 	return int((s.total-amount+each-1)/each) * s.least[next]

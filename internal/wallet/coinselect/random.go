@@ -176,8 +176,9 @@ func newSubsetSearch(pool []*group, total int64, maxWeight int, sum int64) *subs
 	return s
 }
 
-// try makes one subset: first of some groups at random, then of those that are left. One with
-// which the total is reached is taken out again, in the hope that a smaller one reaches it too.
+// try makes one subset: first of some groups at random, then of those that are left. A group
+// with which the total is reached is taken out again, in the hope that a smaller group reaches
+// it too.
 func (s *subsetSearch) try(random *rand.Rand) {
 	clear(s.included)
 	var now int64

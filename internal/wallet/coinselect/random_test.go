@@ -26,9 +26,9 @@ func evenParams(r *rand.Rand) (p Params, maxWeight int) {
 	return p, 400 * (1 + r.IntN(12))
 }
 
-// TestApproximateIsClosest holds the approximation of few coins against all subsets: it is the group that
-// comes to the target, or all groups below, or the subset that comes closest to the target with
-// change, or the least group above where that is closer or no subset leaves enough change.
+// TestApproximateIsClosest compares the approximation of few coins with all subsets. It is the group that
+// equals the target, or all groups below, or the subset closest to the target with change. The least
+// group above is taken if it is closer, or if no subset leaves enough change.
 func TestApproximateIsClosest(t *testing.T) {
 	outcomes := make(map[string]int)
 	for seed := range uint64(1500) {
@@ -143,9 +143,9 @@ func TestApproximateOfMany(t *testing.T) {
 	}
 }
 
-// TestDrawStopsInTime holds the draw to what it promises where coins weigh the same: it finds a choice
-// where as many of the greatest as are light enough come to the target with change, and takes no
-// more coins than it needs.
+// TestDrawStopsInTime checks the draw where coins weigh the same. It finds a choice if as many of the
+// greatest coins as are light enough come to the target with change. It takes no more coins than it
+// needs.
 func TestDrawStopsInTime(t *testing.T) {
 	found, tooHeavy, none := 0, 0, 0
 	for seed := range uint64(1500) {

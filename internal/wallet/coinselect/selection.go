@@ -24,7 +24,7 @@ type Selection struct {
 	Bump      int64 // what is to be paid for unconfirmed ancestors
 }
 
-// selection is one that is compared with others.
+// selection is a choice that is compared with other choices.
 type selection struct {
 	params    *Params
 	algorithm Algorithm

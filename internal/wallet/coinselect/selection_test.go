@@ -8,8 +8,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// A selection has change where that is worth an output, and its waste is what its inputs cost now above
-// the long term rate, with the cost of change, or what is left over without change.
+// A selection has change if the change is worth an output. Its waste is the cost of its inputs above
+// that at the long term rate, plus the cost of change, or the excess without change.
 func TestChangeAndWaste(t *testing.T) {
 	// At 2 satoshis a byte an input of 100 bytes costs 200 now and 1000 in the long term; change 62.
 	const inputs, changeCost = 200 - 1000, 62 + 680
@@ -66,7 +66,7 @@ func TestChangeAndWaste(t *testing.T) {
 	}
 }
 
-// What ancestors cost together is asked for the coins that are not confirmed, and only then.
+// The common cost of ancestors is asked for if coins are unconfirmed, and for these coins only.
 func TestAncestorsOfUnconfirmedTogether(t *testing.T) {
 	p := params(50_000, 2000)
 	var asked [][]wire.OutPoint
@@ -111,7 +111,7 @@ func TestChooseOfEnormousCluster(t *testing.T) {
 	}
 }
 
-// The choice with less waste is better; of the same waste the one that spends more coins.
+// The choice with less waste is better; at the same waste the choice that spends more coins.
 func TestBetter(t *testing.T) {
 	of := func(waste int64, coins int) *selection { return &selection{waste: waste, coins: make([]*Coin, coins)} }
 	for _, c := range []struct {

@@ -297,8 +297,8 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// Where a script has more coins than a group takes, what is left over is spent only when
-// full groups do not suffice: else a payment would betray the address and keep some of its coins.
+// If a script has more coins than a group takes, the coins left over are spent only when full
+// groups do not suffice. Else a payment would betray the address and keep some of its coins.
 func TestPartialGroupsComeLast(t *testing.T) {
 	var coins []Coin
 	for i := range maxGroup + 1 {

@@ -57,8 +57,8 @@ func (j *scriptJobs) add(job *Job) {
 	j.jobs = append(j.jobs, job)
 }
 
-// RefillJobs returns the scripts that [Pool.Refill] wants, as far as no
-// private keys are needed for them.
+// RefillJobs returns the scripts that [Pool.Refill] wants, as far as these need
+// no private keys.
 func (p *Pool) RefillJobs(size int) []*Job {
 	jobs := scriptJobs{left: maxExpanded}
 	if size > maxIndices {

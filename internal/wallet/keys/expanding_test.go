@@ -59,7 +59,7 @@ func TestNothingExpanded(t *testing.T) {
 	}
 }
 
-// Scripts that were derived before are the ones that a wallet derives itself, in
+// Scripts that were derived before equal those that a wallet derives itself, in
 // memory and in the file.
 func TestExpandedBefore(t *testing.T) {
 	active := func(text string, from, to int64) messages.ImportItem {
@@ -123,7 +123,7 @@ func compareLedgers(t *testing.T, got, want *rig) {
 	}
 }
 
-// What is at hand is not derived again.
+// Scripts at hand are not derived again.
 func TestExpandedIsUsed(t *testing.T) {
 	r := newRig(false)
 	text := descriptor.AddChecksum("wpkh(" + expandingXpub + "/0/*)")

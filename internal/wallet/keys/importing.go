@@ -173,8 +173,8 @@ func (r *importing) warnOfRange(m *descriptorManager, internal bool) {
 		"satisfy wallet keypool lookahead", side, r.start, r.end-1, r.start, m.record.RangeEnd-1))
 }
 
-// expands reports whether a descriptor has scripts. Those of keys of P2MR, which
-// take milliseconds, it has if their private keys can be derived.
+// expands reports whether a descriptor has scripts. Scripts of P2MR keys take
+// milliseconds: a descriptor has them if their private keys can be derived.
 func expands(d *descriptor.Descriptor) bool {
 	if d.HasP2MRSource() {
 		_, err := d.CacheEntries(0, 0)

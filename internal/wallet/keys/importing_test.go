@@ -36,7 +36,7 @@ func TestLockedImport(t *testing.T) {
 	}
 }
 
-// What is behind an address of a script hash is told.
+// AddressInfo has the script behind an address of a script hash.
 func TestBehindScriptHash(t *testing.T) {
 	r := newRig(false)
 	text := "sh(wpkh(" + expandingXpub + "/0/*))"

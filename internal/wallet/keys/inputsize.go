@@ -13,8 +13,8 @@ type form struct {
 }
 
 // InputSize returns the size of an input that spends an own script. It is false for other
-// scripts, and where it is not known how to spend it. large says that signatures are made
-// elsewhere, and may be a byte longer than those that wallets make.
+// scripts, and if the way to spend the script is not known. If large is set, signatures
+// are made elsewhere, and may be a byte longer than those of wallets.
 func (s *Set) InputSize(pkScript []byte, large bool) (descriptor.InputSize, bool) {
 	ours := s.scripts[string(pkScript)]
 	if ours == nil || len(pkScript) == 0 {
@@ -59,7 +59,7 @@ func (s *Set) KeysOf(pkScript []byte) []descriptor.DerivedKey {
 }
 
 // ChangeType returns the type of an address for change beside payments to some scripts:
-// one that they have, so that change does not stand out.
+// a type that these have, so that change does not stand out.
 func (s *Set) ChangeType(payments [][]byte) string {
 	if s.params.Types.Change != "" {
 		return s.params.Types.Change

@@ -39,8 +39,8 @@ func TestKeyCache(t *testing.T) {
 	}
 }
 
-// A file whose descriptors have ranges that cannot be derived from what it holds is
-// damaged.
+// A file is damaged if the range of a descriptor cannot be derived from its
+// content.
 func TestLoadRanges(t *testing.T) {
 	for text, test := range map[string]struct {
 		begin, end int32

@@ -76,7 +76,7 @@ func typeOf(kind descriptor.OutputType) walletfile.OutputType {
 	return walletfile.OutputType(kind - descriptor.Legacy)
 }
 
-// kindOf returns the kind of addresses that a file writes so.
+// kindOf returns the kind of addresses that written means in a file.
 func kindOf(written walletfile.OutputType) descriptor.OutputType {
 	return descriptor.OutputType(written) + descriptor.Legacy
 }

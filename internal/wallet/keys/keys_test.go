@@ -88,8 +88,8 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// The birth time is that of the oldest descriptor. What clients are told moves later,
-// unless the descriptor is active.
+// The birth time is that of the oldest descriptor. The birth time that clients are
+// told moves later, unless the descriptor is active.
 func TestBirth(t *testing.T) {
 	item := func(path string, active bool, at int64) messages.ImportItem {
 		text := descriptor.AddChecksum("wpkh(" + expandingXpub + path + "/*)")
@@ -187,7 +187,7 @@ func TestNewAddressRefusals(t *testing.T) {
 	}
 }
 
-// What the address of a script tells is what its descriptor does.
+// The information about a script's address comes from its descriptor.
 func TestScripts(t *testing.T) {
 	const text = "wpkh(" + expandingXpub + "/0/*)"
 	r := newRig(false)

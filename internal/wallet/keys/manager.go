@@ -78,8 +78,8 @@ func (m *descriptorManager) wanting() bool { return m.wanted > m.lastDerived+1 }
 // poolSize is the number of addresses that are derived and not given out.
 func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int(m.record.NextIndex) }
 
-// normalized returns the text that listdescriptors shows. It is false where
-// private keys are needed for it.
+// normalized returns the text that listdescriptors shows. It is false if the
+// text needs private keys.
 func (m *descriptorManager) normalized() (string, bool) {
 	if m.normal == "" {
 		text, err := m.desc.NormalizedString()

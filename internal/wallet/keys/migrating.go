@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// A Migrated descriptor is one that stands for keys of a legacy wallet.
+// A Migrated descriptor stands for keys of a legacy wallet.
 type Migrated struct {
 	Public  *descriptor.Descriptor // without private keys
 	Created uint64                 // Unix time in seconds

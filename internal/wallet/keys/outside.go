@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// SetupOutside makes descriptors active that a signing device tells, for receiving or for
-// change. Those of no type of address are passed over.
+// SetupOutside makes the descriptors of a signing device active, for receiving or for
+// change. Descriptors of no type of address are passed over.
 //
 // Errors: texts of Core's.
 func (im *Importer) SetupOutside(texts []string, internal bool, now int64) error {

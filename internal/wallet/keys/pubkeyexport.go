@@ -50,7 +50,7 @@ func compareOptional[T any](a, b *T, compare func(a, b T) int) int {
 }
 
 // exportKeys returns the keys of a descriptor: those that were derived, else the
-// one that it names, else those that are stored with it.
+// key that it names, else those that are stored in the vault.
 func (p *PubKeys) exportKeys(m *descriptorManager) []messages.PubKey {
 	place := p.placeOf(m)
 	var keys []messages.PubKey

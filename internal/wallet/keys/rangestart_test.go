@@ -55,9 +55,9 @@ func (r *rig) reload(tb testing.TB, f file) *rig {
 // own returns the scripts in their order of bytes.
 func (r *rig) own() [][]byte { return slices.SortedFunc(slices.Values(r.set.Scripts()), bytes.Compare) }
 
-// The wallet has the scripts of the range that listdescriptors shows, and no others: after an
-// import that begins above 0, after payments and imports that make the range longer, and each time
-// that its file is loaded.
+// The wallet has the scripts of the range that listdescriptors shows, and no others. This holds
+// after an import that begins above 0, after payments and imports that make the range longer, and
+// each time its file is loaded.
 func TestOnlyTheRangeIsOwn(t *testing.T) {
 	qbit, err := dialect.Named("qbit", "regtest", dialect.Choices{})
 	if err != nil {
@@ -153,7 +153,7 @@ func firstScript(t *testing.T, r *rig, index int64) []byte {
 	return at[0]
 }
 
-// The highest indices can be imported, and what is derived ahead ends with them.
+// The highest indices can be imported, and the scripts derived ahead end there.
 func TestRangeAtTheTop(t *testing.T) {
 	r := newRig(false)
 	const last = math.MaxInt32 - 1

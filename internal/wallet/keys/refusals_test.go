@@ -25,8 +25,8 @@ func checkText(t *testing.T, name string, err error, want string) {
 	}
 }
 
-// What cannot be imported is refused, in this order of what is looked at, and leaves
-// nothing behind. What is odd is told.
+// Invalid imports are refused for the first fault in this order, and leave nothing
+// behind. Odd imports get warnings.
 func TestImportRefusals(t *testing.T) {
 	const ranged, single = "wpkh(" + expandingXpub + "/0/*)", "wpkh(" + expandingXpub + "/0/3)"
 	const twoBranches, combo = "wpkh(" + expandingXpub + "/<0;1>/*)", "combo(" + expandingXpub + "/0/*)"
@@ -141,7 +141,8 @@ func TestImportRefusals(t *testing.T) {
 	}
 }
 
-// A descriptor that is there is imported again with a range that holds the one it has.
+// A descriptor of the wallet can be imported again if the new range holds its
+// present range.
 func TestImportAgain(t *testing.T) {
 	const text = "wpkh(" + expandingXpub + "/0/*)"
 	p := testParams()

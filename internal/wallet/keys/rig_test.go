@@ -15,7 +15,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// rig is the keys of a wallet with what they need, and a listener that counts.
+// rig is the keys of a wallet with the parts that they need, and a listener that
+// counts.
 type rig struct {
 	log      *records.Log
 	flags    *records.Flags

@@ -41,9 +41,9 @@ func (s *Set) addScript(pkScript []byte, by owner) *script {
 }
 
 // Scripts returns the scripts of the wallet in the order in which they came,
-// each once. The list only grows, so its length is its version: who has tested
-// blocks with the first n scripts need only test them with those from n on. A
-// list stays what it is when the wallet gets further scripts, and can be read by
+// each once. The list only grows, so its length is its version: blocks that were
+// tested with the first n scripts need only be tested with those from n on. A
+// list does not change when the wallet gets further scripts, and can be read by
 // any goroutine.
 func (s *Set) Scripts() [][]byte { return s.ownScripts[:len(s.ownScripts):len(s.ownScripts)] }
 

@@ -71,10 +71,10 @@ func (s *Set) birthAt(t int64) {
 }
 
 // NoteActive notes which descriptors are active when the wallet is ready, and
-// again after each import. When one of those is imported again with an earlier
-// time, the birth time that clients are told moves at once. That of others moves
-// when the wallet is loaded again, as in Core. What the wallet itself goes by
-// moves always.
+// again after each import. When such a descriptor is imported again with an
+// earlier time, the birth time that clients are told moves at once. For other
+// descriptors it moves when the wallet is loaded again, as in Core. The birth
+// time that the wallet itself uses moves always.
 func (s *Set) NoteActive() {
 	for _, m := range s.activeManagers() {
 		m.wasActive = true
@@ -85,7 +85,7 @@ func (s *Set) NoteActive() {
 func (s *Set) add(m *descriptorManager) {
 	s.managers = append(s.managers, m)
 	s.byID[m.id()] = m
-	// Files may have it under the id that another version of Core gives to it.
+	// Files may have it under the id of another version of Core.
 	if usual := walletfile.DescriptorID(m.desc); s.byID[usual] == nil {
 		s.byID[usual] = m
 	}
@@ -184,7 +184,7 @@ func (s *Set) defaultFor(change bool) walletfile.OutputType {
 }
 
 // hidden reports whether the public text of a descriptor is not to be shown,
-// because it looks like one that addresses can be derived from.
+// because addresses seem to be derivable from the text.
 func (s *Set) hidden(m *descriptorManager) bool { return s.params.Kinds.OnlySlowKeys && m.slow() }
 
 // shown returns the public text of a descriptor, if it may be shown.

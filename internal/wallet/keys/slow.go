@@ -78,8 +78,8 @@ func (p *Pool) Wanting() bool {
 	})
 }
 
-// Supply takes keys that were made, and wipes them. They are stored with
-// their descriptor; keys of one that is still to come wait for it until
+// Supply takes keys that were made, and wipes them. They are stored with their
+// descriptor; keys of a descriptor that is still to come wait until
 // [Pool.Drop]. A wallet that has been locked meanwhile takes none.
 //
 // Errors: one for keys that are not those of the cache.
@@ -139,8 +139,8 @@ func (p *Pool) takeKeys(m *descriptorManager, b *Batch) error {
 	return nil
 }
 
-// hasKeys reports whether a descriptor that is to come, in the place of an old one or
-// of none, has all its keys up to end: in the cache of the old one, or waiting for it.
+// hasKeys reports whether a descriptor that is to come has all its keys up to end.
+// They wait for m, or are in the cache of old, which m replaces; old may be nil.
 func (p *Pool) hasKeys(m, old *descriptorManager, end int32) bool {
 	known := &keyCache{}
 	if old != nil {

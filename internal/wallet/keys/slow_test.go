@@ -83,7 +83,7 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// A wallet that has used up its addresses wants the next key, and says so.
+// A wallet that has used up its addresses wants the next key, and reports this.
 func TestWantAddress(t *testing.T) {
 	r := slowRig(t, 1)
 	request := messages.NewAddress{}
@@ -135,8 +135,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// Without an active descriptor for receiving addresses, the type of a request that names
-// none is one that the network may not have.
+// Without an active descriptor for receiving addresses, the default type of requests may
+// be a type that the network does not have.
 func TestDefaultTypeThatThereIsNot(t *testing.T) {
 	r := slowRig(t, 1)
 	delete(r.set.active, walletfile.Slot{Type: walletfile.MerkleRoot})

@@ -56,8 +56,8 @@ func (x *Spenders) OfScript(pkScript []byte) []Place {
 	return places
 }
 
-// OfPath returns where a key may be that is said to come from a path: each descriptor that can have an
-// index like the end of the path, and may know private keys.
+// OfPath returns the possible places of a key that is said to come from a path. These are in all
+// descriptors that can have the last step of the path as their index, and may know private keys.
 func (x *Spenders) OfPath(path []uint32) []Place {
 	const hardened = 1 << 31
 	last := uint32(0)

@@ -18,7 +18,7 @@ type staged struct {
 
 	m       *descriptorManager // not the wallet's yet
 	cache   []descriptor.CacheEntry
-	end     int32      // of the range, with what is derived ahead
+	end     int32      // of the range, with the part derived ahead
 	scripts [][][]byte // from the beginning of the range; none of slow keys
 }
 
@@ -101,8 +101,8 @@ func (r *importing) derive(s *staged) error {
 	return nil
 }
 
-// store takes a descriptor into the wallet, or brings the one that is there up to
-// date.
+// store takes a descriptor into the wallet, or brings the wallet's descriptor up
+// to date.
 func (r *importing) store(s *staged) *descriptorManager {
 	m := r.managerOf(s.m)
 	r.vault.AddKeys(m.id(), s.desc.PrivateKeys())
@@ -123,7 +123,7 @@ func (r *importing) store(s *staged) *descriptorManager {
 }
 
 // managerOf returns the descriptor of the wallet with the range of the import: the
-// new one, or the one that is there.
+// new descriptor, or the old descriptor of the same id.
 func (r *importing) managerOf(fresh *descriptorManager) *descriptorManager {
 	old := r.set.byID[fresh.id()]
 	if old == nil {

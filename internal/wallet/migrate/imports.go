@@ -9,8 +9,8 @@ import (
 )
 
 // others describes the scripts that are left, which were imported: each by itself.
-// Those for which not all private keys are there are watched, by another wallet
-// unless this one has no private keys at all.
+// Scripts for which private keys are missing are watched, by another wallet unless
+// this wallet has no private keys at all.
 func (p *planner) others() error {
 	for _, script := range slices.Sorted(maps.Keys(p.left)) {
 		text, _ := p.known.Describe([]byte(script))
@@ -86,7 +86,7 @@ func (p *planner) solvable(candidates map[string]bool) {
 }
 
 // provides reports whether the wallet knows the script behind a hash, or has a
-// private key of it.
+// private key of this script.
 func (p *planner) provides(script []byte, d *descriptor.Descriptor) bool {
 	if c := p.claimOf(script, atTop, false); c == spendable || c == watching {
 		return true

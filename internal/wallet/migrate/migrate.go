@@ -1,6 +1,6 @@
 // Package migrate makes descriptor wallets of a legacy wallet, as Bitcoin Core's
-// migratewallet does: the wallet itself, one that watches what it watched, and one
-// that knows how to spend what it could solve.
+// migratewallet does. They are the wallet itself, a wallet for the scripts that it
+// watched, and a wallet for the scripts that it could solve.
 //
 // The package is pure: it makes the records of the new files, and no file.
 //
@@ -35,7 +35,7 @@ type Params struct {
 type Files struct {
 	Main, Watched, Solvable []walletfile.Record
 
-	// Warnings tell of what no new wallet has since it belongs to none of them.
+	// Warnings name what was left out, since it belongs to no new wallet.
 	Warnings []string
 }
 
@@ -47,7 +47,7 @@ var (
 	errTxsLeft       = codes.Errorf(codes.Wallet, "Error: Not all transaction records were migrated")
 )
 
-// Wallet makes the new wallets of a legacy wallet. It keeps nothing of it.
+// Wallet makes the new wallets of a legacy wallet. It keeps no part of old.
 //
 // Errors: [*messages.WalletError], that of the context.
 func Wallet(ctx context.Context, old *walletfile.LegacyContent, p Params) (*Files, error) {
@@ -239,7 +239,7 @@ const (
 	leftOut = "Left out since they belong to none of the migrated wallets: "
 )
 
-// warn tells of what was left out.
+// warn adds a warning with the names of left out entries.
 func (f *Files) warn(what string, names []string) {
 	if len(names) == 0 {
 		return

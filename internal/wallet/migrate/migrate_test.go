@@ -93,8 +93,8 @@ func scripts(t *testing.T, w *walletfile.Wallet) map[string]bool {
 	return found
 }
 
-// Whatever a wallet had, one of the new ones has: the scripts that it could spend with their
-// keys, those that it watched.
+// The new wallets have all that a wallet had: the scripts that it could spend, with their
+// keys, and those that it watched.
 func TestNothingIsLost(t *testing.T) {
 	for _, kind := range legacytest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -172,7 +172,7 @@ func payment(from *wire.OutPoint, to ...[]byte) *wire.MsgTx {
 
 const leftOut = "Left out since they belong to none of the migrated wallets: "
 
-// Transactions go to the wallets that they concern, by what they pay and by what they spend.
+// Transactions go to the wallets that they concern, by the outputs that they pay and spend.
 func TestTransactions(t *testing.T) {
 	foreign := []byte{0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 	old := legacytest.Make("mixed", net, seen)
@@ -314,7 +314,7 @@ func TestNoBestBlock(t *testing.T) {
 	}
 }
 
-// Flags stay, and those of what is split off follow them.
+// Flags stay, and the wallets that are split off get the same flags.
 func TestFlags(t *testing.T) {
 	old := legacytest.Make("mixed", net, seen)
 	old.Put(walletfile.AvoidReuse | walletfile.KeyOriginMetadata)

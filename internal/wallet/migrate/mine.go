@@ -37,8 +37,8 @@ func (s *store) isMine(script []byte) bool {
 	return c == watching || c == spendable
 }
 
-// claimOf decides on a script. Unless it is to look into scripts behind hashes, one
-// that is known makes the output spendable.
+// claimOf decides on a script. If inside is not set, a known script behind a hash
+// makes the output spendable without a look into the script.
 func (s *store) claimOf(script []byte, at level, inside bool) claim {
 	c := s.solve(script, at, inside)
 	if c == foreign && s.watched[string(script)] {

@@ -32,7 +32,7 @@ func (m *migration) outputsOf(w *wallet.Wallet) outputs {
 }
 
 // concerns reports whether a transaction pays to the wallet with these outputs, or
-// spends from it.
+// spends such an output.
 func (o outputs) concerns(tx *walletfile.Tx) bool {
 	for i := range tx.Tx.TxOut {
 		if o[wire.OutPoint{Hash: tx.ID, Index: uint32(i)}] {
@@ -43,7 +43,8 @@ func (o outputs) concerns(tx *walletfile.Tx) bool {
 }
 
 // moveTxs hands the transactions to the wallet that watches, and reports whether any
-// stay in the old one. Those of both are in both, those of neither in neither.
+// stay in the old one. Transactions of both wallets are in both, transactions of
+// neither in neither.
 func (m *migration) moveTxs() (left bool) {
 	own, watched := m.outputsOf(m.main), m.outputsOf(m.watched)
 	for _, tx := range m.old.Txs {

@@ -21,7 +21,7 @@ type Descriptor struct {
 	Public  *descriptor.Descriptor
 	Created uint64                  // Unix time in seconds; 0: not known
 	End     int32                   // the first index after the range of a ranged one
-	Keys    []descriptor.PrivateKey // none of what is watched
+	Keys    []descriptor.PrivateKey // none if it is only watched
 }
 
 // Plan is what becomes of the keys and scripts of a legacy wallet.

@@ -14,7 +14,8 @@ const compressedSize = 33
 
 // The planning half: what a legacy wallet of Bitcoin Core could spend, watched and could solve,
 // described by descriptors. A legacy wallet has keys, scripts and watched scripts, and decides by
-// rules of its own which outputs are the wallet's. What it takes from files is bounded by their size.
+// rules of its own which outputs are the wallet's. The memory for content of files is bounded by
+// their size.
 //
 // Source: Bitcoin Core v30, wallet/scriptpubkeyman.cpp (LegacyDataSPKM).
 
@@ -60,7 +61,7 @@ func newStore(old *walletfile.LegacyContent, net *descriptor.Network) *store {
 	return s
 }
 
-// origin returns where a key is from. One of which it is not known is from itself.
+// origin returns where a key is from. A key of unknown origin is from itself.
 func origin(id walletfile.KeyID, meta *walletfile.KeyMetadata) (fingerprint [4]byte, steps []uint32) {
 	if meta.HasOrigin {
 		return meta.Fingerprint, meta.Steps
@@ -73,7 +74,7 @@ func (s *store) addKey(public walletfile.PublicKey) {
 	s.addPublic(public)
 }
 
-// addPublic adds a public key, and the script of P2WPKH that a wallet has with it.
+// addPublic adds a public key, and the key's script of P2WPKH, which a wallet has too.
 func (s *store) addPublic(public []byte) {
 	id := walletfile.KeyIDOf(public)
 	if s.public[id] == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// TestLog lets random changes happen and compares the log with a list that is
-// looked through for each of them.
+// TestLog makes random changes and compares the log with a list that is looked
+// through for each change.
 func TestLog(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))

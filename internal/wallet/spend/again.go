@@ -21,7 +21,7 @@ type Again struct {
 	Final   bool // its lock time allows it in the next block
 }
 
-// Check refuses a replacement that would not take the place of what it replaces.
+// Check refuses a replacement that would not take the place of the replaced transaction.
 //
 // Errors: [*messages.WalletError].
 func (a *Again) Check() error {
@@ -38,7 +38,7 @@ func (a *Again) Check() error {
 	return a.checkFee(fee)
 }
 
-// checkInputs refuses one whose coins are not all there for it.
+// checkInputs refuses a replacement whose coins are not all available.
 func (a *Again) checkInputs() error {
 	spent := make(map[wire.OutPoint]bool)
 	for _, in := range a.Tx.TxIn {
@@ -65,7 +65,7 @@ func (a *Again) checkInputs() error {
 	return nil
 }
 
-// checkFee refuses one that pays too little, or that is more than the memory pool takes.
+// checkFee refuses a replacement that pays too little or too much, or that the memory pool would not take.
 func (a *Again) checkFee(fee int64) error {
 	p := Plan{Options: a.Options, Pool: a.Pool, Scale: a.Scale}
 	size := p.virtualSize(a.Tx)

@@ -26,7 +26,8 @@ func againOf() *Again {
 	}
 }
 
-// What speaks against a signed replacement is told in the order of the table: each case has the faults of all below it.
+// Faults of a signed replacement are reported in the order of the table: each
+// case also has the faults of all later cases.
 func TestAgain(t *testing.T) {
 	if err := againOf().Check(); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func TestAllGiven(t *testing.T) {
 	}
 }
 
-// What unconfirmed ancestors lack is not shared; where there are too many to tell, nothing is missing.
+// The fee that unconfirmed ancestors lack is not shared; if there are too many ancestors to tell, none is missing.
 func TestAllPaysForAncestors(t *testing.T) {
 	for _, tooMany := range []bool{false, true} {
 		q := &messages.Spend{Payments: []messages.Payment{rest(9)}, All: new(messages.AllCoins)}

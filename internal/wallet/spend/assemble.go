@@ -114,7 +114,7 @@ func allMayLock(tx *wire.MsgTx) bool {
 }
 
 // LockTime returns a lock time that takes from miners the wish to mine the last block
-// again for its fees: the height of the tip, sometimes a little less, so that
+// again for its fees. It is the height of the tip, sometimes a little less, so that
 // transactions that were made earlier do not stand out.
 func (p *Plan) LockTime() uint32 {
 	if !p.Current {

@@ -77,7 +77,7 @@ func (b *builder) build() (*Built, error) {
 	return b.choose(given, others)
 }
 
-// choose has coins chosen, and makes the transaction of them.
+// choose has coins chosen, and makes the transaction of these coins.
 func (b *builder) choose(given, others []coinselect.Coin) (*Built, error) {
 	var err error
 	b.selected, err = coinselect.Choose(b.params, given, others, !b.Request.OnlyInputs, b.Random)
@@ -267,8 +267,9 @@ func (b *builder) candidates() []coinselect.Coin {
 }
 
 // mayJoin leaves out unconfirmed coins that a transaction of this version must not spend
-// (BIP431): those of another version; of version 3 all but the coins of one transaction
-// that has neither parent nor child in the memory pool, the one with the greatest value.
+// (BIP431). Version 3 does not mix with other versions. A transaction of version 3 keeps
+// only the unconfirmed coins of a single transaction. Of the transactions with neither
+// parent nor child in the memory pool, it is that whose coins are worth most.
 func (b *builder) mayJoin(cluster *coinselect.Cluster) []*Coin {
 	truc := b.Request.Version == trucVersion
 	values := make(map[string]int64)

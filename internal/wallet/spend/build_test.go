@@ -32,8 +32,9 @@ func TestManyInputsPayForTheirNumber(t *testing.T) {
 	}
 }
 
-// A coin of version 3 whose transaction has a parent or a child in the memory pool is not
-// spent by another of version 3: the pool takes one child of one parent only.
+// A transaction of version 3 does not spend a coin whose transaction, of version 3 too,
+// has a parent or a child in the memory pool. The pool takes one child of one parent
+// only.
 func TestTRUCCoinsWithRelativesStay(t *testing.T) {
 	id := func(n byte) chainhash.Hash { return chainhash.Hash{n} }
 	unconfirmed := func(n byte) Coin {

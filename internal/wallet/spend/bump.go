@@ -15,7 +15,7 @@ import (
 // should nodes ask for more some day than this one does.
 const leastRaise FeeRate = 5000
 
-// A Replaced is a transaction that another one is to replace.
+// A Replaced is a transaction that is to be replaced.
 type Replaced struct {
 	ID   chainhash.Hash
 	Tx   *wire.MsgTx
@@ -120,8 +120,8 @@ func MaxInputWeight(in *wire.TxIn, scale int) int {
 	return weight
 }
 
-// missing returns by how much a signature is shorter than the longest one; 0 for what is
-// none.
+// missing returns by how much a signature is shorter than the usual 72 bytes, -1 for
+// 73 bytes; 0 for any other item.
 func missing(item []byte) int {
 	const shortest, longest, usual, sequence, frame = 9, 73, 72, 0x30, 3
 	if len(item) < shortest || len(item) > longest || item[0] != sequence || int(item[1]) != len(item)-frame {

@@ -120,7 +120,8 @@ func TestRaiseRefusals(t *testing.T) {
 	}
 }
 
-// What is replaced does not pay for what it depends on: the fee of its parents is missing.
+// A replaced transaction does not pay for its ancestors: the fee of its parents is
+// missing.
 func TestRaiseParents(t *testing.T) {
 	parent := chainhash.Hash{1}
 	pool := func(p *Plan, old *Replaced) {

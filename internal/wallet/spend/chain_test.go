@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What the pool would not take, for what it depends on there, is not built; each limit from both
-// sides.
+// A transaction that the pool would refuse for its ancestors there is not built. Each limit is
+// tested from both sides.
 func TestCheckChain(t *testing.T) {
 	id := func(n byte) chainhash.Hash { return chainhash.Hash{n} }
 	tx := wire.NewMsgTx(2)

@@ -2,7 +2,7 @@ package spend
 
 import "testing"
 
-// What an operator does not choose is as in Core, the least and the fallback rate as the network has them; each choice
+// Without a choice, options are as in Core, and the least and the fallback rate are the network's. Each choice
 // changes its own option alone.
 func TestOptions(t *testing.T) {
 	defaults := Options{

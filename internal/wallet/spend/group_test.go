@@ -70,8 +70,8 @@ func TestWholeAddressesWithoutFee(t *testing.T) {
 	}
 }
 
-// What change costs follows its script and what is known of how it is spent; change that is not worth more than
-// it costs to spend later, at the rate at which it is thrown away, is none.
+// The cost of change follows its script and the known way to spend it. Change must be worth more than the cost
+// of spending it later, at the discard rate; otherwise there is none.
 func TestPriceOfChange(t *testing.T) {
 	for _, c := range []struct {
 		name                       string

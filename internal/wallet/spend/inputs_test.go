@@ -160,8 +160,8 @@ func TestLockTime(t *testing.T) {
 	}
 }
 
-// What unconfirmed ancestors lack is paid too, for coins that are given and for others; coins that are spent
-// together lack it once.
+// The fee that unconfirmed ancestors lack is paid too, for coins that are given and for others. It is paid
+// once for coins that are spent together.
 func TestAncestorsArePaidFor(t *testing.T) {
 	unconfirmed := func(index uint32) Coin {
 		c := coinOf(1, 60_000)

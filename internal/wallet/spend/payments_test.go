@@ -53,8 +53,8 @@ func paidTo(tx *wire.MsgTx) map[byte]int64 {
 	return paid
 }
 
-// The fee is the one of the rate for the size that the transaction has when it is signed, and what is left
-// is change, which stands where the request says.
+// The fee is that of the rate for the size of the signed transaction. The rest is change, which stands
+// where the request says.
 func TestChangeGetsTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -133,8 +133,8 @@ func TestChangeStandsAnywhere(t *testing.T) {
 	}
 }
 
-// Payments bear the fee in equal shares, the first one what cannot be shared. What is paid too much, because it
-// is no change, comes back to them.
+// Payments bear the fee in equal shares, the first also the remainder. An excess that is too small for change
+// comes back to the payments.
 func TestPaymentsBearTheFee(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -169,7 +169,7 @@ func TestPaymentsBearTheFee(t *testing.T) {
 	}
 }
 
-// What there is no transaction for is refused in Core's words, from each bound on.
+// Requests for impossible transactions are refused in Core's words, from each bound on.
 func TestPaymentRefusals(t *testing.T) {
 	const small = "The transaction amount is too small to "
 	const heavy = "The inputs size exceeds the maximum weight. " +

@@ -89,8 +89,8 @@ type Plan struct {
 	Native      func(pkScript []byte) bool
 	NativeInput int
 
-	// TRUCSize and TRUCChildSize are the most virtual bytes of a transaction of version 3, and of one that spends
-	// what is not confirmed (BIP431).
+	// TRUCSize is the most virtual bytes of a transaction of version 3, and TRUCChildSize if it spends
+	// unconfirmed outputs (BIP431).
 	TRUCSize, TRUCChildSize int
 }
 

@@ -52,8 +52,8 @@ func unconfirmedOf(n byte, index uint32, amount int64, version int32) Coin {
 	return c
 }
 
-// A transaction of version 3 spends the unconfirmed coins of one transaction of version 3, the one with the greatest
-// value, and any that are confirmed; one of another version spends no unconfirmed coin of version 3.
+// A transaction of version 3 spends any confirmed coins, and the unconfirmed coins of a single transaction of
+// version 3, that with the greatest value. A transaction of another version spends no unconfirmed coin of version 3.
 func TestCoinsThatMayJoin(t *testing.T) {
 	coins := []Coin{
 		unconfirmedOf(1, 0, 50_000, 3),
@@ -94,8 +94,8 @@ func TestCoinsThatMayJoin(t *testing.T) {
 	}
 }
 
-// What may be chosen is told with its depth and owner, and of unconfirmed coins what they depend on and what
-// that lacks.
+// Candidates have their depth and owner. Unconfirmed candidates also have their ancestors and the fee that
+// the ancestors lack.
 func TestCandidates(t *testing.T) {
 	old, foreign, change := coinOf(1, 10_000), coinOf(2, 20_000), unconfirmedOf(3, 0, 30_000, 2)
 	foreign.Depth, foreign.Known = 2, false

@@ -6,8 +6,8 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 )
 
-// Abandon gives up a transaction that is neither in a block nor in the mempool, with all
-// of the wallet that descends from it. One that is in conflict with a block stays so.
+// Abandon gives up a transaction that is neither in a block nor in the mempool, with its
+// descendants in the wallet. A descendant in conflict with a block stays in conflict.
 //
 // Errors: [*messages.WalletError].
 func (sp *Spending) Abandon(id chainhash.Hash) error {

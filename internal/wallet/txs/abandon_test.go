@@ -19,8 +19,8 @@ func wantRefusal(t *testing.T, err error, code int, text string) {
 	}
 }
 
-// A transaction that left the mempool is given up with what spends from it: the coins are
-// there again, and the file says so. When it confirms after all it counts again.
+// A transaction that left the mempool is given up with its descendants, also in the file:
+// the coins are there again. When it confirms after all it counts again.
 func TestAbandon(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	r.ConnectBlock(blockOf(0), 1)
@@ -66,7 +66,7 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// What a block is against is not given up: it is in conflict.
+// A transaction that a block excludes is not given up: it is in conflict.
 func TestAbandonConflicted(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	r.ConnectBlock(blockOf(0), 1)

@@ -52,8 +52,8 @@ type Synced struct {
 const saveEvery = 144
 
 // ConnectBlock processes the block that follows the tip, and makes it the tip.
-// A block that was processed before does no harm. What the block drives out of
-// the mempool is to be told with [Ledger.RemoveMempoolTx].
+// A block that was processed before does no harm. Transactions that the block
+// drives out of the mempool are to be reported with [Ledger.RemoveMempoolTx].
 func (l *Ledger) ConnectBlock(b *Block, now int64) Synced {
 	l.SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
 	if b.MaxTime < min(l.birth, l.cfg.Owner.Birth())-2*timestampWindow {
@@ -124,8 +124,8 @@ func (l *Ledger) DisconnectBlock(b *Block, prev messages.Tip, now int64) Synced 
 	return Synced{Changed: changed, Save: true, Scripts: l.cfg.Owner.Scripts()[known:]}
 }
 
-// abandonAll gives up a coinbase that has left the chain, and all that descends
-// from it.
+// abandonAll gives up a coinbase that has left the chain, and all its
+// descendants.
 func (l *Ledger) abandonAll(coinbase *tx) {
 	done := make(map[*tx]bool)
 	for todo := []*tx{coinbase}; len(todo) > 0; {

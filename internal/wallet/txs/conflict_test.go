@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What a foreign transaction in the mempool double-spends cannot be mined as long as
-// that is there, with all that descends from it: its coins come back, and go again.
+// A transaction and its descendants cannot be mined as long as the mempool has a
+// foreign double-spend. Its coins come back, and go again.
 func TestMempoolConflict(t *testing.T) {
 	paid := txOf(1, []wire.OutPoint{foreign(1)}, pay(20, 1))
 	spend := txOf(2, []wire.OutPoint{outOf(paid, 0), foreign(2)}, pay(15, 1))
@@ -85,8 +85,8 @@ func TestAbandonedWithItsCoinbase(t *testing.T) {
 	}
 }
 
-// What stood in blocks that left the chain is listed even where it is in conflict with
-// the chain now; elsewhere that is not listed.
+// Transactions of blocks that left the chain are listed as removed, even if they are
+// in conflict with the chain now. Elsewhere they are not listed.
 func TestRemovedConflict(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	tx := txOf(1, []wire.OutPoint{foreign(1)}, pay(5, 1))
@@ -155,8 +155,8 @@ func TestNoSuchOutput(t *testing.T) {
 	}
 }
 
-// The empty label finds what has none, too. What was sent has a fee, what was received
-// has not.
+// The empty label finds what has none, too. Sent entries have a fee, received entries
+// do not.
 func TestEmptyLabel(t *testing.T) {
 	r := newRig(0, scriptOf(1), scriptOf(2), scriptOf(3))
 	r.book.SetLabel(scriptOf(1), "a", book.PurposeReceive)

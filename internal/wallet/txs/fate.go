@@ -12,8 +12,9 @@ const (
 	DoubleSpent             // another transaction, in a block or in the mempool, spends its coins
 )
 
-// Fate returns what has become of a payment of the wallet, with the transaction that it is
-// now: the last of those that replaced it and may yet be confirmed, or the confirmed one.
+// Fate returns the fate of a payment of the wallet, and the transaction that it is now. Of
+// the payment and its replacements this is the confirmed transaction, else the last that
+// may yet be confirmed.
 func (sp *Spending) Fate(id chainhash.Hash) (now chainhash.Hash, fate Fate) {
 	line := sp.replacements(id)
 	for _, t := range line {

@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// What has become of a payment, from whatever replaced it, excluded it or gave it up.
+// The fate of a payment that was replaced, excluded or given up.
 func TestFate(t *testing.T) {
 	coin := txOf(1, []wire.OutPoint{foreign(1)}, pay(50, 1))
 	paid := txOf(2, []wire.OutPoint{outOf(coin, 0)}, pay(20, 7), pay(29, 1))

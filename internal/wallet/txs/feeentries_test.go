@@ -11,8 +11,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// On chains whose history has such entries, what pays change alone is told of by its fee, where change is not told of.
-// What pays others, what others paid for, and what costs nothing has no such entry, nor has a list of one label.
+// On chains whose history has fee entries, a transaction that pays change alone is listed by its fee, where change is
+// not listed. Transactions that pay others, that others paid for, or that cost nothing have no such entry. Nor has a
+// list of one label.
 func TestFeeEntries(t *testing.T) {
 	label := "a"
 	for _, enabled := range []bool{false, true} {

@@ -7,9 +7,9 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// conflictingBlock returns the block that keeps a transaction from being confirmed: it has another
-// transaction of the wallet that spends one of the same outputs, or is in conflict with a
-// transaction that this one spends from. It returns nil where the wallet knows of none.
+// conflictingBlock returns the block that keeps a transaction from being confirmed. The block has
+// another transaction of the wallet that spends one of the same outputs, or is in conflict with a
+// parent of the transaction. It returns nil if the wallet knows of no such block.
 func conflictingBlock(l *Ledger, transaction *wire.MsgTx, id chainhash.Hash) *BlockRef {
 	for _, in := range transaction.TxIn {
 		for _, other := range l.spends[in.PreviousOutPoint] {
@@ -75,8 +75,8 @@ func Outside(l *Ledger) (list []Waiting) {
 	return list
 }
 
-// Exclude puts what a block of the active chain excludes into conflict with it. It takes in
-// nothing of the block.
+// Exclude puts the transactions that a block of the active chain excludes into conflict
+// with this block. It takes in nothing of the block.
 func Exclude(l *Ledger, b *Block) {
 	for _, t := range b.Txs {
 		l.markConflicts(t, t.TxHash(), b.BlockRef)

@@ -1,8 +1,8 @@
 // Package txs keeps what happened to a wallet: its transactions, what became of
 // them, and the coins that they left it. [Ledger] follows the chain and the
-// mempool; [Reports] answers from it.
+// mempool; [Reports] answers from the ledger.
 //
-// Which scripts are the wallet's, the ledger asks its [Owner].
+// The ledger asks its [Owner] which scripts are the wallet's.
 package txs
 
 import (
@@ -32,11 +32,11 @@ const (
 type Owner interface {
 	IsMine(pkScript []byte) bool
 
-	// Scripts returns all of them. The list only grows.
+	// Scripts returns all scripts of the wallet. The list only grows.
 	Scripts() [][]byte
 
-	// Used notes that one was paid to. Others may become the wallet's by that, at
-	// once or later.
+	// Used notes that an own script was paid to. Other scripts may become the
+	// wallet's by that, at once or later.
 	Used(pkScript []byte)
 
 	// Birth returns the time before which none can have been paid to.
@@ -112,7 +112,7 @@ func (l *Ledger) Birth() int64 { return l.birth }
 // Tip returns the last block that was processed. Its height is -1 before that.
 func (l *Ledger) Tip() messages.Tip { return l.at.tip }
 
-// SetTip makes a block the last one that was processed, which confirmations are
+// SetTip makes a block the last processed block, which confirmations are
 // counted from.
 func (l *Ledger) SetTip(tip messages.Tip) {
 	l.at.tip = tip

@@ -48,7 +48,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// A deeper conflict is not replaced by one that is not as deep.
+// A deeper conflict is not replaced by a conflict that is not as deep.
 func TestDeeperConflict(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	tx := txOf(1, []wire.OutPoint{foreign(1), foreign(2)}, pay(5, 1))
@@ -63,7 +63,7 @@ func TestDeeperConflict(t *testing.T) {
 	}
 }
 
-// What was paid to a script before it became the wallet's counts from then on.
+// Payments to a script from before it became the wallet's count from then on.
 func TestOwned(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	r.ConnectBlock(blockOf(0), 1)
@@ -185,8 +185,8 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// The texts and the time of a transaction go to one that differs in its signatures
-// alone.
+// The texts and the time of a transaction go to a transaction that differs in its
+// signatures alone.
 func TestCopyNotes(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	first := txOf(1, []wire.OutPoint{foreign(1)}, pay(5, 1))

@@ -7,9 +7,9 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// Load takes over what the file says of transactions. Those in blocks that the
-// chain does not have are unconfirmed, and coinbases of such blocks are given up. Unconfirmed
-// transactions that a block keeps from being confirmed are in conflict with it.
+// Load takes over what the file says of transactions. Transactions in blocks that the chain
+// does not have are unconfirmed, and coinbases of such blocks are given up. Unconfirmed
+// transactions that a block keeps from being confirmed are in conflict with this block.
 func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 	l.history.next, l.bestBlock, l.wrongIDs = content.OrderPosNext, content.BestBlock, content.WrongIDs
 	for _, at := range content.Locked {

@@ -17,8 +17,7 @@ type otherChain struct{}
 func (otherChain) Find(*chainhash.Hash) (BlockRef, bool) { return BlockRef{}, false }
 
 // A coinbase of a block that the chain does not have is given up when the wallet is loaded,
-// with all that spends from it, and the file says so. Other transactions wait to be
-// confirmed.
+// with its descendants, and also in the file. Other transactions wait to be confirmed.
 func TestLoadedCoinbaseIsGivenUp(t *testing.T) {
 	coinbase := coinbaseOf(1, pay(50, 1))
 	child := txOf(2, []wire.OutPoint{outOf(coinbase, 0)}, pay(49, 1))
@@ -52,7 +51,8 @@ func TestLoadedCoinbaseIsGivenUp(t *testing.T) {
 	}
 }
 
-// What an address received is listed by the ids, in whatever order it came.
+// Transactions that an address received are listed by their ids, in whatever order they
+// came.
 func TestReceivedByID(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	r.book.SetLabel(scriptOf(1), "a", "receive")

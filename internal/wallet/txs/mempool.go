@@ -116,8 +116,8 @@ func againstSiblings(
 	}
 }
 
-// againstMempool changes the transactions that spend what another one spends,
-// with all that descends from them. Nothing of that is in the file.
+// againstMempool changes the transactions that spend the same outputs as
+// another, with their descendants. The file has nothing of these changes.
 func (l *Ledger) againstMempool(transaction *wire.MsgTx, id chainhash.Hash, change func(*tx) bool) {
 	l.spends.against(transaction, id, func(t *tx) bool {
 		if !change(t) {

@@ -112,8 +112,8 @@ func (m *model) accept(t *wire.MsgTx, fresh bool) {
 	m.AddMempoolTx(t, 1)
 }
 
-// connect makes a block of a part of the pool, in its order, or of what it has not
-// seen and that drives things out of it.
+// connect makes a block of a part of the pool, in its order. Sometimes the block
+// also has an unseen transaction that drives others out of the pool.
 func (m *model) connect() {
 	m.count++
 	transactions := []*wire.MsgTx{coinbaseOf(m.count, m.outs()...)}
@@ -185,8 +185,9 @@ func (m *model) trusted(t *wire.MsgTx) bool {
 	return false
 }
 
-// lost are the transactions that left pool and chain, and that the ledger takes for
-// what may be mined yet: in conflict with a block that has left the chain again.
+// lost reports whether there are transactions that left pool and chain, but may be
+// mined yet according to the ledger. They were in conflict with a block that has
+// left the chain again.
 func (m *model) lost() bool {
 	known := make(map[chainhash.Hash]bool)
 	for _, t := range m.all() {

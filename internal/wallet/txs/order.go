@@ -71,7 +71,7 @@ func (h *history) unconfirmed(before int64) []*wire.MsgTx {
 }
 
 // reorder gives a place to the transactions that have none, by the time at which
-// they were received. Those after them move up. It returns what has moved.
+// they were received. Later transactions move up. It returns what has moved.
 func (h *history) reorder() (moved []*tx) {
 	h.next = 0
 	var inserted []int64

@@ -51,8 +51,8 @@ func (x *payees) notePaid(p *payee) {
 	}
 }
 
-// Owned notes that a script has become the wallet's. What was paid to it before
-// counts from now on.
+// Owned notes that a script has become the wallet's. Earlier payments to the
+// script count from now on.
 func (l *Ledger) Owned(pkScript []byte) {
 	p := l.payees.byScript[string(pkScript)]
 	if p == nil {

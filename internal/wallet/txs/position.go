@@ -8,8 +8,8 @@ type position struct {
 	maturity int32
 }
 
-// depth returns how many blocks confirm the transaction. It is negative for one
-// that is in conflict with a block that deep.
+// depth returns how many blocks confirm the transaction. It is negative for a
+// transaction in conflict with a block that deep.
 func (p *position) depth(t *tx) int32 {
 	switch t.state.kind {
 	case confirmed:

@@ -23,7 +23,8 @@ func (sp *Spending) Import(transaction *wire.MsgTx, block BlockRef, index int32,
 	return nil
 }
 
-// Remove forgets a transaction, in the file too. What it spends can be spent again.
+// Remove forgets a transaction, in the file too. The coins that it spends can
+// be spent again.
 //
 // Errors: [*messages.WalletError].
 func (sp *Spending) Remove(id chainhash.Hash) error {

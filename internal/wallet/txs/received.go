@@ -135,7 +135,7 @@ func (rs *Reports) receivedByLabel(entries []*book.Entry, r receipts, includeEmp
 	return list
 }
 
-// payee returns what is known of a script; nil if nothing was paid to it.
+// payee returns what is known of a script; nil if the script was never paid.
 func (rs *Reports) payee(pkScript []byte) *payee { return rs.ledger.payees.byScript[string(pkScript)] }
 
 // Received returns what one address, or all with a label, received.

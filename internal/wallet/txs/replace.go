@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/book"
 )
 
-// Depth returns how many blocks confirm a transaction of the wallet; it is negative for one
-// that is in conflict with a block.
+// Depth returns how many blocks confirm a transaction of the wallet; it is negative for a
+// transaction in conflict with a block.
 func (sp *Spending) Depth(id chainhash.Hash) int32 {
 	if t := sp.ledger.txs[id]; t != nil {
 		return sp.ledger.at.depth(t)
@@ -27,8 +27,9 @@ func (sp *Spending) ReplacedBy(id chainhash.Hash) (by string, replaced bool) {
 	return by, replaced
 }
 
-// Rival returns the transaction of the wallet, confirmed or not, that spends an output and stands in the way of one
-// that is to replace old: it is neither old nor one that old replaced, nor is it given up or in conflict with a block.
+// Rival returns the transaction of the wallet, confirmed or not, that spends an output and stands in the way of a
+// replacement of old. It is neither old nor a transaction that old replaced, and neither given up nor in conflict
+// with a block.
 func (sp *Spending) Rival(at wire.OutPoint, old chainhash.Hash) (id chainhash.Hash, there bool) {
 	for _, t := range sp.ledger.spends[at] {
 		if kind := t.state.kind; kind != abandoned && kind != conflicted && !sp.Supersedes(old, t.record.ID) {
@@ -38,8 +39,8 @@ func (sp *Spending) Rival(at wire.OutPoint, old chainhash.Hash) (id chainhash.Ha
 	return id, false
 }
 
-// Supersedes reports whether a transaction of the wallet is another one, or replaced it, directly or in turn. Both of
-// each step must say so.
+// Supersedes reports whether a transaction of the wallet is the other transaction, or replaced it, directly or in
+// turn. Both transactions of each step must name each other.
 func (sp *Spending) Supersedes(id, other chainhash.Hash) bool {
 	for seen := map[chainhash.Hash]bool{}; !seen[id]; {
 		if id == other {
@@ -74,8 +75,8 @@ func (sp *Spending) HasAddress(pkScript []byte) bool {
 	return book.DestinationOf(sp.reports.net, pkScript) != ""
 }
 
-// Replace takes in a transaction that replaces another one of the wallet. It gets the texts
-// of that, but for some, and each tells of the other.
+// Replace takes in a transaction that replaces old, a transaction of the wallet. It gets
+// the texts of old, but for those in without, and each names the other.
 func (sp *Spending) Replace(transaction *wire.MsgTx, old chainhash.Hash, without []string, now int64) {
 	replaced := sp.ledger.txs[old]
 	values := maps.Clone(replaced.record.Values)

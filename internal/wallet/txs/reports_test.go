@@ -251,7 +251,7 @@ func TestAvoidReuse(t *testing.T) {
 	}
 }
 
-// What is in the mempool is trusted if the wallet made it of what it trusts.
+// A transaction in the mempool is trusted if the wallet made it of trusted coins.
 func TestTrust(t *testing.T) {
 	r, _, _, pooled := reported(0)
 	foreignTx := txOf(5, []wire.OutPoint{foreign(7)}, pay(100, 1))
@@ -299,7 +299,7 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
-// What replaces another transaction, or is replaced, is not safe until it is mined.
+// A transaction that replaces another, or is replaced, is not safe until it is mined.
 func TestSafe(t *testing.T) {
 	for note, want := range map[string]bool{"": true, noteReplaces: false, noteReplacedBy: false} {
 		r, coinbase, _, pooled := reported(0)
@@ -321,8 +321,8 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// Coins of a coinbase are listed when they can be spent, or where they are asked for,
-// and what just came into a block is as safe as what is deep in it.
+// Coins of a coinbase are listed when they can be spent, or if they are asked for.
+// Coins that have just been mined are as safe as deep coins.
 func TestYoungCoins(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	replacing := txOf(2, []wire.OutPoint{foreign(2)}, pay(7, 1))

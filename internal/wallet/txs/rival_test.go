@@ -6,8 +6,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// Whoever else spends a coin stands in the way of a replacement, unless it was replaced in turn, given up, or is in
-// conflict with a block.
+// Any other spender of a coin stands in the way of a replacement, unless it was replaced in turn, given up, or is
+// in conflict with a block.
 func TestRival(t *testing.T) {
 	r := newRig(0, scriptOf(1), scriptOf(2))
 	coinbase := coinbaseOf(1, pay(50, 1), pay(50, 1))

@@ -12,13 +12,13 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Spending is the ledger as who pays sees it.
+// Spending is the payer's view of the ledger.
 type Spending struct {
 	ledger  *Ledger
 	reports *Reports
 }
 
-// NewSpending returns the coins of a ledger to those who pay with them.
+// NewSpending returns the payer's view of a ledger.
 func NewSpending(l *Ledger, reports *Reports) *Spending { return &Spending{l, reports} }
 
 // A Spendable is a coin that a transaction may spend.
@@ -31,8 +31,8 @@ type Spendable struct {
 	Version int32 // of its transaction
 }
 
-// Spendable returns the coins that a request may spend. What of them is unconfirmed and
-// of version 3 is for the caller to look at.
+// Spendable returns the coins that a request may spend. The caller has to look at coins
+// that are unconfirmed and of version 3.
 func (sp *Spending) Spendable(r *messages.Spend) []Spendable {
 	given := make(map[wire.OutPoint]bool, len(r.Inputs))
 	for i := range r.Inputs {
@@ -124,8 +124,8 @@ func (sp *Spending) Spent(at wire.OutPoint) bool {
 	})
 }
 
-// Commit takes in a transaction that the wallet has made, with texts to keep with it. The
-// coins that it spends are spent from then on.
+// Commit takes in a transaction that the wallet has made, with texts to keep. The coins
+// that it spends are spent from then on.
 func (sp *Spending) Commit(transaction *wire.MsgTx, values map[string]string, now int64) {
 	id := transaction.TxHash()
 	known := sp.ledger.txs[id] != nil

@@ -45,8 +45,8 @@ func (s spends) remove(t *tx) {
 	}
 }
 
-// against changes the transactions that spend what another one spends, and all that
-// descends from those that were changed. id is that of the other one.
+// against changes the transactions that spend the same outputs as the given
+// transaction, whose id is id, and the descendants of those that were changed.
 func (s spends) against(transaction *wire.MsgTx, id chainhash.Hash, change func(*tx) bool) {
 	for _, in := range transaction.TxIn {
 		for _, t := range slices.Clone(s[in.PreviousOutPoint]) {

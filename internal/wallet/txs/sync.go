@@ -25,8 +25,9 @@ const (
 	changedTx               // new, or seen in another way
 )
 
-// sync takes in a transaction if it concerns the wallet, and tells what it was for
-// it. What it pays to has been used: see use. A block that spends what others of the wallet spend settles those.
+// sync takes in a transaction if it concerns the wallet, and returns its effect. The own scripts that it pays to
+// have been used: see use. If it is in a block, transactions of the wallet that spend the same outputs are
+// settled.
 func (l *Ledger) sync(transaction *wire.MsgTx, s sync) effect {
 	id := transaction.TxHash()
 	if s.state.kind == confirmed {
@@ -106,9 +107,9 @@ func (l *Ledger) markUsed(p *payee) {
 	}
 }
 
-// markConflicts puts what the wallet has against a transaction in a block, and all
-// that descends from it, into conflict with that block. What is in conflict with a
-// deeper one stays so.
+// markConflicts puts the wallet's transactions that exclude a transaction in a
+// block, and their descendants, into conflict with that block. A transaction in
+// conflict with a deeper block stays in this conflict.
 func (l *Ledger) markConflicts(transaction *wire.MsgTx, id chainhash.Hash, block BlockRef) {
 	depth := -l.at.blockDepth(block)
 	if depth >= 0 {

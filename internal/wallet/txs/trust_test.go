@@ -34,7 +34,8 @@ func TestTrustOfManyPaths(t *testing.T) {
 	}
 }
 
-// What spends a foreign output too is not trusted, and neither is what descends from it.
+// A transaction that also spends a foreign output is not trusted, and neither are
+// its descendants.
 func TestMixedSpend(t *testing.T) {
 	r := newRig(0, scriptOf(1))
 	paid := txOf(1, []wire.OutPoint{foreign(1)}, pay(60, 1), pay(40, 1))

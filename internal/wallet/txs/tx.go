@@ -21,8 +21,8 @@ type tx struct {
 	hashed *wire.MsgTx
 	wtxid  chainhash.Hash
 
-	// conflicts are transactions in the mempool that spend what this one, or
-	// one that it descends from, spends too.
+	// conflicts are transactions in the mempool that spend the same outputs as
+	// this transaction or its ancestors.
 	conflicts map[chainhash.Hash]bool
 }
 
@@ -110,7 +110,7 @@ func (l *Ledger) writeTx(t *tx) {
 	l.log.Put(t.record)
 }
 
-// coinbase reports whether the transaction is the one that pays the miner.
+// coinbase reports whether the transaction is a coinbase, which pays the miner.
 func (t *tx) coinbase() bool {
 	in := t.record.Tx.TxIn
 	return len(in) == 1 && in[0].PreviousOutPoint == wire.OutPoint{Index: wire.MaxPrevOutIndex}

@@ -12,7 +12,7 @@ import (
 )
 
 // ListUnspent returns the coins of the wallet: by type of address, then in the
-// order in which they came. What concerns the mempool is left out.
+// order in which they came. Fields that concern the mempool are left out.
 func (rs *Reports) ListUnspent(r messages.ListUnspent) []messages.Unspent {
 	only := make(map[string]bool, len(r.Scripts))
 	for _, pkScript := range r.Scripts {

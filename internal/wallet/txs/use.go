@@ -2,10 +2,11 @@ package txs
 
 import "github.com/btcsuite/btcd/wire"
 
-// use notes the own scripts that transactions pay to as used. By that others become
-// the wallet's, which transactions may pay to as well, in whichever order they stand:
-// those are used, too, until there is nothing new. So who takes the transactions in
-// afterwards finds what a wallet finds that has had all these scripts before.
+// use notes the own scripts that transactions pay to as used. Further scripts become
+// the wallet's by this. If the transactions pay to these as well, in whichever order
+// they stand, these are used, too, until there is nothing new. A caller that takes
+// the transactions in afterwards then finds what a wallet finds that has had all
+// these scripts before.
 func use(l *Ledger, transactions []*wire.MsgTx) {
 	owner := l.cfg.Owner
 	known := len(owner.Scripts())

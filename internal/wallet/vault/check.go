@@ -92,7 +92,7 @@ func (v *Vault) CheckSigning() error {
 	return v.refuseUnchecked("Check getwalletinfo.pqc_key_validation before signing or sending.", "signing")
 }
 
-// CheckSigningData is CheckSigning for what is no transaction.
+// CheckSigningData is CheckSigning for data other than transactions.
 //
 // Errors: [*messages.WalletError].
 func (v *Vault) CheckSigningData() error {

@@ -74,7 +74,8 @@ func TestMasterKeyOrder(t *testing.T) {
 	}
 }
 
-// What is counted is told in the order of the keys, with the numbers before and after.
+// Counted signatures are reported in the order of the keys, with the numbers
+// before and after.
 func TestSignaturesShown(t *testing.T) {
 	keys := pqcKeys()
 	one, two := slhdsa.PublicKey(keys[0].Public), slhdsa.PublicKey(keys[1].Public)

@@ -29,7 +29,7 @@ func (k *pqcKey) signatures() uint32 {
 	return k.plain.Made()
 }
 
-// loadPQC takes over the keys of the file. Those that are not encrypted are yet
+// loadPQC takes over the keys of the file. Keys that are not encrypted are yet
 // to be checked.
 func (s *secrets) loadPQC(d *walletfile.Descriptor) {
 	for _, key := range d.PQCKeys {

@@ -199,7 +199,7 @@ func TestLockedPQC(t *testing.T) {
 	}
 }
 
-// Encrypting takes the keys of P2MR with it.
+// Encrypting a vault encrypts its keys of P2MR too.
 func TestEncryptPQC(t *testing.T) {
 	keys := pqcKeys()
 	one := slhdsa.PublicKey(keys[0].Public)

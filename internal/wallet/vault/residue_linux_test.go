@@ -114,8 +114,8 @@ func wipe(changes []records.Change) {
 	}
 }
 
-// Of the secrets that are handed out and wiped there is nothing left but what the vault
-// has: the keys themselves where it is not encrypted, and nothing where it is, or is closed.
+// Secrets that were handed out and wiped leave only the vault's own keys, if it is not
+// encrypted. If it is encrypted or closed, nothing is left.
 func TestNothingIsLeft(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would move the stack
 	overwriteStack(200)
@@ -173,8 +173,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// What a file's record holds is the reader's: the vault has copies, of which none is a
-// key where there are none.
+// The secrets in a file's records are the reader's: the vault has copies. A descriptor
+// without private keys gets none.
 func TestLoadCopies(t *testing.T) {
 	keys := pqcKeys()
 	v := vault.New(new(records.Log))

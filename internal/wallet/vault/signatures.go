@@ -10,7 +10,7 @@ import (
 )
 
 // Signatures returns how many signatures a key that is stored with a descriptor
-// has made. It is false if none is stored with it.
+// has made. It is false if the descriptor has no such key.
 func (v *Vault) Signatures(id chainhash.Hash, public slhdsa.PublicKey) (n uint32, ok bool) {
 	s := v.secretOf[id]
 	if s == nil || s.pqc[public] == nil {

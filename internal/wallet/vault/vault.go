@@ -1,6 +1,6 @@
 // Package vault holds the secrets of a wallet: its master key, and the private
 // keys of its descriptors. Nothing else sees them: keys are handed out one by one,
-// as copies that who asks wipes.
+// as copies that the caller wipes.
 //
 // It is the one place that knows whether a wallet is encrypted, and whether it is
 // locked.
@@ -43,7 +43,7 @@ type secrets struct {
 	pqc     map[slhdsa.PublicKey]*pqcKey
 }
 
-// New returns an empty vault, which is not encrypted. What changes goes into the
+// New returns an empty vault, which is not encrypted. Its changes go into the
 // log.
 func New(log *records.Log) *Vault {
 	return &Vault{
@@ -73,7 +73,7 @@ func (v *Vault) Load(d *walletfile.Descriptor) {
 	s.loadPQC(d)
 }
 
-// of returns the secrets of a descriptor, with room made for them.
+// of returns the secrets of a descriptor, and makes room for a new descriptor's.
 func (v *Vault) of(id chainhash.Hash) *secrets {
 	s := v.secretOf[id]
 	if s == nil {
@@ -140,8 +140,8 @@ func (v *Vault) DropMasterKeys() bool {
 
 // Unlock makes the private keys available. It takes a copy of the master key.
 //
-// Errors: [walletfile.ErrPassphrase], [walletfile.ErrSomeKeys]; what was unlocked
-// before stays so.
+// Errors: [walletfile.ErrPassphrase], [walletfile.ErrSomeKeys]; keys that were
+// unlocked before stay unlocked.
 func (v *Vault) Unlock(master *walletfile.Secret) error {
 	for _, s := range v.order {
 		if len(s.keys) > 0 {

@@ -43,7 +43,7 @@ func holdsSecret(changes []records.Change, n byte) bool {
 	return slices.ContainsFunc(changes, func(c records.Change) bool { return bytes.Contains(c.Value, key.Scalar[:]) })
 }
 
-// TestLife takes a vault through all that can happen to it.
+// TestLife takes a vault through its whole life.
 func TestLife(t *testing.T) {
 	var log records.Log
 	v := vault.New(&log)
@@ -118,7 +118,8 @@ var publics = sync.OnceValue(func() (publics [16][]byte) {
 
 func keyPublic(n byte) []byte { return publics()[n] }
 
-// What is handed out is the caller's, and what is taken stays the caller's too.
+// Secrets that are handed out are the caller's, and secrets that are taken stay
+// the caller's too.
 func TestCopies(t *testing.T) {
 	v := vault.New(new(records.Log))
 	id := chainhash.Hash{1}
@@ -199,8 +200,8 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// TestModel lets random things happen, and compares which keys can be had with
-// what was stored.
+// TestModel takes random steps, and compares the keys that can be had with the
+// stored keys.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 3))

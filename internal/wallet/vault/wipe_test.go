@@ -45,7 +45,7 @@ func checkWiped(t *testing.T, when string, wiped bool, held ...[]byte) {
 	}
 }
 
-// What a vault does not need any more it overwrites.
+// A vault overwrites secrets that it does not need any more.
 func TestWiping(t *testing.T) {
 	v, held := filled(t)
 	checkWiped(t, "a new vault", false, held...)

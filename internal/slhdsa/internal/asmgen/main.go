@@ -1,6 +1,6 @@
 // Command asmgen writes the assembly of package slhdsa that hashes many messages side by
-// side, into the folder it is run in. It always writes the same bytes, and a test holds the
-// files to them.
+// side, into the folder it is run in. It always writes the same bytes: a test fails if the
+// files differ.
 package main
 
 import (

@@ -49,7 +49,7 @@ func (v *vectors) data(name string, words []uint32) {
 // in the order of the SHA extensions.
 var startAt = [8]int{3, 2, 7, 6, 1, 0, 5, 4}
 
-// start puts the state that hashes start from into the registers of round 0. DX points to it.
+// start puts the state that hashes start from, at DX, into the registers of round 0.
 func (v *vectors) start() {
 	for word, at := range startAt {
 		v.broadcast(asm.Mem("DX", 4*at), v.role(word, 0))

@@ -56,7 +56,8 @@ func (v *vectors) word(t int) string {
 // line is a line of the opening that BX points to.
 func line(field string) string { return fmt.Sprintf("(opening_%s)(BX)", field) }
 
-// schedule puts the word of a round from 16 on into its place. m says what is known before.
+// schedule puts the word of a round from 16 on into its place. m has the parts
+// of the word that are known before.
 func (v *vectors) schedule(t int, m message) {
 	sum, begun := v.word(t), m.variesAt(t-16)
 	if !v.wide() {
