@@ -24,7 +24,7 @@ type bump struct {
 
 // bump serves a request to replace a transaction: it is a purchase that spends what the
 // transaction spends.
-func (s *spender) bump(c actor.Context, m *bumpFee) {
+func (s *spender) bump(c actor.Context, m *ask.Call[messages.BumpFee, messages.Bumped]) {
 	s.of.whenReady(c, func(err error) {
 		if err != nil {
 			m.Answer(messages.Bumped{}, err)

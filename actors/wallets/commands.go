@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -11,8 +12,13 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// backup copies the file, with the last block that the wallet has seen in it.
-func (w *Wallet) backup(c actor.Context, m *backupWallet) {
+// backup waits for the tip: the copy says which block the wallet has seen.
+func (w *Wallet) backup(c actor.Context, m *ask.Call[messages.BackupWallet, messages.Done]) {
+	w.pool.whenCurrent(c, func(error) { w.copyFile(c, m) })
+}
+
+// copyFile copies the file, with the last block that the wallet has seen in it.
+func (w *Wallet) copyFile(c actor.Context, m *ask.Call[messages.BackupWallet, messages.Done]) {
 	w.ledger.Txs().SaveBestBlock(w.position())
 	file := w.writer.file
 	w.save(c, func(err error) {
@@ -54,7 +60,7 @@ func (w *Wallet) mayRescan() error {
 }
 
 // rescanChain looks through blocks again.
-func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
+func (w *Wallet) rescanChain(c actor.Context, m *ask.Call[messages.Rescan, messages.Rescanned]) {
 	err := w.mayRescan()
 	tip := w.ledger.Txs().Tip().Height
 	switch stop := m.Req.Stop; {
@@ -143,7 +149,7 @@ func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error
 }
 
 // sinceBlock finds out what the chain knows of a block, and answers from memory.
-func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
+func (w *Wallet) sinceBlock(c actor.Context, m *ask.Call[messages.ListSinceBlock, messages.SinceBlock]) {
 	reader := w.cfg.Chain.Open()
 	tip := w.at(reader)
 	var since txs.Since

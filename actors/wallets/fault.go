@@ -163,13 +163,15 @@ func (w *Wallet) writable(c actor.Context, then func(error)) {
 
 // whenWritable serves a request that changes the wallet, unless the file cannot be
 // written.
-func whenWritable[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
-	w.writable(c, func(err error) {
-		if err != nil {
-			var none R
-			call.Answer(none, err)
-			return
-		}
-		serve()
-	})
+func whenWritable[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
+	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
+		w.writable(c, func(err error) {
+			if err != nil {
+				var none R
+				call.Answer(none, err)
+				return
+			}
+			serve(w, c, call)
+		})
+	}
 }

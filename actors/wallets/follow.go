@@ -38,15 +38,17 @@ func (u *unreadable) Unwrap() error { return u.err }
 // clients expect who have just heard of a block, and what it knows of the pool is on
 // disk. It refuses the request when a block cannot be read: what the wallet knows is of
 // an older chain then.
-func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
-	w.pool.whenCurrent(c, func(err error) {
-		if err != nil {
-			var none R
-			call.Answer(none, err)
-			return
-		}
-		w.pool.whenWritten(serve)
-	})
+func current[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
+	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
+		w.pool.whenCurrent(c, func(err error) {
+			if err != nil {
+				var none R
+				call.Answer(none, err)
+				return
+			}
+			w.pool.whenWritten(func() { serve(w, c, call) })
+		})
+	}
 }
 
 // behind says that a wallet cannot follow the chain past a block; nil for no error.

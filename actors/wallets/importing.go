@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -20,7 +21,7 @@ const importTime = time.Millisecond
 // importing is an import of descriptors until it is answered. Meanwhile there is no
 // other, nor a rescan but its own, and the wallet is not locked.
 type importing struct {
-	call  *importDescriptors
+	call  *ask.Call[messages.ImportDescriptors, []messages.ImportResult]
 	began time.Time
 	times keys.ImportTimes
 	got   keys.Imported // so far
@@ -85,7 +86,9 @@ type importNext struct{ of *importing }
 
 // start adds descriptors and looks for what concerns them, unless there is a reason not
 // to.
-func (d *imports) start(c actor.Context, m *importDescriptors, refused error) {
+func (d *imports) start(
+	c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult], refused error,
+) {
 	if refused != nil {
 		m.Answer(nil, refused)
 		return

@@ -3,12 +3,13 @@ package wallets
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // newAddress gives out an address, whose key may have to be made first.
-func (k *keygen) newAddress(c actor.Context, m *newAddress) {
+func (k *keygen) newAddress(c actor.Context, m *ask.Call[messages.NewAddress, string]) {
 	give := func() {
 		changing(c, k.of, m, func() (string, error) { return k.of.open().Pool().NewAddress(m.Req) })
 		k.lines.refilling(k.of.open().Pool().LowPools())
@@ -21,7 +22,7 @@ func (k *keygen) newAddress(c actor.Context, m *newAddress) {
 }
 
 // refill fills the key pools up, once their scripts have been derived.
-func (k *keygen) refill(c actor.Context, m *keypoolRefill) {
+func (k *keygen) refill(c actor.Context, m *ask.Call[messages.KeypoolRefill, messages.Done]) {
 	jobs := k.of.open().Pool().RefillJobs(m.Req.Size)
 	if len(jobs) == 0 || k.of.open().Vault().Locked() {
 		k.refillWith(c, m)
@@ -43,7 +44,7 @@ func (k *keygen) refill(c actor.Context, m *keypoolRefill) {
 	})
 }
 
-func (k *keygen) refillWith(c actor.Context, m *keypoolRefill) {
+func (k *keygen) refillWith(c actor.Context, m *ask.Call[messages.KeypoolRefill, messages.Done]) {
 	_ = k.of.open().Pool().Refill(m.Req.Size) // it wants keys; whether it has them is told below
 	k.after(c, func() {
 		changing(c, k.of, m, func() (messages.Done, error) {
@@ -57,7 +58,7 @@ func (k *keygen) refillWith(c actor.Context, m *keypoolRefill) {
 }
 
 // createDescriptor adds standard descriptors, with their keys.
-func (k *keygen) createDescriptor(c actor.Context, m *createDescriptor) {
+func (k *keygen) createDescriptor(c actor.Context, m *ask.Call[messages.CreateWalletDescriptor, []string]) {
 	texts, err := k.of.open().Importer().CreateDescriptor(m.Req, k.cfg.now())
 	k.of.save(c, func(failed error) {
 		if failed != nil || err != nil || k.of.open() == nil {

@@ -120,11 +120,11 @@ func (w *Wallets) abort(c actor.Context, name string) bool {
 }
 
 // loading tells how far the loads have come, oldest first.
-func (w *Wallets) loading() []messages.WalletLoading {
+func (w *Wallets) loading(messages.GetLoading) ([]messages.WalletLoading, error) {
 	var all []messages.WalletLoading
 	for _, l := range w.loads {
 		all = append(all, l.home.status())
 	}
 	slices.SortFunc(all, func(a, b messages.WalletLoading) int { return a.Since.Compare(b.Since) })
-	return all
+	return all, nil
 }

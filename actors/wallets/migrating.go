@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -18,7 +19,7 @@ type migrating struct {
 	*migratedFiles
 
 	name   string
-	call   *migrateWallet
+	call   *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
 	first  *string  // name of the wallet that was loaded first
 	loaded []string // names of those that are
 }
@@ -29,7 +30,7 @@ func (m *migrating) names() []string {
 }
 
 // migrate begins a migration.
-func (w *Wallets) migrate(c actor.Context, call *migrateWallet) {
+func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet, messages.WalletMigrated]) {
 	name := call.Req.Name
 	m := &migrating{name: name, call: call, migratedFiles: newMigratedFiles(&w.cfg, name)}
 	e := w.entries[name]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -35,7 +36,7 @@ func deviceError(err error) error {
 func (g *signer) outside() bool { return g.of.open().Flags().Has(walletfile.ExternalSigner) }
 
 // display has the device show an address, and compares what it shows.
-func (g *signer) display(c actor.Context, m *displayAddress) {
+func (g *signer) display(c actor.Context, m *ask.Call[messages.DisplayAddress, messages.Done]) {
 	w := g.of.open()
 	solution := w.Keys().Solve(m.Req.Script)
 	if solution == nil || !g.outside() {

@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
@@ -24,7 +25,7 @@ import (
 type filled func(messages.FilledPacket, error)
 
 // fill puts what the wallet knows into a partially signed transaction, and signs it.
-func (g *signer) fill(c actor.Context, m *fillPacket) {
+func (g *signer) fill(c actor.Context, m *ask.Call[messages.FillPacket, messages.FilledPacket]) {
 	g.fillPacket(c, &m.Req, func(got messages.FilledPacket, err error) { m.Answer(got, err) })
 }
 

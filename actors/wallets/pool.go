@@ -223,7 +223,7 @@ func (p *poolState) whenWritten(then func()) {
 
 // seePool answers when all that the wallet has heard of the pool until now is on
 // disk. News that are yet to come in were published after the request was made.
-func (p *poolState) seePool(c actor.Context, m *seePool) {
+func (p *poolState) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
 	if p.of.open() == nil {
 		return // callers are answered as the actor stops
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -54,11 +55,11 @@ var (
 // previews are the requests for previews, which wait for each other.
 type previews struct {
 	running int
-	waiting []*previewRestore
+	waiting []*ask.Call[messages.PreviewRestore, messages.RestorePreview]
 }
 
 // preview has a preview made, now or when it is its turn.
-func (w *Wallets) preview(c actor.Context, m *previewRestore) {
+func (w *Wallets) preview(c actor.Context, m *ask.Call[messages.PreviewRestore, messages.RestorePreview]) {
 	w.previews.waiting = append(w.previews.waiting, m)
 	w.nextPreview(c)
 }

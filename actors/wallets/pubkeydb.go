@@ -3,33 +3,27 @@ package wallets
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// servePubKeys serves what is about public keys of P2MR.
-func (w *Wallet) servePubKeys(c actor.Context, msg any) bool {
-	switch m := msg.(type) {
-	case *exportPubKeys:
-		m.Answer(w.ledger.PubKeys().Export(), nil)
-	case *importPubKeys:
-		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importPubKeys(c, m) }) })
-	case *nextPubKey:
-		whenWritable(c, w, m, func() {
-			changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.PubKeys().Next(m.Req) })
-		})
-	case *listPubKeyPools:
-		m.Answer(w.ledger.PubKeys().Pools(), nil)
-	default:
-		return false
-	}
-	return true
+func (w *Wallet) exportPubKeys(messages.ExportPubKeys) ([]messages.PubKey, error) {
+	return w.ledger.PubKeys().Export(), nil
+}
+
+func (w *Wallet) nextPubKey(q messages.NextPubKey) (messages.PubKeyAddress, error) {
+	return w.ledger.PubKeys().Next(q)
+}
+
+func (w *Wallet) listPubKeyPools(messages.ListPubKeyPools) ([]messages.PubKeyPool, error) {
+	return w.ledger.PubKeys().Pools(), nil
 }
 
 // importPubKeys adds public keys and looks for what concerns them.
-func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
+func (w *Wallet) importPubKeys(c actor.Context, m *ask.Call[messages.ImportPubKeys, int]) {
 	err := w.ledger.PubKeys().CheckImport()
 	if err == nil {
 		err = w.mayRescan()

@@ -5,122 +5,110 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// serve serves a request to a wallet that is loaded.
-func (w *Wallet) serve(c actor.Context, msg any) {
-	switch {
-	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg), w.servePubKeys(c, msg),
-		serveFunds(c, w, msg), w.spender.serve(c, msg):
-		return
-	}
-	switch m := msg.(type) {
-	case *closeWallet:
-		w.unload(c, m)
-	case *getWalletInfo:
-		w.pool.whenCurrent(c, func(error) { // which block it has seen is part of the answer
-			w.pool.whenWritten(func() { m.Answer(w.info(), nil) })
-		})
-	case *backupWallet:
-		w.pool.whenCurrent(c, func(error) { w.backup(c, m) }) // the copy says which block it has seen
-	case *rescanChain:
-		current(c, w, m, func() { whenWritable(c, w, m, func() { w.rescanChain(c, m) }) })
-	case *importDescriptors:
-		current(c, w, m, func() { whenWritable(c, w, m, func() { w.imports.start(c, m, w.mayRescan()) }) })
-	case *seePool:
-		w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
-	case *abortRescan:
-		m.Answer(w.rescans.abort() || !w.rescans.running() && w.imports.abort(), nil)
-	default:
-		ask.Unhandled(c)
+// A service serves one kind of request to a wallet that is loaded.
+type service[Q messages.Request[R], R any] = func(*Wallet, actor.Context, *ask.Call[Q, R])
+
+// by has a part of the wallet serve.
+func by[P any, Q messages.Request[R], R any](
+	part func(*Wallet) *P, serve func(*P, actor.Context, *ask.Call[Q, R]),
+) service[Q, R] {
+	return func(w *Wallet, c actor.Context, m *ask.Call[Q, R]) { serve(part(w), c, m) }
+}
+
+func theKeygen(w *Wallet) *keygen     { return &w.keygen }
+func theUnlocker(w *Wallet) *unlocker { return &w.unlocker }
+func theSigner(w *Wallet) *signer     { return &w.signer }
+func theSpender(w *Wallet) *spender   { return &w.spender }
+
+// told answers at once.
+func told[Q messages.Request[R], R any](answer func(*Wallet, Q) (R, error)) service[Q, R] {
+	return func(w *Wallet, _ actor.Context, m *ask.Call[Q, R]) { m.Answer(answer(w, m.Req)) }
+}
+
+// reported answers at once with a report.
+func reported[Q messages.Request[R], R any](report func(*txs.Reports, Q) R) service[Q, R] {
+	return told(func(w *Wallet, q Q) (R, error) { return report(w.ledger.Reports(), q), nil })
+}
+
+// changed answers when a change is on disk.
+func changed[Q messages.Request[R], R any](change func(*Wallet, Q) (R, error)) service[Q, R] {
+	return func(w *Wallet, c actor.Context, m *ask.Call[Q, R]) {
+		changing(c, w, m, func() (R, error) { return change(w, m.Req) })
 	}
 }
 
-// serveHistory serves what is answered from memory once the wallet has seen the
-// tip.
-func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
-	switch m := msg.(type) {
-	case *getBalances:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().Balances(m.Req), nil) })
-	case *listReceived:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListReceived(m.Req), nil) })
-	case *getReceived:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().Received(m.Req)) })
-	case *listUnspent:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListUnspent(m.Req), nil) })
-	case *listTransactions:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListTransactions(m.Req), nil) })
-	case *getTransaction:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().Transaction(&m.Req.TxID)) })
-	case *listSinceBlock:
-		current(c, w, m, func() { w.sinceBlock(c, m) })
-	case *listGroupings:
-		current(c, w, m, func() { m.Answer(w.ledger.Reports().Groupings(), nil) })
-	case *simulateTxs:
-		m.Answer(w.ledger.Simulate(&m.Req))
-	default:
-		return false
-	}
-	return true
+// getInfo waits for the tip: which block the wallet has seen is part of the answer.
+func (w *Wallet) getInfo(c actor.Context, m *ask.Call[messages.GetWalletInfo, messages.WalletInfo]) {
+	w.pool.whenCurrent(c, func(error) { w.pool.whenWritten(func() { m.Answer(w.info(), nil) }) })
 }
 
-// serveKeys serves what is about descriptors and keys.
-func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
-	switch m := msg.(type) {
-	case *listDescriptors:
-		w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private)) })
-	case *getHDKeys:
-		w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
-	case *createDescriptor:
-		whenWritable(c, w, m, func() { w.keygen.createDescriptor(c, m) })
-	case *keypoolRefill:
-		whenWritable(c, w, m, func() { w.keygen.refill(c, m) })
-	case *encryptWallet:
-		whenWritable(c, w, m, func() { w.unlocker.encrypt(c, m) })
-	case *unlockWallet:
-		w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
-	case *lockWallet:
-		w.unlocker.lock(c, m)
-	case *changePassphrase:
-		whenWritable(c, w, m, func() { w.unlocker.changePassphrase(c, m) })
-	case *signWithWallet:
-		w.signer.sign(c, m)
-	case *fillPacket:
-		w.signer.fill(c, m)
-	case *displayAddress:
-		w.signer.display(c, m)
-	case *signDataHash:
-		current(c, w, m, func() { w.signer.signDataHash(c, m) })
-	case *signMessage:
-		m.Answer(w.signer.signMessage(&m.Req))
-	default:
-		return false
-	}
-	return true
+func (w *Wallet) importDescriptors(c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult]) {
+	w.imports.start(c, m, w.mayRescan())
 }
 
-// serveAddresses serves what is about addresses and labels.
-func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
-	switch m := msg.(type) {
-	case *newAddress:
-		whenWritable(c, w, m, func() { w.keygen.newAddress(c, m) })
-	case *getAddressInfo:
-		m.Answer(w.ledger.Keys().AddressInfo(m.Req.Script), nil)
-	case *setLabel:
-		whenWritable(c, w, m, func() {
-			changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.SetLabel(m.Req) })
-		})
-	case *listLabels:
-		m.Answer(w.ledger.Book().Labels(m.Req.Purpose), nil)
-	case *getAddressesByLabel:
-		m.Answer(w.ledger.Book().AddressesByLabel(m.Req.Label))
-	default:
-		return false
-	}
-	return true
+func (w *Wallet) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
+	w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
+}
+
+func (w *Wallet) abortRescan(messages.AbortRescan) (bool, error) {
+	return w.rescans.abort() || !w.rescans.running() && w.imports.abort(), nil
+}
+
+func (w *Wallet) received(q messages.GetReceived) (btcutil.Amount, error) {
+	return w.ledger.Reports().Received(q)
+}
+
+func (w *Wallet) transaction(q messages.GetTransaction) (messages.TxDetails, error) {
+	return w.ledger.Reports().Transaction(&q.TxID)
+}
+
+func (w *Wallet) listGroupings(messages.ListGroupings) ([][]messages.GroupedAddress, error) {
+	return w.ledger.Reports().Groupings(), nil
+}
+
+func (w *Wallet) simulate(q messages.SimulateTxs) (btcutil.Amount, error) {
+	return w.ledger.Simulate(&q)
+}
+
+func (w *Wallet) listDescriptors(_ actor.Context, m *ask.Call[messages.ListDescriptors, []messages.WalletDescriptor]) {
+	w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private)) })
+}
+
+func (w *Wallet) hdKeys(_ actor.Context, m *ask.Call[messages.GetHDKeys, []messages.HDKey]) {
+	w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
+}
+
+func (w *Wallet) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done]) {
+	w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
+}
+
+func (w *Wallet) signMessage(q messages.SignMessage) ([]byte, error) { return w.signer.signMessage(&q) }
+
+func (w *Wallet) addressInfo(q messages.GetAddressInfo) (messages.AddressInfo, error) {
+	return w.ledger.Keys().AddressInfo(q.Script), nil
+}
+
+func (w *Wallet) setLabel(q messages.SetLabel) (messages.Done, error) {
+	return messages.Done{}, w.ledger.SetLabel(q)
+}
+
+func (w *Wallet) listLabels(q messages.ListLabels) ([]string, error) {
+	return w.ledger.Book().Labels(q.Purpose), nil
+}
+
+func (w *Wallet) addressesByLabel(q messages.GetAddressesByLabel) ([]messages.LabelledAddress, error) {
+	return w.ledger.Book().AddressesByLabel(q.Label)
+}
+
+func (w *Wallet) listLocked(messages.ListLocked) ([]wire.OutPoint, error) {
+	return w.ledger.Txs().Locks().List(), nil
 }
 
 // saver writes what has changed, and calls back.

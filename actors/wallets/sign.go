@@ -51,7 +51,7 @@ type signer struct {
 }
 
 // sign signs the inputs of a transaction that spend what is the wallet's.
-func (g *signer) sign(c actor.Context, m *signWithWallet) {
+func (g *signer) sign(c actor.Context, m *ask.Call[messages.SignWithWallet, messages.Signed]) {
 	g.run(c, &m.Req, func(got messages.Signed, err error) { m.Answer(got, err) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -15,7 +16,7 @@ import (
 )
 
 // signDataHash signs data with a key of P2MR. The signature is counted on disk before.
-func (g *signer) signDataHash(c actor.Context, m *signDataHash) {
+func (g *signer) signDataHash(c actor.Context, m *ask.Call[messages.SignDataHash, messages.DataSignature]) {
 	leaf, key, err := g.dataLeaf(&m.Req)
 	if err != nil {
 		m.Answer(messages.DataSignature{}, err)
@@ -41,7 +42,9 @@ func (g *signer) signDataHash(c actor.Context, m *signDataHash) {
 }
 
 // signData signs in a worker, with a signature that was counted.
-func (g *signer) signData(c actor.Context, m *signDataHash, leaf descriptor.Leaf, r *reserved) {
+func (g *signer) signData(
+	c actor.Context, m *ask.Call[messages.SignDataHash, messages.DataSignature], leaf descriptor.Leaf, r *reserved,
+) {
 	private, signed := r.keys[0], p2mr.DataHash(m.Req.Hash)
 	g.of.beside(c, func() func() {
 		defer private.Zero()

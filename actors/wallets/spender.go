@@ -106,33 +106,19 @@ func (s *spender) step(c actor.Context, m spendStep) {
 	}
 }
 
-// serve serves what is about paying. It reports false for other requests.
-func (s *spender) serve(c actor.Context, msg any) bool {
-	switch m := msg.(type) {
-	case *spendCoins:
-		s.spend(c, m)
-	case *bumpFee:
-		s.bump(c, m)
-	case *lockCoins:
-		s.of.whenReady(c, func(err error) {
-			if err != nil {
-				m.Answer(messages.Done{}, err)
-				return
-			}
-			changing(c, s.of, m, func() (messages.Done, error) { return messages.Done{}, s.of.open().Lock(&m.Req) })
-		})
-	case *listLocked:
-		m.Answer(s.of.open().Txs().Locks().List(), nil)
-	case *setPayFee:
-		s.setPayFee(c, m)
-	default:
-		return false
-	}
-	return true
+// lockCoins keeps coins from being spent, or gives them free.
+func (s *spender) lockCoins(c actor.Context, m *ask.Call[messages.LockCoins, messages.Done]) {
+	s.of.whenReady(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Done{}, err)
+			return
+		}
+		changing(c, s.of, m, func() (messages.Done, error) { return messages.Done{}, s.of.open().Lock(&m.Req) })
+	})
 }
 
 // setPayFee sets the fee rate that is paid where a request names none.
-func (s *spender) setPayFee(c actor.Context, m *setPayFee) {
+func (s *spender) setPayFee(c actor.Context, m *ask.Call[messages.SetPayFee, messages.Done]) {
 	s.askPool(c, nil, nil, func(_ actor.Context, pool messages.PoolClusters, err error) {
 		rate, relay := spend.FeeRate(m.Req.Rate), spend.FeeRate(pool.MinRelayFee)
 		switch most := spend.FeeRate(s.options.MaxFee); {
@@ -210,7 +196,7 @@ func (s *spender) end(c actor.Context) {
 }
 
 // spend serves a request to pay.
-func (s *spender) spend(c actor.Context, m *spendCoins) {
+func (s *spender) spend(c actor.Context, m *ask.Call[messages.Spend, messages.Spent]) {
 	s.of.whenReady(c, func(err error) {
 		if err != nil {
 			m.Answer(messages.Spent{}, err)

@@ -94,7 +94,7 @@ func (u *unlocker) lockLate(c actor.Context) {
 }
 
 // unlock makes the keys available for a time, and calls back where they are.
-func (u *unlocker) unlock(c actor.Context, m *unlockWallet, then func()) {
+func (u *unlocker) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done], then func()) {
 	defer m.Req.Passphrase.Wipe()
 	switch {
 	case !u.of.open().Vault().Encrypted():
@@ -202,7 +202,7 @@ func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
 	return candidate{}, err
 }
 
-func (u *unlocker) lock(c actor.Context, m *lockWallet) {
+func (u *unlocker) lock(c actor.Context, m *ask.Call[messages.LockWallet, messages.Done]) {
 	switch {
 	case !u.of.open().Vault().Encrypted():
 		m.Answer(messages.Done{}, codes.Errorf(
@@ -221,7 +221,7 @@ func inUse(doing string) error {
 	return codes.Errorf(codes.Wallet, "Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call `abortrescan` before %s.", doing)
 }
 
-func (u *unlocker) encrypt(c actor.Context, m *encryptWallet) {
+func (u *unlocker) encrypt(c actor.Context, m *ask.Call[messages.EncryptWallet, messages.Done]) {
 	defer m.Req.Passphrase.Wipe()
 	err := u.of.open().CheckEncryptable()
 	switch {
@@ -255,7 +255,8 @@ func (u *unlocker) encrypt(c actor.Context, m *encryptWallet) {
 }
 
 func (u *unlocker) encryptWith(
-	c actor.Context, m *encryptWallet, e wallet.Encryption, seed *walletfile.Secret, batches []*keys.Batch, err error,
+	c actor.Context, m *ask.Call[messages.EncryptWallet, messages.Done], e wallet.Encryption, seed *walletfile.Secret,
+	batches []*keys.Batch, err error,
 ) {
 	defer e.Master.Zero()
 	defer u.of.open().Pool().Drop()
@@ -279,7 +280,7 @@ func (u *unlocker) encryptWith(
 	u.of.save(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
 }
 
-func (u *unlocker) changePassphrase(c actor.Context, m *changePassphrase) {
+func (u *unlocker) changePassphrase(c actor.Context, m *ask.Call[messages.ChangePassphrase, messages.Done]) {
 	defer m.Req.Old.Wipe()
 	defer m.Req.New.Wipe()
 	var err error

@@ -30,7 +30,7 @@ type Wallet struct {
 
 	opener *ask.Worker // opens, attaches or closes
 	fresh  *opened     // what the opener has made, not yet taken over
-	queue  []any       // requests that came before the wallet was ready
+	queue  []queued    // requests that came before the wallet was ready
 
 	ledger   *wallet.Wallet
 	warnings []string
@@ -201,13 +201,23 @@ func (w *Wallet) opening(c actor.Context) {
 		w.pool.sync(c, func() { w.attached(c) })
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
-	case *abortRescan:
+	case *ask.Call[messages.AbortRescan, bool]:
 		m.Answer(w.rescans.abort(), nil)
 	case actor.AutoReceiveMessage, actor.SystemMessage:
 	default:
-		w.queue = append(w.queue, c.Message())
+		w.queue = append(w.queue, queued{c, c.Message()})
 	}
 }
+
+// queued is the context of a message that has waited.
+type queued struct {
+	actor.Context
+
+	message any
+}
+
+// Message returns what has waited, and not what the actor handles meanwhile.
+func (q queued) Message() any { return q.message }
 
 // opened takes the file over and looks through what was missed.
 func (w *Wallet) opened(c actor.Context, err error) {
@@ -247,7 +257,7 @@ func (w *Wallet) attached(c actor.Context) {
 	w.queue = nil
 	w.pool.take(c)
 	for _, m := range queue {
-		w.serve(c, m)
+		w.ready(m)
 	}
 	w.follower.Wake(c)
 	if w.ledger != nil {
@@ -309,11 +319,11 @@ func (*Wallet) tellRegistry(c actor.Context, msg any) {
 
 // ready serves everything.
 func (w *Wallet) ready(c actor.Context) {
-	switch m := c.Message().(type) {
-	case actor.AutoReceiveMessage, actor.SystemMessage:
-	default:
-		w.serve(c, m)
+	if m, ok := c.Message().(*closeWallet); ok {
+		w.unload(c, m)
+		return
 	}
+	walletTable.Serve(w, c)
 }
 
 // closed has given its file back. Callers are answered as the actor stops.

@@ -36,7 +36,7 @@ type Wallets struct {
 	previews previews
 
 	starting   int // loads of the start that are not over; -1: not begun
-	waiting    []*waitWallets
+	waiting    []*ask.Call[messages.WaitWallets, messages.Done]
 	notStarted error // a wallet of the start that could not be loaded
 }
 
@@ -95,55 +95,60 @@ func (w *Wallets) Receive(c actor.Context) {
 	case synced:
 		w.synced(m)
 	default:
-		w.serve(c, m)
+		table.Serve(w, c)
 	}
 }
 
-func (w *Wallets) serve(c actor.Context, msg any) {
-	switch m := msg.(type) {
-	case *createWallet:
-		h := newHome(&w.cfg, m.Req.Name)
-		h.first = (&creation{h, m.Req}).run
-		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
-	case *loadWallet:
-		if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
-			m.Answer(
-				messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name),
-			)
-			return
-		}
-		w.enqueue(c, &load{home: newHome(&w.cfg, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
-	case *restoreWallet:
-		h := newHome(&w.cfg, m.Req.Name)
-		h.first = (&restoration{home: h, source: m.Req.Backup}).run
-		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
-	case *migrateWallet:
-		w.migrate(c, m)
-	case *previewRestore:
-		w.preview(c, m)
-	case *unloadWallet:
-		w.unload(c, m.Req.Name, &unloading{m.Req.OnStartup, func(got messages.WalletUnloaded, err error) {
-			m.Answer(got, err)
-		}})
-	case *abortRestore:
-		m.Answer(w.abort(c, m.Req.Name), nil)
-	case *listWalletDir:
-		w.tasks.Go(c, func() func() {
-			found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
-			return func() { m.Answer(found, nil) }
-		})
-	case *getLoading:
-		m.Answer(w.loading(), nil)
-	case *syncWallets:
-		w.sync(c, 0, m.Answer)
-	case *advanceTimers:
-		w.sync(c, m.Req.By, m.Answer)
-	case *waitWallets:
-		w.waiting = append(w.waiting, m)
-		w.answerWaiting()
-	default:
-		ask.Unhandled(c)
+func (w *Wallets) createWallet(c actor.Context, m *ask.Call[messages.CreateWallet, messages.WalletLoaded]) {
+	h := newHome(&w.cfg, m.Req.Name)
+	h.first = (&creation{h, m.Req}).run
+	w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+}
+
+func (w *Wallets) loadWallet(c actor.Context, m *ask.Call[messages.LoadWallet, messages.WalletLoaded]) {
+	if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
+		m.Answer(
+			messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name),
+		)
+		return
 	}
+	w.enqueue(c, &load{home: newHome(&w.cfg, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
+}
+
+func (w *Wallets) restoreWallet(c actor.Context, m *ask.Call[messages.RestoreWallet, messages.WalletLoaded]) {
+	h := newHome(&w.cfg, m.Req.Name)
+	h.first = (&restoration{home: h, source: m.Req.Backup}).run
+	w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+}
+
+func (w *Wallets) unloadWallet(c actor.Context, m *ask.Call[messages.UnloadWallet, messages.WalletUnloaded]) {
+	w.unload(c, m.Req.Name, &unloading{m.Req.OnStartup, func(got messages.WalletUnloaded, err error) {
+		m.Answer(got, err)
+	}})
+}
+
+func (w *Wallets) abortRestore(c actor.Context, m *ask.Call[messages.AbortRestore, bool]) {
+	m.Answer(w.abort(c, m.Req.Name), nil)
+}
+
+func (w *Wallets) listWalletDir(c actor.Context, m *ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]) {
+	w.tasks.Go(c, func() func() {
+		found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
+		return func() { m.Answer(found, nil) }
+	})
+}
+
+func (w *Wallets) syncWallets(c actor.Context, m *ask.Call[messages.SyncWallets, messages.Done]) {
+	w.sync(c, 0, m.Answer)
+}
+
+func (w *Wallets) advanceTimers(c actor.Context, m *ask.Call[messages.AdvanceTimers, messages.Done]) {
+	w.sync(c, m.Req.By, m.Answer)
+}
+
+func (w *Wallets) waitWallets(_ actor.Context, m *ask.Call[messages.WaitWallets, messages.Done]) {
+	w.waiting = append(w.waiting, m)
+	w.answerWaiting()
 }
 
 func answerTo[Q messages.Request[messages.WalletLoaded]](
