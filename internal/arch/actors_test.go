@@ -23,8 +23,8 @@ func TestActorsNeverWait(t *testing.T) {
 	}
 }
 
-// writeFilters lists who may hold the store of the filter index, which writes. All others
-// hold what they read of it.
+// writeFilters lists the folders that may hold the store of the filter index, which
+// writes. All others hold its read-only side.
 var writeFilters = []string{"actors/indexer", "internal/index/filter", "store", "bench"}
 
 func TestFiltersHaveOneWriter(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 )
 
 // mayImport lists, for each room, the rooms that it may import beside itself.
-// A room is a folder with what lies below it, but for what is a room of its
-// own.
+// A room is a folder with its subfolders, except for subfolders that are rooms
+// of their own.
 var mayImport = map[string][]string{
-	// What may be said, and what is pure.
+	// Messages, and pure packages.
 	"messages":           nil,
 	"internal/nodemsg":   {"messages"},
 	"descriptor":         {"internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
@@ -87,12 +87,12 @@ var mayImport = map[string][]string{
 	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
-	// Who owns what. No actor knows another.
+	// Actors, the owners of state. No actor knows another.
 	"internal/ask":    {"messages"},
 	"internal/part":   {"messages", "internal/ask"},
 	"internal/follow": {"messages", "internal/nodemsg", "internal/ask", "internal/chainview"},
 
-	// What indexes are of, and how they are read.
+	// The contents of indexes, and how they are read.
 	"internal/index": {"messages", "internal/ask", "internal/chainview", "internal/follow"},
 	"internal/index/blocks": {"store/blockrows", "store/txindex", "internal/ask", "internal/chainview",
 		"internal/coinstats", "internal/dialect", "internal/index"},
@@ -165,7 +165,7 @@ var mayImport = map[string][]string{
 	"rpc/method/util":     method,
 	"rpc/method/wallet":   method,
 
-	// What puts it together, and what stands outside.
+	// The node, which puts the parts together, and programs outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/corenode", "internal/cores", "internal/dialect", "internal/engine", "internal/follow",

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// parseBlocks lists who may parse serialized blocks. All others have it done by
-// chainview.Reader.Block or dialect.Network.ReadBlock, which know what a kind of
-// chain has between the header and the transactions.
+// parseBlocks lists the rooms that may parse serialized blocks. All others call
+// chainview.Reader.Block or dialect.Network.ReadBlock, which know the bytes that a
+// kind of chain has between the header and the transactions.
 var parseBlocks = []string{
 	"internal/dialect", "internal/engine", "internal/p2p/codec",
 	// for btcd, which knows Bitcoin's blocks alone
@@ -104,7 +104,7 @@ func isBlock(e ast.Expr) bool {
 	}
 }
 
-// lastName returns the name of a variable or field, empty for what has none.
+// lastName returns the name of a variable or field, empty for other expressions.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -14,8 +14,8 @@ const levelDB = "github.com/syndtr/goleveldb"
 // read. The database that the follower keeps is in the node's own directory, a room apart.
 var coreReaders = []string{"store/corefiles", "internal/engine/follower", "internal/corenode"}
 
-// Core's files are read and nothing else is done to them. By goleveldb they are never even
-// opened: its lock is not the one that Core takes, and opening writes.
+// Core's files are read and never changed. They are not even opened with goleveldb: opening
+// writes, and its lock is not Core's.
 func TestCoreFilesAreOnlyRead(t *testing.T) {
 	checked := 0
 	for _, f := range folders(t) {

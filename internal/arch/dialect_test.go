@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// askDialect lists who may ask which kind of chain it works on. All others are
-// given what differs as values of dialect.Network.
+// askDialect lists the rooms that may ask for the kind of their chain. All
+// others get the differences as values of dialect.Network.
 var askDialect = []string{
 	"descriptor", "internal/dialect", "internal/engine", "internal/p2mr", "internal/rawtx",
 	"internal/chaintest", "internal/enginetest", "bench", "internal/e2e", "internal/differ", // help for tests
 }
 
-// nameDialect lists who has a setting of that name, which chooses the network.
+// nameDialect lists the rooms with a setting of that name, which chooses the
+// network.
 var nameDialect = []string{".", "cmd", "internal/options"}
 
 // dialectAsked finds the rooms above the engines that ask for the dialect.

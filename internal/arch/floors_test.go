@@ -23,14 +23,14 @@ var floors = map[string]int{
 	// The disk, tools of actors, sessions with peers.
 	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/poolview": 2, "internal/p2p": 2,
 
-	// What stands on the disk, or on another program.
+	// Code on top of the disk, or of another program.
 	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3, "internal/corenode/access": 0,
 	"internal/corenode/poolcopy": 1,
 
-	// Who owns what, and how the outside asks.
+	// Actors, the owners of state, and the interface to the outside.
 	"actors": 4, "rpc": 4,
 
-	// What puts it together.
+	// The node, which puts the parts together.
 	".": 5, "internal/metrics": 5, "internal/metrics/nodestats": 4,
 
 	// Programs and help for tests.

@@ -26,7 +26,8 @@ var (
 	explained = regexp.MustCompile("(?m)^\\| (`.*`) \\| ")
 )
 
-// warnings returns the sentences that a folder logs as warnings or errors, with … for what they are completed with.
+// warnings returns the sentences that a folder logs as warnings or errors,
+// with … in the place of each verb.
 func warnings(f *folder) (found []string) {
 	named := constants(f)
 	add := func(message ast.Expr) {

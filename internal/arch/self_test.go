@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The rules below see what they are to forbid.
+// The rules below find the code that they forbid.
 func TestRulesBite(t *testing.T) {
 	const source = `package p
 import (

@@ -181,7 +181,7 @@ func withoutTexts(line string) string {
 	return b.String()
 }
 
-// What the rules above exempt exists.
+// The names that the rules above exempt exist.
 func TestExemptionsExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range folders(t) {

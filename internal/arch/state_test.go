@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// startGoroutines lists who may start goroutines: tools that hand a panic to whoever
-// waits, and programs. All others have them started by those.
+// startGoroutines lists the rooms that may start goroutines: tools that hand a panic
+// to the waiting caller, and programs. All others call these tools.
 var startGoroutines = []string{
 	"internal/ask", "internal/cores", "internal/part", "internal/p2p", "actors/cluster/link", "actors/notify/zmqsink",
 	"rpc", "cmd", "bench", "internal/load", "internal/demo", "internal/e2e", "internal/differ", "internal/actortest",
@@ -20,7 +20,7 @@ func strayGoroutines(found tally, f *folder) {
 	if slices.ContainsFunc(startGoroutines, f.in) {
 		return
 	}
-	groups := map[string]bool{} // names of what is a sync.WaitGroup
+	groups := map[string]bool{} // names of variables that are a sync.WaitGroup
 	for _, file := range f.files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -55,14 +55,14 @@ func addGroups(groups map[string]bool, typ ast.Expr, names []*ast.Ident) {
 	}
 }
 
-// writeDisk lists who may change what is on the disk.
+// writeDisk lists the rooms that may change the disk.
 var writeDisk = []string{
 	"store", "internal/vfs", "cmd", "bench", "rpc", // rpc: its cookie and its socket
 	"internal/demo", "internal/load", "internal/e2e", "internal/differ", "internal/soak", "internal/mutate", "deploy", // help for tests
 	"internal/enginetest", "internal/arch", "filters/internal/asmgen", "internal/slhdsa/internal/asmgen",
 }
 
-// diskCalls finds calls of package os that write, outside of those.
+// diskCalls finds calls of package os that write, in all other rooms.
 func diskCalls(found tally, f *folder) {
 	if slices.ContainsFunc(writeDisk, f.in) {
 		return

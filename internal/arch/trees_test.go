@@ -42,7 +42,7 @@ func TestBlocksAreComparedByHash(t *testing.T) {
 	}
 }
 
-// What compares blocks by pointer is found, in whichever form, and nothing else.
+// Every form of comparing blocks by pointer is found, and nothing else.
 func TestComparedBlocksAreFound(t *testing.T) {
 	t.Parallel()
 	const text = `package p
@@ -107,7 +107,7 @@ type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 
-	exports map[string]string // of all packages: files with what they export
+	exports map[string]string // of all packages: files with their exports
 }
 
 // listPackages returns the packages of the module and what they import.

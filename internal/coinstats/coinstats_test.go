@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// What is hashed of one output, byte by byte.
+// The hashed bytes of an output are compared with a vector.
 func TestAppendCoin(t *testing.T) {
 	c := &Coin{
 		Out: wire.OutPoint{Hash: chainhash.Hash{1, 2}, Index: 3}, Height: 258, Coinbase: true, Amount: 5_000_000_000,

@@ -31,15 +31,15 @@ var modulus = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), numberBits), big.
 // A MuHash is a set of byte strings. The zero value is the empty set. It is used by
 // one goroutine at a time.
 type MuHash struct {
-	in, out field // products of what was put in, and of what was taken out
+	in, out field // products of the elements put in, and of those taken out
 	scratch scratch
 }
 
 // Insert adds an element.
 func (h *MuHash) Insert(element []byte) { h.in.multiply(h.scratch.number(element)) }
 
-// Remove takes an element out. One that is taken out before it was put in counts
-// against its insertion later.
+// Remove takes an element out. An element that is taken out before it was put in
+// counts against its insertion later.
 func (h *MuHash) Remove(element []byte) { h.out.multiply(h.scratch.number(element)) }
 
 // Join adds the elements of another set, which stays as it is.

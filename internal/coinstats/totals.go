@@ -12,8 +12,8 @@ import (
 // ErrTotals reports bytes that are no totals.
 var ErrTotals = errors.New("malformed totals of a chain")
 
-// Totals sums a chain up, from its first block to one of them. Amounts are in the
-// smallest unit. Those that only grow may pass 64 bits: differences between blocks
+// Totals sums a chain up, from its first block to some block. Amounts are in the
+// smallest unit. Sums that only grow may pass 64 bits: differences between blocks
 // are right all the same.
 //
 // Source: Bitcoin Core 30.2, src/index/coinstatsindex.cpp.
@@ -79,7 +79,7 @@ type Block struct {
 	Replaced bool     // BIP30: its coinbase is replaced by a later one
 }
 
-// A Chain is the totals of a chain with what is needed to go on from there.
+// A Chain is the totals of a chain and the state needed to add further blocks.
 type Chain struct {
 	Totals
 

@@ -65,8 +65,8 @@ func NewFilter(debug, exclude, loglevel []string) (*Filter, error) {
 	return f, nil
 }
 
-// Replace has the filter say what another one says now. Lines that are being written keep
-// what they have asked for.
+// Replace gives the filter the present rules of another filter. A line that is being
+// written keeps the rules that it began with.
 func (f *Filter) Replace(by *Filter) { f.rules.Store(by.rules.Load()) }
 
 // Categories returns the names of all categories, sorted.

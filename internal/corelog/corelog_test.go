@@ -289,7 +289,8 @@ func TestConcurrentLines(t *testing.T) {
 	}
 }
 
-// BenchmarkLine writes a line with three attributes, and one that is filtered.
+// BenchmarkLine writes a line with three attributes, and a line that the filter
+// drops.
 func BenchmarkLine(b *testing.B) {
 	out, err := Open("", io.Discard)
 	if err != nil {

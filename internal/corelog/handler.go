@@ -1,12 +1,13 @@
 // Package corelog is a log/slog handler that writes debug.log in Bitcoin Core's
-// form:
+// form. Example:
 //
 //	2026-11-20T05:47:52Z [rpc] ThreadRPCServer method=getblockcount user=alice
 //
-// After the time come, as far as asked for, the part of the program, the source
-// location, and category and level. Then come the message and the attributes
-// as key=value. The attributes named [CategoryKey] and [ThreadKey] are not
-// printed like the others but set the category and the part of the program.
+// A line begins with the time. The part of the program, the source location, and
+// category and level follow as far as asked for, then the message and the
+// attributes as key=value. The attributes named [CategoryKey] and [ThreadKey]
+// are not printed like the others but set the category and the part of the
+// program.
 //
 // The level info is implied without a category, and debug with one. Whether a
 // line below info is logged depends on its category: see [Filter].
@@ -33,7 +34,7 @@ const (
 	ThreadKey = "thread"
 )
 
-// Layout says what is printed of a line besides the message.
+// Layout says which parts of a line are printed besides the message.
 type Layout struct {
 	NoTimestamps    bool // -nologtimestamps
 	Micros          bool // -logtimemicros

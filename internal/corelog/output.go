@@ -25,9 +25,9 @@ type Output struct {
 }
 
 // Open opens the file path for appending, with mode 0600 if it is new, unless
-// path is empty; console may be nil. Like Core it first writes five line feeds
-// to the file, to set this run apart from the last. A named pipe holds nobody up:
-// lines that nobody reads in time are left out of it.
+// path is empty; console may be nil. Like Core it first writes five line feeds to
+// the file, to set this run apart from the last. A named pipe never makes the
+// program wait: lines that its reader does not take in time are dropped.
 func Open(path string, console io.Writer) (*Output, error) {
 	o := &Output{path: path, console: console}
 	if path == "" {
@@ -95,8 +95,8 @@ func (o *Output) Close() error {
 	return file.Close()
 }
 
-// write writes one whole line, its line feed included; into the file only where
-// toFile says so.
+// write writes one whole line, its line feed included, to the console and, if
+// toFile is true, to the file.
 func (o *Output) write(line []byte, toFile bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// A pipe is a named pipe that lines are written to as long as there is room in it: nobody waits for
-// who reads it, or does not.
+// A pipe is a named pipe that takes lines as long as it has room: the program never waits for its
+// reader.
 type pipe struct {
 	*os.File
 	raw  syscall.RawConn
@@ -28,7 +28,7 @@ func newPipe(file *os.File) (*pipe, error) {
 }
 
 // Write implements io.Writer. A line for which there is no room is left out, and the next that goes
-// in comes after a word about it. Of one that is longer than 4,096 bytes the beginning may be there.
+// in comes after a word about it. A line of more than 4,096 bytes may be cut off.
 func (p *pipe) Write(line []byte) (int, error) {
 	if p.lost > 0 {
 		whole, err := p.try(fmt.Appendf(nil, "\n[%d lines of the log are missing here]\n", p.lost))

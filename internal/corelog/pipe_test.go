@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Nobody waits for the reader of a log that is a named pipe: not who opens it, nor who writes more
-// than it holds, nor who opens it anew. What it lacks it says, and nothing is cut in two.
+// The program never waits for the reader of a log that is a named pipe: not when it opens the
+// pipe, writes more than the pipe holds, or opens it again. The log says how many lines are
+// missing, and no line is cut in two.
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.log")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -16,8 +16,8 @@ func Printf(log *slog.Logger, level slog.Level, format string, args ...any) {
 	printf(context.Background(), log, level, format, args)
 }
 
-// Unlimited is Printf for lines that the rate limit lets through, however many there are: as
-// in Core only those about the tip, each of which took a block with its proof of work.
+// Unlimited is Printf for lines that the rate limit always lets through. As in Core these
+// are only the lines about the tip: each needs a block with its proof of work.
 func Unlimited(log *slog.Logger, level slog.Level, format string, args ...any) {
 	printf(context.WithValue(context.Background(), unlimited{}, true), log, level, format, args)
 }

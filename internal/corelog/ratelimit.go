@@ -22,7 +22,7 @@ type RateLimit struct {
 	mu         sync.Mutex
 	began      time.Time // of the window
 	places     map[string]*placeRate
-	names      map[uintptr]string // of places; one that is inlined has several addresses
+	names      map[uintptr]string // of places; an inlined place has several addresses
 	suppressed int                // places that write no more in this window
 }
 
@@ -75,8 +75,8 @@ func (l *RateLimit) judge(now time.Time, pc uintptr, n int) verdict {
 	return v
 }
 
-// turn begins a new window when the last is over. It returns what is to be told
-// of that.
+// turn begins a new window when the last is over. It returns the notices about
+// places whose lines were dropped in the last.
 func (l *RateLimit) turn(now time.Time) []string {
 	if now.Sub(l.began) < rateWindow {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What one place of the program writes is bounded in the file, others go on, the
-// console has everything, and after the window all is as before.
+// Lines from one place of the program are bounded in the file; other places go
+// on. The console has all lines, and after the window the file has them again.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "debug.log")
@@ -123,7 +123,7 @@ func TestRateLimitConcurrently(t *testing.T) {
 	wg.Wait()
 	total := 0
 	passed.Range(func(_, n any) bool { total += n.(int); return true })
-	if total != 1025 { // the last of them is the one that is told of
+	if total != 1025 { // the last has the notice of the drop with it
 		t.Errorf("%d lines pass", total)
 	}
 }

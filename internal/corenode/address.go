@@ -26,7 +26,7 @@ type Address struct {
 }
 
 // ParseAddress reads http://host[:port] or https://host[:port], with nothing behind but
-// a slash. port is for one that names none.
+// a slash. port is the default.
 func ParseAddress(text string, port uint16) (Address, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -63,7 +63,7 @@ func (a Address) String() string {
 
 func (a Address) hostPort() string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
 
-// Local reports whether the address is one of this machine's own, by what it says alone.
+// Local reports whether the address is one of this machine's own, by its text alone.
 func (a Address) Local() bool {
 	if a.Host == "localhost" {
 		return true

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// What a call of the node itself may take. A reply of a Core is as large as it says of itself:
-// the rest is no Core's.
+// Limits of a call that the node makes for itself. No reply of a Core is larger than they say.
 const (
 	// smallReply bounds the reply to a call that is not in the table below.
 	smallReply = 1 << 20
-	// freeReply is how large any number of replies may be at a time. Of larger ones there is
-	// one in memory.
+	// freeReply is the size up to which replies may be read at the same time. Larger replies
+	// are read one after the other.
 	freeReply = 5 << 20
 	// blockReply bounds a block as the network serializes it, and what is about as large.
 	blockReply = 4<<20 + 1<<10

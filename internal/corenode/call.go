@@ -69,7 +69,8 @@ func (c *Client) callResult(ctx context.Context, more time.Duration, to any, met
 	return readResult(answer.Result, to)
 }
 
-// answeredWith returns an error of Core's. One that starts or ends is another one soon.
+// answeredWith returns an error of Core's. A Core that says it starts or stops counts
+// as lost, since another process will answer soon.
 func (c *Client) answeredWith(err *Error) error {
 	if err.Is(ErrAway) {
 		c.lose()
@@ -99,8 +100,8 @@ func checkStatus(r Reply) error {
 }
 
 // Batch calls one method once for each element of params, in one request of up to
-// [MaxBatch] calls. Results come in that order, as JSON; where Core refused a call
-// there is an [Error] in its place in errs, which is nil where none was refused.
+// [MaxBatch] calls. Results come in that order, as JSON. If Core refuses a call, errs
+// has an [Error] at its place; errs is nil if Core refuses none.
 func (c *Client) Batch(
 	ctx context.Context, method string, params [][]any,
 ) (results []json.RawMessage, errs []error, err error) {

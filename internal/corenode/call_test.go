@@ -126,7 +126,7 @@ func TestCookieChanges(t *testing.T) {
 		{"__cookie__:" + secret + "2", "__cookie__:" + secret + "2\n", 2, nil},
 		{"__cookie__:" + secret + "2", "", 1, nil},           // still known
 		{"__cookie__:" + secret + "3", "", 1, ErrLogin},      // Core restarts: the file is there, and empty
-		{"__cookie__:" + secret + "3", "old:1", 2, ErrLogin}, // one that Core refuses
+		{"__cookie__:" + secret + "3", "old:1", 2, ErrLogin}, // a login that Core refuses
 		{"__cookie__:" + secret + "3", "__cookie__:" + secret + "3", 2, nil},
 	} {
 		core.setLogin(step.login)
@@ -145,7 +145,7 @@ func TestCookieChanges(t *testing.T) {
 	}
 }
 
-// Whatever does not let a call reach Core is one thing to whoever follows it.
+// Every failure to reach Core is ErrAway to its followers.
 func TestAway(t *testing.T) {
 	core := newFakeCore(t, nil)
 	c := dial(t, core.URL, cookie(t, "__cookie__:"+secret))
@@ -198,7 +198,7 @@ func FuzzParseReply(f *testing.F) {
 	})
 }
 
-// What encoding/json reads is split at the same places.
+// Texts that encoding/json reads are split at the same places.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{`{"a": [1, {"b":"\"}"}] ,"a":null}`, ` { } `, `{"":""}`, `{"a":1}x`, `{"a":1,}`,
 		`[1 ,"],",{}]`, `[-0.0e-0]`, `[1.]`} {

@@ -51,7 +51,7 @@ type Client struct {
 	maxReply int64
 	large    chan struct{} // held while a reply of more than freeReply is read for the node itself
 	own      *http.Client  // for calls of the node
-	forward  *http.Client  // for what is passed on
+	forward  *http.Client  // for calls passed on for a client
 	requests atomic.Int64
 	news     atomic.Int32 // how the tip is waited for: see news.go
 	health

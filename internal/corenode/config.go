@@ -49,8 +49,8 @@ var table = []options.Option{
 	{Name: "disablewallet"},
 }
 
-// Configured is what Core's configuration file says. What the command line of a running
-// Core says instead is not known here.
+// Configured is what Core's configuration file says. It does not know options from the
+// command line of a running Core.
 type Configured struct {
 	File        string // absolute path; empty: there is none
 	DataDir     string // absolute path
@@ -228,7 +228,8 @@ func rpcAddress(s *options.Settings) (Address, error) {
 	return a, nil
 }
 
-// reachable returns the address of this machine for one that stands for all.
+// reachable returns the loopback address if host stands for all addresses, and host
+// otherwise.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		if ip.To4() == nil {

@@ -1,33 +1,32 @@
-// Package corenode is the client of a running Bitcoin Core: its JSON-RPC, one call or
-// many at a time, its REST interface, and the news of its chain.
+// Package corenode is the client of a running Bitcoin Core: JSON-RPC, single or batched, REST,
+// and news of its chain.
 //
 // # Logins
 //
-// A login comes from Core's cookie file or from a file of the operator, and is read
-// again when Core refuses it, since Core makes a new cookie at each start. It goes to
-// the configured address alone: redirects are not followed, no proxy is asked, and
-// plain HTTP to another machine is refused unless the configuration says otherwise.
-// No error and no text of this package holds a login.
+// A login comes from Core's cookie or the operator's file. It is read again when Core refuses
+// it, since Core makes a new cookie at each start. It goes to the configured address alone:
+// redirects are not followed, no proxy is asked, and plain HTTP to another machine is refused
+// unless the configuration says otherwise. No error and no text of this package holds a login.
 //
 // # Errors
 //
-// [ErrAway] is what passes: nobody answers, Core starts or stops, the cookie is missing.
-// Whoever follows Core tries again. An [Error] is what Core itself says of a call, as it
-// said it. [ErrForbidden] is its whitelist, [ErrNoREST] an interface that is off. All of
-// them are found with errors.Is and errors.AsType; what else comes is an answer that no
-// Core gives, [ErrReply].
+// [ErrAway] passes: nobody answers, Core starts or stops, the cookie is missing. Callers that
+// follow Core try again. An [Error] has code and text of Core's own refusal. [ErrForbidden] is
+// its whitelist, [ErrNoREST] an interface that is off. An answer that no Core gives is
+// [ErrReply]. All of them are found with errors.Is and errors.AsType.
 //
 // # Limits
 //
-// Replies are never decompressed, and no larger than those of a Core: what is passed on for a
-// client has up to [MaxReply] bytes, and calls of the node itself as many as their method needs.
-// Of replies to these that are larger than a block one is in memory at a time. Each call of the
-// node itself has a time limit; what is passed on for a client has none but its context.
+// Replies are never decompressed, and no larger than a Core's. A call passed on for a client may
+// have [MaxReply] bytes, a call of the node itself as many as its method needs. Only one reply
+// to the node itself that is larger than a block is in memory at a time. Calls of the node
+// itself have a time limit. Calls passed on for a client end with their context alone.
 //
 // # Whether Core answers
 //
-// [Client.Silent] knows of a Core that hangs: a call had no answer in time. [Client.Lost] counts
-// how often Core may have become another one: what was known of it then has to be asked again.
+// [Client.Silent] reports a Core that hangs: a call had no answer in time. [Client.Lost] counts
+// how often another Core may have taken its place: state learned before has to be asked for
+// again.
 //
 // A [Client] is safe for concurrent use and holds no goroutine.
 package corenode

@@ -7,12 +7,11 @@ import (
 
 // Errors of calls. More than one may be found in an error.
 var (
-	// ErrAway reports that Core does not answer now, and may later: nobody listens, it
-	// is busy, it starts or stops, it has no cookie or refuses the one it wrote.
+	// ErrAway reports that Core does not answer now, and may later: nobody listens, it is busy,
+	// it starts or stops, its cookie is missing or refused.
 	ErrAway = errors.New("Bitcoin Core does not answer") //nolint:staticcheck // a name
-	// ErrLogin reports that Core refuses the login, that there is none, or that its file cannot
-	// be read, which its text says. It comes
-	// with ErrAway, for a cookie may be written any time.
+	// ErrLogin reports that the login is refused, missing, or in an unreadable file; the text
+	// says which. It comes with ErrAway, for a cookie may be written any time.
 	ErrLogin = errors.New("it refuses the login")
 	// ErrForbidden reports a method that Core's whitelist keeps from this login.
 	ErrForbidden = errors.New("Bitcoin Core does not allow this login to call it") //nolint:staticcheck // a name

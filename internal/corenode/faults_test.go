@@ -141,7 +141,7 @@ func trickle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What the other side says of the login stays out of errors, which are logged.
+// A login that the other side repeats stays out of errors, which are logged.
 func TestLoginInErrors(t *testing.T) {
 	const password = "a long secret"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -331,7 +331,7 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// A link below Core's directory leads to no file outside of it.
+// A link below Core's directory leads to no file outside the directory.
 func TestCookieLink(t *testing.T) {
 	outside := cookie(t, "user:"+secret)
 	dir := t.TempDir()

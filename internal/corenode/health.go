@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// pingTime is how long a Core may take to answer the simplest question before it counts as one
-// that does not answer.
+// pingTime is how long a Core may take to answer the simplest question before it counts as
+// silent.
 const pingTime = 3 * time.Second
 
 // health is whether Core answers, as far as calls have shown.

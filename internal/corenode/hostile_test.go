@@ -38,8 +38,8 @@ func endless(chunk string, length int) http.HandlerFunc {
 	}
 }
 
-// Whatever a node sends that is no Core, and to however many calls at a time, the memory of this
-// one stays small.
+// The client's memory stays small when a hostile node sends anything, to any number of calls at
+// a time.
 func TestHostileMemory(t *testing.T) {
 	const large = 16 << 20 // in the place of MaxReply
 	for name, server := range map[string]http.HandlerFunc{
@@ -83,7 +83,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// watchHeap notes by how much the heap in use grows, with what was not collected yet.
+// watchHeap notes by how much the heap in use grows, garbage not yet collected included.
 func watchHeap() (stop func(), most *uint64) {
 	var before, now runtime.MemStats
 	runtime.GC()
@@ -139,7 +139,7 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-// What is wrong is told as it is: nobody listens, or the login cannot be read, or it is refused.
+// Errors tell the reason: nobody listens, the login cannot be read, or it is refused.
 func TestReasons(t *testing.T) {
 	core := newFakeCore(t, map[string]string{"x": `{"result":1,"error":null,"id":0}`})
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
@@ -222,8 +222,8 @@ func TestConfiguredLogin(t *testing.T) {
 	}
 }
 
-// A Core that hangs is known as one that does not answer, until it does; one that refuses
-// connections is lost, and whoever leaves says nothing of Core.
+// A Core that hangs counts as silent until it answers again. A Core that refuses connections
+// counts as lost. A caller that leaves early proves nothing about Core.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs bool
@@ -254,7 +254,7 @@ func TestSilence(t *testing.T) {
 		began := time.Now()
 		go c.Ping(t.Context())
 		synctest.Wait()
-		c.Ping(t.Context()) // at once, for another one asks
+		c.Ping(t.Context()) // at once, for another call asks already
 		if !time.Now().Equal(began) {
 			t.Error("two ask whether it is there")
 		}

@@ -48,8 +48,8 @@ const sinceSpent = 300000
 // codeNoMethod is what Core says of a method that it does not know.
 const codeNoMethod = -32601
 
-// Info asks Core what it is. What the login may not ask is missing in the answer; the
-// state of the chain is not.
+// Info asks Core for its version, chain and indexes. Fields that the login may not ask
+// for stay empty, but the state of the chain is required.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	var info Info
 	if err := c.Call(ctx, &info.Chain, "getblockchaininfo"); err != nil {

@@ -25,7 +25,7 @@ func until[R any](t *testing.T, do func(context.Context) (R, error)) R {
 	}
 }
 
-// The whole of what is asked of a Core, across a kill and a start with another cookie.
+// Every request to a Core works, across a kill and a start with another cookie.
 func TestLiveCore(t *testing.T) {
 	core := replay.StartCore(t, "", "-rest=1", "-blockfilterindex=1")
 	configured, err := ReadConfig(core.Dir, "")

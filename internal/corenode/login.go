@@ -57,8 +57,8 @@ type noLogin struct{}
 
 func (noLogin) get([]byte) ([]byte, error) { return nil, away("%w: there is none", ErrLogin) }
 
-// A configuredLogin is what Core's configuration says, which is read again when Core refuses
-// the login: it may have been started with another one.
+// A configuredLogin is the login of Core's configuration. The configuration is read again
+// when Core refuses the login, since Core may have restarted with a new configuration.
 type configuredLogin struct {
 	configuration func() (Configured, error)
 
@@ -133,7 +133,8 @@ var (
 	errLarge      = fmt.Errorf("it is larger than %d bytes", maxLogin)
 )
 
-// readSmall reads a small regular file and does not wait for one that is something else.
+// readSmall reads a small regular file. It refuses other kinds of files without opening
+// them, since opening a pipe could wait.
 func (f *loginFile) readSmall() ([]byte, error) {
 	refused := func(err error) error { // os.Root names the path in its own way
 		if at, ok := errors.AsType[*fs.PathError](err); ok {

@@ -22,7 +22,7 @@ func recorded(t *testing.T, name string) string {
 	return string(text)
 }
 
-// What Core 30.2 has answered is read as it was meant.
+// Recorded replies of Core 30.2 are read with the meaning that Core gives them.
 func TestRecordedReplies(t *testing.T) {
 	replies := map[string]string{"getblockhash": recorded(t, "out-of-range.json"), "x": recorded(t, "no-method.json")}
 	for _, method := range []string{

@@ -10,13 +10,14 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// MaxHeaders bounds the headers that one call of [Client.Headers] returns.
+// MaxHeaders bounds the headers that [Client.Headers] returns.
 const MaxHeaders = 2000
 
 const headerSize = 80
 
 // Get returns what REST has at a path, as "/rest/chaininfo.json". REST asks for no login.
-// What Core does not have is an [Error] with the code of RPC for it and Core's words.
+// If Core does not have the object, Get returns an [Error] with the matching code of RPC
+// and Core's words.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return c.getWithin(ctx, path, smallReply)
 }

@@ -1,6 +1,6 @@
-// Command demo shows the node at work on real blocks: it loads the first
-// 14,131 blocks of Bitcoin's main chain into a throw-away data directory,
-// builds their filter index, and searches it through trawl-cli.
+// Command demo shows the node at work on real blocks. It loads the first 14,131
+// blocks of Bitcoin's main chain into a throw-away data directory, builds their
+// filter index, and searches it through trawl-cli. Usage:
 //
 //	go run ./internal/demo -bin DIR
 //

@@ -2,19 +2,19 @@
 // requests on a regtest of their own, and the raw text of their replies has to be
 // the same.
 //
-// It is meant for tests, those below this folder. Where the environment variable BITCOIND
-// names no bitcoind of Core 30, the answers of Core are those that were recorded, of a few
-// cases with one seed; a test of which nothing is recorded is skipped. `make soak` runs all
-// with many cases. A run is known by its seed, which is logged and may be given again:
+// It is meant for tests, those below this folder. If the environment variable BITCOIND
+// names no bitcoind of Core 30, recorded answers of Core are used, for a few cases with one
+// seed. A test without a recording is skipped. With many cases, `make soak` runs all tests.
+// The seed of a run is logged and may be given again:
 //
 //	BITCOIND=/path/to/bitcoind DIFFER_SEED=7 DIFFER_CASES=100000 go test -run Descriptors ./internal/differ/...
 //
-// A recording is made anew by:
+// This makes a new recording:
 //
 //	BITCOIND=/path/to/bitcoind TRAWL_RECORD_CORE=1 go test -count=1 -run '^TestDescriptors$' ./internal/differ
 //
-// What is different on purpose is named by an [Exception], with its reason; every
-// other difference fails the test.
+// Differences on purpose are named by an [Exception], with their reason; every other
+// difference fails the test.
 package differ
 
 import (
@@ -33,7 +33,8 @@ const (
 	recordedTime = 1_764_547_200
 )
 
-// Recorded reports whether the cases are those of a recording. There should be few of them.
+// Recorded reports whether the cases are those of a recording. A recording should have few
+// cases.
 func Recorded() bool { return !replay.Live() }
 
 // Now returns the time that the nodes have when a test begins.

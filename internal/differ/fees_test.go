@@ -18,8 +18,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// TestFees has both nodes see the same transactions come and be confirmed, at any rate and after any time, and compares
-// what they make of it: estimates for all targets, and the files that they write.
+// TestFees shows both nodes the same transactions, which arrive and are
+// confirmed at any rate and after any time. It compares their estimates for
+// all targets, and the files that they write.
 func TestFees(t *testing.T) {
 	p := differ.Start(t, differ.Config{Args: []string{"-blockmintxfee=0.00000001"}})
 	f := &feePlay{t: t, Rand: differ.Random(t), pair: p, now: 1_800_000_000}

@@ -47,8 +47,9 @@ func (f *fundingPlay) exceptions() []differ.Exception {
 
 func isFunding(c differ.Call) bool { return c.Method == "walletcreatefundedpsbt" || c.Method == "send" }
 
-// lookInto repeats requests that one funded and the other refused, or both refused in other
-// words: what one says again and again the other one says at times.
+// lookInto repeats requests that only one node funded, or that both refused in other words.
+// Choices are random: over many tries, some answer of trawld must equal some answer of
+// Core.
 func (f *fundingPlay) lookInto() {
 	const tries = 40
 	for _, c := range f.doubtful {
@@ -69,8 +70,8 @@ func (f *fundingPlay) lookInto() {
 }
 
 // TestWalletFunding gives two wallets with the same coins the same requests to fund
-// transactions. Both fund or both refuse in the same words; no fee rate is below the one
-// that was asked for, and the choices here waste no more on average than Core's.
+// transactions. Both fund or both refuse in the same words. No fee rate is below the
+// requested rate, and the choices here waste no more on average than Core's.
 func TestWalletFunding(t *testing.T) {
 	config := differ.Config{Args: []string{
 		"-keypool=3", "-fallbackfee=0.0001", "-acceptnonstdtxn=1", "-maxtxfee=1",

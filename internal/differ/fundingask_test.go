@@ -35,11 +35,11 @@ func (f *fundingPlay) ask() {
 // fundingRequest is a call that funds a transaction.
 type fundingRequest struct {
 	call     differ.Call
-	rate     float64 // satoshis a virtual byte; 0: another one, or what is refused
+	rate     float64 // satoshis a virtual byte; 0: the request has no rate, or an odd value
 	payments int
 }
 
-// request makes a request at random, mostly one that can be served.
+// request makes a request at random; most can be served.
 func (f *fundingPlay) request(name string, coins []unspent, total int64) (r fundingRequest) {
 	outs := []any{}
 	for range 1 + f.IntN(3) {
@@ -86,7 +86,7 @@ func (f *fundingPlay) request(name string, coins []unspent, total int64) (r fund
 	return r
 }
 
-// rename gives options the names that send has for them.
+// rename gives options their names in send.
 func (*fundingPlay) rename(options map[string]any) {
 	for old, name := range map[string]string{
 		"subtractFeeFromOutputs": "subtract_fee_from_outputs", "changePosition": "change_position",
@@ -202,8 +202,8 @@ type choice struct {
 	unconfirmed bool // it spends what is not confirmed, and may pay for it too
 }
 
-// waste works out what a transaction wastes: what inputs cost above what they would cost at
-// 10 sat/vB, and what change costs, or is paid too much without it.
+// waste works out the waste of a transaction. Waste is the cost of inputs above their cost
+// at 10 sat/vB, and the cost of change or, without change, the excess fee.
 func (f *fundingPlay) waste(
 	values map[string]valued, asked *fundingRequest, r differ.Reply,
 ) (c choice, size int64, ok bool) {

@@ -9,8 +9,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ/helptext"
 )
 
-// What docs/core.md says of Core's methods rests on a record of their usage lines and arguments,
-// which a test of the daemon compares with ours. Here the record is held against a live Core.
+// The statements of docs/core.md on Core's methods rest on a record of their usage lines and
+// arguments, which a test of the daemon compares with ours. Here the record is compared with a
+// live Core.
 func TestHelp(t *testing.T) {
 	p := differ.Start(t, differ.Config{})
 	record, err := os.ReadFile("../../cmd/trawld/testdata/core/methods.txt")

@@ -14,8 +14,8 @@ import (
 )
 
 // TestLogLines has both take the same blocks, of their own and of a peer, and compares the lines that other
-// programs read from the logs: those about new tips, one for each block that is taken back or connected, and those
-// about new headers.
+// programs read from the logs. These are a line for each new tip, by a connected or disconnected block, and the
+// lines about new headers.
 func TestLogLines(t *testing.T) {
 	p := differ.Start(t, differ.Config{Peers: true})
 	logs := [2]func() string{p.Trawl.Log, func() string {

@@ -147,7 +147,7 @@ func (m *mergedPlay) create() {
 	}
 }
 
-// submit hands in a proof for one of the last blocks, mostly the last one, and mostly one that is right or nearly.
+// submit hands in a proof for one of the last blocks, mostly for the last. Most proofs are right or nearly right.
 func (m *mergedPlay) submit() {
 	if len(m.work) == 0 {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // TestP2MRPackets has the same wallets of P2MR keys here and in qbitd update, sign, combine and complete the same
-// packets, some of which take two wallets. What one of both has made, the other one goes on with.
+// packets, some of which take two wallets. Each node goes on with packets that the other has made.
 func TestP2MRPackets(t *testing.T) {
 	p := differ.Start(t, differ.Config{Qbit: true, Args: []string{"-keypool=4"}})
 	x := &pqcPlay{keys: keys{differ.QbitRandom(t)}, t: t, pair: p}
@@ -51,9 +51,9 @@ type p2mrOut struct {
 	spendable bool // by the wallets together
 }
 
-// receiving are the first two keys of a wallet's receiving addresses, which are of one descriptor: qbit has one
-// descriptor after the other sign an input, in an order of no meaning, so that what keys of several sign is not
-// told by what they are.
+// receiving returns the first two keys of a wallet's receiving addresses. They are of the same descriptor, since
+// qbit has descriptors sign an input one after the other in an arbitrary order. With keys of several descriptors
+// the signatures could not be predicted.
 func (x *pqcPlay) receiving(wallet string) []string {
 	x.t.Helper()
 	var exported struct {
@@ -72,7 +72,8 @@ func (x *pqcPlay) receiving(wallet string) []string {
 	return public[:2]
 }
 
-// begin makes wallets with qbitd and copies them: two with keys, and one that watches what both can spend together.
+// begin makes wallets with qbitd and copies them: two with keys, and a wallet that watches outputs of both
+// wallets together.
 func (x *pqcPlay) begin() {
 	x.t.Helper()
 	var public []string
@@ -199,7 +200,7 @@ func (x *pqcPlay) play(completed bool) int {
 	return 0
 }
 
-// complete has both wallets sign a packet, after the one that knows all outputs.
+// complete has both wallets sign a packet, after the watching wallet, which knows all outputs, has updated it.
 func (x *pqcPlay) complete(text string) (texts []string) {
 	for _, wallet := range []string{"watch", "a", "b"} {
 		for _, done := range x.send(differ.Call{

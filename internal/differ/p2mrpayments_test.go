@@ -7,9 +7,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// TestP2MRPayments has one wallet of P2MR keys here and in qbitd pay by both, over a connection: each takes what the
-// other one signs, and after every block both agree on the coins. A kill of the node neither loses a coin nor pays
-// twice.
+// TestP2MRPayments has the same wallet of P2MR keys here and in qbitd, and pays from both, over a connection. Each
+// node takes the other's transactions, and after every block both agree on the coins. A kill of the node neither
+// loses a coin nor pays twice.
 func TestP2MRPayments(t *testing.T) {
 	p := differ.Start(t, differ.Config{
 		Args: []string{

@@ -80,7 +80,7 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	p := &Pair{tb: tb, config: c, CoreDir: tb.TempDir(), Report: NewReport(tb, exceptions...)}
 	trawl := e2e.Config{
 		Chain: "regtest",
-		// What Core accepts and trawld refuses unless it is told otherwise.
+		// Core accepts empty outputs, which trawld refuses without this option.
 		Args: append(append([]string{"-deprecatedrpc=emptyoutputs"}, c.Args...), c.Trawl...),
 	}
 	if c.Qbit {
@@ -105,7 +105,7 @@ func (p *Pair) KillCore() { p.core.Kill() }
 // RestartCore starts the bitcoind again on its data directory, after it was killed.
 func (p *Pair) RestartCore() {
 	p.tb.Helper()
-	_ = os.Remove(p.cookie()) // of the one that was killed
+	_ = os.Remove(p.cookie()) // of the killed process
 	binary, _ := p.config.rival()
 	p.Core = nil
 	p.startCore(binary)

@@ -16,9 +16,9 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
-// TestPSBTs compares what is read out of PSBTs whose maps hold fields of all
-// types by chance: most of them right, many with a size, a key or a value that
-// is not, or damaged anywhere.
+// TestPSBTs compares the decoded contents of PSBTs whose maps hold random
+// fields of all types. Most fields are right, many have a wrong size, key or
+// value, and some PSBTs are damaged anywhere.
 func TestPSBTs(t *testing.T) {
 	p := differ.Start(t, differ.Config{})
 	x := psbts{transactions{keys: keys{differ.Random(t)}}}
@@ -259,7 +259,7 @@ func (x psbts) loose() []byte {
 	return key
 }
 
-// hash returns one that is null, or by chance.
+// hash returns a null hash or a random hash.
 func (x psbts) hash() []byte {
 	if x.IntN(4) == 0 {
 		return make([]byte, 32)

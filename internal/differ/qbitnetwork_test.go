@@ -162,7 +162,7 @@ func (n *network) connect(nodes []*networkNode) {
 	}
 }
 
-// knows reports whether a node has connected to another one.
+// knows reports whether a node has connected to another node.
 func (n *network) knows(node, other *networkNode) bool {
 	var peers []struct{ Addr string }
 	n.get(node, &peers, "getpeerinfo")
@@ -215,7 +215,7 @@ func (n *network) restart(node *networkNode) {
 	}
 }
 
-// agree has all nodes come to the same tip, and compares what they have at it.
+// agree has all nodes come to the same tip, and compares their unspent outputs there.
 func (n *network) agree() {
 	n.Helper()
 	n.connect(n.nodes)

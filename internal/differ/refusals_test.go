@@ -10,9 +10,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// TestPaymentRefusals asks wallets to pay in ways that cannot be: a table of wrong addresses, amounts, fees, inputs and
-// options, and of combinations that do not go together, by every method that pays. Both refuse in the same words.
-// Nothing is paid, so the calls come in any order.
+// TestPaymentRefusals asks wallets for impossible payments, by every method that pays. A table has wrong
+// addresses, amounts, fees, inputs and options, and combinations that do not go together. Both refuse in the same
+// words. Nothing is paid, so the calls come in any order.
 func TestPaymentRefusals(t *testing.T) {
 	r := newRefusing(t)
 	for _, name := range []string{"rich", "empty"} {
@@ -36,8 +36,8 @@ type refusing struct {
 	fundingPlay
 
 	to, coin                string // an address of nobody's, and a coin of the rich wallet as JSON
-	confirmed, child        string // ids: of a transaction that is in a block, and of one that another one spends
-	final, replaced, lonely string // one that cannot be replaced, one that was, and one that can be
+	confirmed, child        string // ids: of a transaction in a block, and of a transaction whose output is spent
+	final, replaced, lonely string // ids of transactions that cannot be replaced, was replaced, can be replaced
 
 	calls, refused int
 }
@@ -123,8 +123,8 @@ func (*refusing) pays(c differ.Call) bool {
 	}, c.Method)
 }
 
-// A request is a call as a person writes it: the method, and its parameters in JSON, with T for an address of nobody's,
-// O for an own one, C for a coin, and the names of transactions between angle brackets.
+// A request is a call as a person writes it: the method, and its parameters in JSON. Placeholders stand between
+// angle brackets: T for an address of nobody's, O for an own address, C for a coin, and names for transactions.
 type request struct{ method, params string }
 
 // ask sends requests to a wallet of both nodes.

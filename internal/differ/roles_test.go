@@ -22,7 +22,7 @@ import (
 )
 
 // TestPSBTRoles has both nodes update, sign, combine, join, analyze and finalize the same packets, whose inputs spend
-// outputs of descriptors of all kinds. What one has signed in part, the other one completes.
+// outputs of descriptors of all kinds. Each node completes packets that the other has signed in part.
 func TestPSBTRoles(t *testing.T) {
 	p := differ.Start(t, differ.Config{}, joinedByChance, signedTogether)
 	x := &rolePlay{psbts: psbts{transactions{keys: keys{differ.Random(t)}}}, pair: p}
@@ -278,7 +278,7 @@ func (x *rolePlay) look(text string) {
 	)
 }
 
-// process has both update or sign a packet with descriptors of what it spends.
+// process has both update or sign a packet with descriptors of the spent outputs.
 func (x *rolePlay) process(text string, of []spent) []differ.Replies {
 	var list []any
 	for _, s := range of {
@@ -330,7 +330,8 @@ func (x *rolePlay) results(got []differ.Replies) []string {
 	return texts
 }
 
-// packet makes a packet whose inputs spend outputs of descriptors, with what an updater would know of some of them.
+// packet makes a packet whose inputs spend outputs of descriptors, and adds some of the fields that an updater would
+// add.
 func (x *rolePlay) packet() (*psbt.Packet, []spent) {
 	var all []spent
 	for len(all) < 1+x.IntN(3) {

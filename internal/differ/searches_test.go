@@ -11,8 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// A search finds what Core's scanblocks and getdescriptoractivity tell of the same chain, for
-// every kind of descriptor of a wallet, byte for byte but for what it tells besides.
+// A search finds the same as Core's scanblocks and getdescriptoractivity on the same chain,
+// for every kind of descriptor of a wallet. Apart from additional members, the entries are
+// the same byte for byte.
 func TestSearches(t *testing.T) {
 	p := differ.Start(t, differ.Config{
 		Args: []string{"-blockfilterindex=1"}, Trawl: []string{"-searchroom=1"}, Core: []string{"-fallbackfee=0.0001"},

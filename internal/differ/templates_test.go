@@ -25,8 +25,9 @@ var (
 
 const templateStart = 1_700_000_000
 
-// TestTemplates fills the memory pools of both with the same transactions by chance,
-// has them prioritised, and compares templates and the blocks that are made of them.
+// TestTemplates fills the memory pools of both with the same random transactions,
+// has them prioritised, and compares templates and the blocks made from the
+// templates.
 func TestTemplates(t *testing.T) {
 	p := differ.Start(t, differ.Config{Args: []string{
 		"-blockmaxweight=30000", "-blockreservedweight=2500", "-blockmintxfee=0.00000500", "-persistmempool=0",

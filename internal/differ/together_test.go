@@ -19,8 +19,9 @@ var signedTogether = differ.Exception{
 	},
 }
 
-// withoutMusig returns a reply with the packet in it as it is without fields of MuSig2 and, where it has some, without
-// the origins of keys of taproot. fields is how many of MuSig2 there were.
+// withoutMusig returns a reply whose packet lacks the fields of MuSig2 and the
+// origins of taproot keys. The number fields counts the removed fields of
+// MuSig2.
 func withoutMusig(r differ.Reply) (text string, fields int) {
 	text = r.String()
 	var result struct{ PSBT string }

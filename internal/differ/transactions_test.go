@@ -252,7 +252,7 @@ func (x *transactions) script() []byte {
 	return script
 }
 
-// psbt returns one that Core has made, often damaged.
+// psbt returns a packet that Core has made, often damaged.
 func (x *transactions) psbt() string {
 	if len(x.psbts) == 0 {
 		return base64.StdEncoding.EncodeToString(x.bytes(20))

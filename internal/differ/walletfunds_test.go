@@ -37,8 +37,8 @@ func (w *walletPlay) funds() {
 	w.settle()
 }
 
-// prunedFunds removes a transaction and imports it again by a proof. Of those that others
-// are in conflict with Core forgets too much.
+// prunedFunds removes a transaction and imports it again by a proof. It leaves out
+// transactions with conflicts, since Core forgets too much when they are removed.
 func (w *walletPlay) prunedFunds(name, id string) {
 	var tx struct {
 		BlockHash string   `json:"blockhash"`
@@ -68,7 +68,7 @@ func (w *walletPlay) prunedFunds(name, id string) {
 	)
 }
 
-// bump makes a transaction that replaces another one, or is refused.
+// bump makes a transaction that replaces another transaction, or is refused.
 func (w *walletPlay) bump(name, id string) {
 	options := map[string]any{}
 	switch w.IntN(6) {

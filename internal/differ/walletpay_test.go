@@ -113,7 +113,7 @@ func (w *peerWallets) payByRawTx(s *side, rate float64) (id string, err error) {
 	return id, err
 }
 
-// payByPSBT has the one who watches fund a transaction, or replace one, the owner sign it, and the watcher
+// payByPSBT has the watching wallet fund or replace a transaction, the owner sign it, and the watching wallet
 // finalize and send it.
 func (w *peerWallets) payByPSBT(s *side, kind string, rate float64) (id string, err error) {
 	var funded, signed struct{ PSBT string }
@@ -156,15 +156,15 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	if w.trawl.call(&entry, "", "getmempoolentry", id) != nil {
 		return // sent by the other side, and not here yet
 	}
-	// What comes from the other side is the wallet's as soon as the wallet tells of it: until then a kill may lose
-	// it, as the pool does, and the other side sends it again.
+	// A transaction from the other side is kept once the wallet lists it. Before that a kill may lose it, as the
+	// pool does, and the other side sends it again.
 	sentByOther := strings.HasPrefix(kind, "psbt")
 	if !sentByOther || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
 		w.pending = append(w.pending, id)
 	}
 	// Without change what is left is paid as well: no more than change would have cost.
 	const discard = 10
-	// What it spends that is not confirmed is paid for too.
+	// Unconfirmed parents are paid for too.
 	parents := max(0, rate*(entry.AncestorSize-entry.VSize)-(entry.Fees.Ancestor-entry.Fees.Base)*1e8)
 	fee, least := entry.Fees.Base*1e8, rate*entry.VSize
 	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*w.changeCost + parents; fee < least-1 || fee > most {

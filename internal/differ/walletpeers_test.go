@@ -210,8 +210,8 @@ func (w *peerWallets) round() {
 	w.agree()
 }
 
-// kill ends trawld while a payment may be under way, and starts it again. What was being
-// paid is repeated by its key.
+// kill ends trawld while a payment may be under way, and starts it again. The interrupted
+// payment is repeated by its key.
 func (w *peerWallets) kill() {
 	defer w.timed("kill")()
 	params := w.sendToAddress(w.trawl)

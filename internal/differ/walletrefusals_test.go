@@ -8,9 +8,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// TestWalletRefusals asks wallets that cannot pay to pay, by each method: encrypted and
-// locked ones, such without private keys, blank ones, empty ones, and one whose file is
-// damaged. They refuse in the same words.
+// TestWalletRefusals asks wallets that cannot pay for payments, by each method. The
+// wallets are encrypted and locked, without private keys, blank, empty, or have a
+// damaged file. They refuse in the same words.
 func TestWalletRefusals(t *testing.T) {
 	f := &fundingPlay{own: map[string][]string{}}
 	p := differ.Start(t, differ.Config{Args: []string{"-keypool=3", "-fallbackfee=0.0001", "-acceptnonstdtxn=1"}},

@@ -512,7 +512,8 @@ func (w *walletPlay) lockUp() {
 	}
 }
 
-// spend signs what a wallet has, whoever's keys it is of, and sends some of it.
+// spend makes transactions that spend a wallet's outputs, signs them with that
+// wallet or another, and sends some.
 func (w *walletPlay) spend() {
 	name := w.wallet()
 	got := w.send(differ.Call{Method: "listunspent", Params: []any{0}, Wallet: name})

@@ -136,8 +136,8 @@ func wantSame(t *testing.T, c *bitcoind, d *e2e.Daemon) {
 }
 
 // A node beside a Core has its chain and its filters whatever happens to Core: blocks,
-// reorganisations, restarts, kills. While Core is away it answers from what it has, and
-// what is Core's is changed by nobody else.
+// reorganisations, restarts, kills. While Core is away it answers from its own data. It
+// never changes Core's files.
 func TestLiveAttach(t *testing.T) {
 	t.Parallel()
 	random, rounds := rand.New(rand.NewPCG(1, 2)), 8

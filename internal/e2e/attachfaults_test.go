@@ -49,8 +49,8 @@ func TestLiveAttachReindex(t *testing.T) {
 	wantSame(t, c, d)
 }
 
-// Whatever answers in Core's place, a node answers, takes nothing of it for a chain, and
-// stops when it is asked to.
+// A hostile server in Core's place may answer anything: the node still answers, takes no
+// answer for a chain, and stops when asked to.
 func TestAttachHostile(t *testing.T) {
 	t.Parallel()
 	const secret = "never-to-be-seen"

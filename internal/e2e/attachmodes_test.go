@@ -31,7 +31,7 @@ var attachModes = []attachMode{
 	{name: "rpc", remote: true},
 }
 
-// start starts a Core and a node that is attached to it.
+// start starts a Core and an attached node.
 func (m attachMode) start(t *testing.T) (*bitcoind, *e2e.Daemon) {
 	t.Helper()
 	c := prepareBitcoind(t, "fastprune=1", "rest="+map[bool]string{true: "1", false: "0"}[m.rest])

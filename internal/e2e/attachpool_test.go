@@ -69,8 +69,8 @@ func walletReport(t *testing.T, of *jsonrpc.Client, call []any) any {
 	return result
 }
 
-// A wallet beside a Core hears of what comes into Core's pool, and of what is replaced and
-// mined there, and keeps what it knows while Core is away.
+// A wallet beside a Core hears of transactions that enter Core's pool, are replaced or mined
+// there. It keeps its state while Core is away.
 func TestLiveAttachPool(t *testing.T) {
 	t.Parallel()
 	c := startBitcoind(t, "fallbackfee=0.0001")
@@ -98,7 +98,7 @@ func TestLiveAttachPool(t *testing.T) {
 
 	sendsHere(t, c, d, address)
 
-	// One that is passed on.
+	// A transaction that is passed on to Core.
 	var raw string
 	var funded struct{ Hex string }
 	c.get(&raw, "createrawtransaction", []any{}, map[string]any{address: 3})

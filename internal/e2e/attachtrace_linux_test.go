@@ -21,9 +21,9 @@ const traced = "%file,flock,fcntl,ftruncate,fallocate,fchmod,fchown,fsetxattr,pw
 var looking = regexp.MustCompile(
 	`^(stat|lstat|newfstatat|statx|readlink|readlinkat|access|faccessat2?|getxattr|statfs)$`)
 
-// In a whole life beside Core (start, index, scan, restore of a wallet, reorganisation,
-// Core's restart, stop) the node opens what is Core's to be read, and does nothing else
-// to it, as the system sees it.
+// In a whole life beside Core the node opens Core's files for reading and does nothing
+// else with them, as a trace of system calls shows. That life has start, index, scan,
+// restore of a wallet, reorganisation, Core's restart and stop.
 func TestLiveAttachTrace(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
@@ -69,7 +69,8 @@ func checked(c *bitcoind, desc string) string {
 // tracedCall is a line of a trace: the process, the call, its arguments.
 var tracedCall = regexp.MustCompile(`^\d+ +(\w+)\((.*)$`)
 
-// wantReadOnly looks through a trace for what was done to files below a directory.
+// wantReadOnly fails the test if a trace has anything but reading of files below a
+// directory.
 func wantReadOnly(t *testing.T, trace, dir string) {
 	t.Helper()
 	file, err := os.Open(trace)

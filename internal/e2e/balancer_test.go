@@ -21,8 +21,8 @@ const (
 		"$74ef20277296f0f1f1a01f8915163d687de88b01b139720c60e410c0540a0937"
 )
 
-// Two nodes behind haproxy with the configuration of deploy answer many scans at the same time, of which
-// each node has one after the other, and go on when one of them is killed.
+// Two nodes behind haproxy with the configuration of deploy answer many scans at the same time. Each
+// node runs its scans one after the other. Scans go on when a node is killed.
 func TestBalancer(t *testing.T) {
 	t.Parallel()
 	haproxy, err := exec.LookPath("haproxy")

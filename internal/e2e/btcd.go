@@ -12,7 +12,8 @@ import (
 )
 
 // btcdModule is the program that real peers of the tests run: it comes from the
-// module proxy. BTCD in the environment names one that is there already.
+// module proxy. The variable BTCD of the environment names a btcd that is there
+// already.
 const btcdModule = "github.com/btcsuite/btcd@v0.25.0"
 
 // A Btcd is a running btcd on a regtest of its own, which ends with the test.

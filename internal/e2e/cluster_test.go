@@ -112,7 +112,8 @@ type coreScan struct {
 	want any
 }
 
-// beside has Bitcoin Core, which takes longest, scan for the same in its own time, and returns what waits for it.
+// beside has Bitcoin Core, which takes longest, run the same scans in the background. It returns a function that
+// waits for their end.
 func (e *equality) beside() (wait func()) {
 	e.Helper()
 	if e.core == nil {
@@ -247,8 +248,8 @@ func TestClusterDoor(t *testing.T) {
 	}
 }
 
-// The secret is changed while the cluster goes on: node after node starts again with what accepts the next
-// one, and each scan in between is done by the members. In the end who knows the old one alone gets nowhere.
+// The secret is changed while the cluster goes on. Node after node starts again, first with both secrets accepted,
+// and members take part in each scan in between. At the end a node with the old secret alone is refused.
 func TestClusterSecretChanges(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()

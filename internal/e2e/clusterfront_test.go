@@ -10,8 +10,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A front that stands still during a scan for longer than its members wait for it gives the same result as a lone node
-// when it goes on. One that is killed is forgotten by its members at once, and they stop working for it.
+// A front that stands still during a scan for longer than its members wait for
+// it gives the same result as a lone node when it goes on. The members forget
+// a killed front at once, and stop its work.
 func TestClusterFrontEnds(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()

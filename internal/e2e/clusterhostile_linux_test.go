@@ -18,8 +18,8 @@ import (
 // hostileMessages is how many messages come for each kill of a long test.
 const hostileMessages = 50_000
 
-// A node takes anything that another one of its cluster says, to it as a member and as a front: it goes on, takes no
-// more memory the longer it goes on, and works for and with honest nodes afterwards.
+// A node survives any messages of another node of its cluster, sent to it as a member and as a front. Its memory
+// does not grow with time, and it works for and with honest nodes afterwards.
 func TestClusterHostile(t *testing.T) {
 	t.Parallel()
 	messages := hostileMessages * count(t, "TRAWL_SOAK", 1)

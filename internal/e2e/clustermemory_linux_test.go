@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A member that is stopped while scripts are sent to it costs neither the front nor the other member memory: what
-// waits for it is bounded. The front takes no more than a lone node, and one copy of the scripts. A long test has
-// five million of them.
+// A member that is stopped while scripts are sent to it costs neither the front nor the other member memory: the
+// data that waits for it is bounded. The front takes no more than a lone node, and one copy of the scripts. A
+// long test has five million scripts.
 func TestClusterMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "that takes most of the memory")
 	t.Parallel()

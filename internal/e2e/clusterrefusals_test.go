@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A member that is 500 blocks behind, one on another branch, and one a single filter of which is another, each sound
-// for itself, refuse with their reasons, by their addresses, while the others work, and the result is that of a lone
-// node.
+// Three members refuse, each sound by itself: the first is 500 blocks behind, the second is on another branch, the
+// third has a single filter that differs. The front lists their reasons by address. The others work, and the result
+// is that of a lone node.
 func TestClusterRefusesOthers(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()

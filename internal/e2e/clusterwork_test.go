@@ -44,7 +44,8 @@ const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3q
 // slow are options by which filters take long, so that others can take part.
 var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 
-// newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
+// newLongCluster starts a lone node, members, and a front that lends at once and leaves all work to the
+// members.
 func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
 	t.Helper()
 	l := &longCluster{
@@ -232,9 +233,9 @@ func scanner(objects []string, from, to int, options any) func(d *e2e.Daemon) an
 	}
 }
 
-// Whatever looks for scripts does it with the members, and gives what a lone node gives: scans with and
-// without a look into the blocks, searches, and rescans of wallets. So it does when one is added that is
-// behind, of another chain, or has damaged filters.
+// Every method that looks for scripts uses the members, and gives the result of a lone node: scans with
+// and without a look into the blocks, searches, and rescans of wallets. Damaged filters of a member do
+// not change the result.
 func TestClusterMethods(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 2)

@@ -37,7 +37,7 @@ type Config struct {
 	Chain  string   // "regtest" or "signet", or "main" or empty
 	Args   []string // further options
 	Blocks []string // block files to load, plain or .gz
-	Dir    string   // data directory; empty: a new one that ends with the test
+	Dir    string   // data directory; empty: a new directory for this test
 	Addr   string   // 127.0.0.1:port of the RPC server; empty: whatever is free
 	P2P    string   // host:port to accept peers at; empty: nowhere
 
@@ -163,7 +163,7 @@ func (d *Daemon) answers(cookie string) bool {
 	}
 	client := jsonrpc.New(d.Addr, string(login))
 	err = client.Call(d.tb.Context(), nil, "getblockcount")
-	if err != nil { // one that is attached may know of no chain yet
+	if err != nil { // an attached node may know of no chain yet
 		err = client.Call(d.tb.Context(), nil, "getattachinfo")
 	}
 	if err != nil {
@@ -259,8 +259,8 @@ func (d *Daemon) HasEnded() bool { return d.process.HasEnded() }
 // Stderr returns what a daemon that has ended wrote to its standard error.
 func (d *Daemon) Stderr() string { return d.process.Stderr() }
 
-// Kill ends the process at once, as a crash does. It is without effect on one
-// that has ended.
+// Kill ends the process at once, as a crash does. It has no effect if the
+// process has ended.
 func (d *Daemon) Kill() {
 	d.disconnect()
 	d.process.Kill()

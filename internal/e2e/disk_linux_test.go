@@ -77,8 +77,8 @@ const (
 	noLogFlush   = 2
 )
 
-// losePower cuts the disk off from what is in memory, ends the daemon, and mounts
-// what is left. Nothing reaches the disk that was not synced.
+// losePower cuts the disk off from the writes in memory, ends the daemon, and mounts
+// the disk again. Writes that were not synced never reach the disk.
 func (d *disk) losePower(daemon *e2e.Daemon) {
 	d.t.Helper()
 	root, err := os.Open(d.dir)
@@ -102,8 +102,8 @@ func (d *disk) losePower(daemon *e2e.Daemon) {
 	}
 }
 
-// TestPowerLossWalletWrites cuts the power while a wallet is written. What was
-// acknowledged is there.
+// TestPowerLossWalletWrites cuts the power while a wallet is written. All
+// acknowledged writes are there.
 func TestPowerLossWalletWrites(t *testing.T) {
 	disk := newDisk(t, 512)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
@@ -246,8 +246,8 @@ func wantHeight(t *testing.T, d *e2e.Daemon, acknowledged int32) {
 }
 
 // TestFileCannotGrow has each kind of file refuse to grow, one after the other, as a
-// full disk may hit any of them. The node ends and, without the limit, goes on where
-// it was.
+// full disk may hit any file. The node ends and, without the limit, goes on where it
+// was.
 func TestFileCannotGrow(t *testing.T) {
 	if _, err := exec.LookPath("prlimit"); err != nil {
 		t.Skip("there is no prlimit")

@@ -29,7 +29,8 @@ type builder struct {
 	paths map[string]string
 }
 
-// Main runs the tests of a package and removes the programs built for them.
+// Main runs the tests of a package, and then removes the programs that they
+// have built.
 func Main(m *testing.M) {
 	status := m.Run()
 	programs.remove()

@@ -55,10 +55,10 @@ func sumsOf(t *testing.T, file string, blocks int32) map[int32]coinSum {
 	return sums
 }
 
-// TestPowerLossFlush cuts the power while blocks are read from a file with a cache of
-// the least size, so that unspent outputs are written most of the time, and while the
-// node starts after that. The set is always that of some block of the chain, and in the
-// end that of the last.
+// TestPowerLossFlush cuts the power while blocks are read from a file, and while the
+// node starts after that. The cache has the least size, so that unspent outputs are
+// written most of the time. The set is always the set of some block of the chain, and
+// at the end the last block's.
 func TestPowerLossFlush(t *testing.T) {
 	disk := newDisk(t, 1024)
 	file := filepath.Join(t.TempDir(), "blocks.dat")

@@ -131,7 +131,7 @@ func wantTree(t *testing.T, dir string, before map[string]string) {
 	}
 }
 
-// coreDirs are kinds of directories of Core, by what it was started with.
+// coreDirs are kinds of directories of Core, by its options and its end.
 var coreDirs = []struct {
 	name   string
 	args   []string

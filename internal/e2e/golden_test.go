@@ -142,7 +142,7 @@ func backups(t *testing.T, folder string) string {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	// What is no file, which no repository keeps.
+	// A directory in the place of a file, which no repository keeps.
 	if err := os.MkdirAll(filepath.Join(to, "a directory.dat"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// killsPerNode is how often a node is killed before another one starts anew.
+// killsPerNode is how often a node is killed before a new node takes its place.
 const killsPerNode = 4
 
 // count returns how often a test that can go on for ever is to be repeated: the
@@ -106,7 +106,7 @@ type workload struct {
 	calls  atomic.Int64 // answered
 	killed atomic.Bool
 
-	// What the node has acknowledged.
+	// Acknowledged by the node.
 	floor    int32 // the tip is not below
 	accepted []string
 }

@@ -26,7 +26,7 @@ const (
 	mainnetHeight = 14131
 
 	callers        = 64
-	callsPerCaller = 100   // one of which aborts; the others ask for the status
+	callsPerCaller = 100   // one aborts; the others ask for the status
 	scripts        = 5_000 // make a scan last long enough to be looked at
 )
 
@@ -91,7 +91,7 @@ func coinbaseScript(t *testing.T, d *e2e.Daemon, height int) []byte {
 	return block.Transactions[0].TxOut[0].PkScript
 }
 
-// span is the time that one call took.
+// span is the time of a call.
 type span struct{ sent, replied time.Time }
 
 func (s span) took() time.Duration { return s.replied.Sub(s.sent) }
@@ -198,9 +198,9 @@ func checkStatus(text json.RawMessage) error {
 	return nil
 }
 
-// judge checks the scans against the one that nobody disturbed: one that was
-// aborted has found the first part of it. As in Core the height is that of the
-// first block, too, when not even that one was looked at.
+// judge checks the scans against the undisturbed scan: an aborted scan has
+// found the first part of its blocks. As in Core the height is the first
+// block's even if no block was looked at.
 func (l *load) judge(t *testing.T, d *e2e.Daemon, whole scanned) {
 	t.Helper()
 	aborted := 0

@@ -18,8 +18,8 @@ import (
 // mergedRounds is how many blocks of the parent chain the miner finds.
 const mergedRounds = 12
 
-// A pool mines a chain of Bitcoin and, with the same hashes, a chain of qbit: from a template it makes a block of the
-// parent chain whose coinbase commits to a block of the other chain, solves it, and hands it to both nodes.
+// A pool mines a chain of Bitcoin and, with the same hashes, a chain of qbit. From a template it makes a block of the
+// parent chain whose coinbase commits to a block of the other chain. It solves this block and hands it to both nodes.
 func TestMergedMiner(t *testing.T) {
 	t.Parallel()
 	parent := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-fallbackfee=0.0001"}})
@@ -160,8 +160,8 @@ func (p *parentTemplate) coinbase(mark []byte) *wire.MsgTx {
 	return tx
 }
 
-// submitChild hands in the proof that the block of the parent chain commits to the work: its coinbase, where it
-// stands there, the place of the work among merge-mined chains, and the header.
+// submitChild hands in the proof that the block of the parent chain commits to the work. The proof is the coinbase,
+// its place in the block, the place of the work among merge-mined chains, and the header.
 func (m *mergedMiner) submitChild(work childWork, block *wire.MsgBlock) (refused string) {
 	var proof bytes.Buffer // takes everything
 	_ = block.Transactions[0].SerializeNoWitness(&proof)

@@ -169,8 +169,8 @@ func (a *auditor) check(t *testing.T) int32 {
 	return height
 }
 
-// checkStale looks at the filters of other blocks. The node may never have come
-// to make one, but one that it has is right, and stays.
+// checkStale looks at the filters of other blocks. The node may never have made
+// such a filter, but a filter that it has is right, and stays.
 func (a *auditor) checkStale(t *testing.T, active map[string]bool) {
 	t.Helper()
 	for block, want := range a.filters {
@@ -190,7 +190,7 @@ func (a *auditor) checkStale(t *testing.T, active map[string]bool) {
 	}
 }
 
-// filter returns the filter of a block, which may be one that the node made.
+// filter returns the filter of a block, which the node may have mined.
 func (o *oracle) filter(t *testing.T, d *e2e.Daemon, hash string) filterReply {
 	t.Helper()
 	h, err := chainhash.NewHashFromStr(hash)

@@ -76,7 +76,7 @@ func (p *Process) Signal(signal os.Signal) {
 	_ = p.cmd.Process.Signal(signal) // fails only after the end
 }
 
-// Kill ends the program at once and waits for that.
+// Kill ends the program at once and waits for its end.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // fails only after the end
 	<-p.ended

@@ -18,9 +18,9 @@ type chainInfo struct {
 }
 
 // TestKill9WhilePruning kills a node at random moments while it mines and deletes
-// blocks. It has to start again with all that it has acknowledged; what is deleted
-// is a run of blocks from the first on, the rest can be read, filters of all blocks
-// are there, and the unspent outputs are those that the chain makes.
+// blocks. It has to start again with all that it has acknowledged. The deleted
+// blocks are a run from the first on, and the rest can be read. Filters of all
+// blocks are there, and the unspent outputs are the chain's.
 func TestKill9WhilePruning(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // the moments differ anyway

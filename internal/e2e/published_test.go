@@ -13,8 +13,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A subscriber that speaks ZMTP hears from a daemon of each block and transaction: what the methods tell of
-// it, numbered by topic without a hole; and who comes later hears of what comes later.
+// A subscriber that speaks ZMTP hears from a daemon of each block and transaction, with the same data as
+// from the methods. Messages are numbered by topic without a hole. A later subscriber hears of later
+// events.
 func TestPublished(t *testing.T) {
 	t.Parallel()
 	topics := []string{"hashblock", "hashtx", "rawblock", "rawtx", "sequence"}
@@ -98,7 +99,8 @@ func hexBytes(t *testing.T, text string) []byte {
 	return b
 }
 
-// another is a script of other blocks: one that is made anew at once may be the same as before.
+// another is a script for replacement blocks: a block mined again at once to the same script may be the
+// same as before.
 const another = "raw(52)"
 
 // A hearer is a subscriber that knows which number comes next.
@@ -106,7 +108,7 @@ type hearer struct {
 	t    *testing.T
 	d    *e2e.Daemon
 	from *e2e.ZMQSubscriber
-	next map[string]uint32 // by topic; those that it has heard of
+	next map[string]uint32 // by topic; only topics that it has heard of
 }
 
 // newHearer returns a subscriber of topics, of all without any, that has heard of a block: before, its

@@ -148,7 +148,7 @@ func (m *making) askChain() {
 }
 
 // save stops the daemon, or leaves what a kill has left, and packs its directory.
-// The replies are those of the same program from a copy of it.
+// The replies are those of the same program on a copy of the directory.
 func (r recorder) save(m *making, mine string) {
 	t := m.t
 	t.Helper()

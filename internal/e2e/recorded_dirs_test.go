@@ -20,8 +20,8 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
-// A recordedDir is a data directory that an earlier revision has left, in
-// NAME.tar.gz beside it, and what that revision answered from it.
+// A recordedDir describes a data directory that an earlier revision has left,
+// in NAME.tar.gz beside it, and has that revision's answers.
 type recordedDir struct {
 	Revision string         `json:"revision"` // of the program that made it
 	Args     []string       `json:"args"`     // to open it with
@@ -244,8 +244,8 @@ func covers(got, want any) bool {
 	return reflect.DeepEqual(got, want)
 }
 
-// unpack unpacks an archive of a directory. What is zero in a file becomes a
-// hole: files are made larger than what they hold.
+// unpack unpacks an archive of a directory. Zeros in a file become a hole,
+// since files are allocated larger than their contents.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	file, err := os.Open(archive)

@@ -13,8 +13,8 @@ import (
 )
 
 // TestKill9DuringReorganisation kills a node while one call moves its tip over
-// many blocks, back or to another branch. Whatever is left of the call, the
-// node has what it acknowledged before, and goes on.
+// many blocks, back or to another branch. The call may be done in part, but
+// the node has everything that it acknowledged before, and goes on.
 func TestKill9DuringReorganisation(t *testing.T) {
 	t.Parallel()
 	o := newOracle()
@@ -65,7 +65,7 @@ func TestKill9DuringReorganisation(t *testing.T) {
 	}
 }
 
-// copyOf starts a daemon on a copy of the directory of one that has stopped.
+// copyOf starts a daemon on a copy of a stopped daemon's directory.
 func copyOf(t *testing.T, d *e2e.Daemon) *e2e.Daemon {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")

@@ -19,9 +19,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// Searches for a script that every block pays thousands of times find all payments, nobody reads them, and the
-// node answers as ever: its memory is bounded, and who stops a search waits for no long write. At the limit of
-// entries they pause and say so.
+// Searches for a script that every block pays thousands of times find all payments, and nobody reads the
+// entries. The node answers as ever: its memory is bounded, and a call that stops a search waits for no long
+// write. At the limit of entries the searches pause and tell the reason.
 func TestDenseSearches(t *testing.T) {
 	t.Parallel()
 	searches, blocks, outputs := 4, 4, 800

@@ -66,12 +66,12 @@ func (r *streamReader) read(enough func(name, data string) bool) {
 	r.t.Fatal(lines.Err(), "the stream has ended")
 }
 
-// Whoever reads the stream of a search, through kills and reorganisations, has each payment once
-// that has three confirmations.
+// A reader of a search's stream gets each payment with three confirmations once, through kills
+// and reorganisations.
 func TestSearchEvents(t *testing.T) {
 	t.Parallel()
 	const address = "bcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqdku202"
-	// Blocks of branches pay to another one, so that they are others.
+	// Blocks of branches pay to another address, so that they differ.
 	const another = "bcrt1qqqqqpqqqqqqqqqqqqqqqqqqqqqqqqqqqy4vsul"
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1", "-searchroom=1"}})
 	var made struct{ ID string }

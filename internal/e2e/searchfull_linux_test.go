@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestFullDiskSearches fills the disk under searches, which is not that of the chain. They pause and say so, before a
-// write fails and after, the node lives, and they go on by themselves when there is room; nothing is lost or told
-// twice, also through a kill while the disk is full.
+// TestFullDiskSearches fills the disk under searches, which is not the chain's disk. The searches pause and tell the
+// reason, before a write fails and after, and the node lives. They go on by themselves when there is room. No entry
+// is lost or told twice, also through a kill while the disk is full.
 func TestFullDiskSearches(t *testing.T) {
 	disk := newDisk(t, 160)
 	ballast := filepath.Join(disk.dir, "ballast")

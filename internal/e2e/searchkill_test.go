@@ -12,9 +12,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// Searches that follow the chain of a daemon that is killed again and again tell no payment twice
-// and lose none: whoever reads on from the last cursor has what getdescriptoractivity tells
-// of the whole chain.
+// Searches that follow the chain tell no payment twice and lose no payment, although the daemon
+// is killed again and again. A client that reads on from the last cursor has all that
+// getdescriptoractivity tells of the whole chain.
 func TestKill9Searches(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
@@ -93,7 +93,8 @@ func (o *toldSearch) tell(call func(result any, method string, params ...any) er
 	}
 }
 
-// check checks that the search does what was acknowledged last, or what was asked for after that.
+// check checks that the search is in the state acknowledged last, or in the state requested after
+// that.
 func (o *toldSearch) check(t *testing.T, d *e2e.Daemon) {
 	t.Helper()
 	var st searchState

@@ -16,8 +16,8 @@ import (
 // everybodys is a script that almost every block of this test pays.
 const everybodys = "raw(51)"
 
-// As many searches as are allowed, each for thousands of scripts of its own and for one that every
-// block pays, have all that the chain has for each of them, through kill -9 and a reorganisation.
+// The greatest allowed number of searches find everything, through kill -9 and a reorganisation.
+// Each looks for thousands of scripts of its own and for a script that every block pays.
 func TestManySearches(t *testing.T) {
 	t.Parallel()
 	searches, scripts, blocks := count(t, "TRAWL_SOAK", 20), 500, 30

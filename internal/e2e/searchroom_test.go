@@ -10,7 +10,8 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// The room on the disk of what a removed search has found is free within a minute, and nobody has to ask for that.
+// The disk room of a removed search is free within a minute, without a further
+// request.
 func TestRemovedSearchFreesRoom(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
@@ -43,7 +44,7 @@ func TestRemovedSearchFreesRoom(t *testing.T) {
 	for _, id := range ids {
 		d.Get(nil, "removesearch", id)
 	}
-	// What one has found stays, and the database keeps a journal.
+	// The entries of one search stay, and the database keeps a journal.
 	const journal = 10 << 20
 	most := before/int64(searches+1)*3/2 + journal
 	size := before

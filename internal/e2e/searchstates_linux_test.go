@@ -33,8 +33,8 @@ var killMoments = []killMoment{
 	{"once it is acknowledged", ""},
 }
 
-// Whatever a search is doing when its daemon is killed, what was acknowledged is so after that, and its list has no
-// entry twice and lacks none.
+// A daemon may be killed at any step of a search: acknowledged states hold after that, and the list has no entry
+// twice and lacks none.
 func TestKill9SearchStates(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()

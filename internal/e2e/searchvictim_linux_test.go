@@ -110,7 +110,7 @@ func (v *victim) reorganise(call rpcCall) error {
 	if err := call(ctx, nil, "invalidateblock", header.PreviousBlockHash); err != nil {
 		return err
 	}
-	var fresh string // the block would be the one that has left the chain otherwise
+	var fresh string // otherwise the block would be the same as the block that left the chain
 	if err := call(ctx, &fresh, "getnewaddress"); err != nil {
 		return err
 	}

@@ -196,7 +196,7 @@ func wantSearchOfPruned(t *testing.T, pruned, whole caller, objects []any, scrip
 	got, _ := searched(t, pruned, made.ID, "done")
 	wantActivity(t, got, want)
 
-	// What is spent from before is not known any more.
+	// Outputs spent from pruned blocks are not known any more.
 	pruned(&made, "createsearch", objects, map[string]any{"start_height": 102})
 	list, said := searched(t, pruned, made.ID, "failed")
 	if !strings.Contains(said, "Undo data") {
@@ -221,7 +221,7 @@ func TestSearchOfPrunedNode(t *testing.T) {
 	wantSearchOfPruned(t, pruned.Get, whole.Get, objects, scripts)
 }
 
-// The same beside a Core that has pruned, and beside one that has not.
+// The same beside a Core that has pruned, and beside a Core that has not.
 func TestLiveAttachSearch(t *testing.T) {
 	t.Parallel()
 	at := e2e.FreeAddr(t)
@@ -299,7 +299,7 @@ func sameMaps(a, b []map[string]any) bool {
 	return slices.Equal(texts(a), texts(b))
 }
 
-// What is in the memory pool for a search is what getdescriptoractivity tells of it.
+// A search lists the same transactions of the memory pool as getdescriptoractivity.
 func TestSearchUnconfirmed(t *testing.T) {
 	t.Parallel()
 	d := e2e.Start(t, e2e.Config{

@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// What is refused, in words and codes; of two objects with one script the first is named, and one that is there already
-// changes nothing.
+// Refusals have the right words and codes. Of two objects with the same script
+// the first is named, and adding an object again changes nothing.
 func TestSearchRefusals(t *testing.T) {
 	t.Parallel()
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1", "-searchroom=1"}})

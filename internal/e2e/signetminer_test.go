@@ -10,8 +10,8 @@ import (
 
 // Bitcoin Core's signet miner makes blocks through a node: from getblocktemplate it makes a
 // packet to be signed by walletprocesspsbt, and of the answer a block for submitblock. The
-// record is of contrib/signet/miner of Core 30.2, its commands genpsbt and solvepsbt, beside a
-// bitcoind with the key of a challenge; the time of the template was set to a fixed one.
+// record is of the commands genpsbt and solvepsbt of contrib/signet/miner of Core 30.2, beside
+// a bitcoind with the key of a challenge. The time of the template was set to a fixed time.
 func TestSignetMiner(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("testdata/signetminer.json")

@@ -23,9 +23,10 @@ var payToAnyone = func() (script [34]byte) {
 	return script
 }()
 
-// SnapshotChain returns the blocks, in hex and from height 1 on, of the one chain whose unspent outputs
-// at height 200 every regtest knows (kernel/chainparams.cpp of Bitcoin Core): each has a coinbase alone
-// that pays to a script anybody may spend from, and follows the one before by a second.
+// SnapshotChain returns the blocks, in hex and from height 1 on, of the only chain whose unspent
+// outputs at height 200 every regtest knows (kernel/chainparams.cpp of Bitcoin Core). Each block has
+// only a coinbase, which pays to a script that anybody may spend from. Each follows the block before by
+// a second.
 func SnapshotChain(tb testing.TB) (blocks []string) {
 	tb.Helper()
 	net := &chaincfg.RegressionNetParams

@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestFullDiskSpending fills the disk under a wallet that pays, and perhaps kills the node then. What was answered is
-// sent and kept, what was refused is not sent, and all of it is paid once when it is asked for again by its key.
+// TestFullDiskSpending fills the disk under a wallet that pays, and perhaps kills the node then. Answered payments
+// are sent and kept, and refused payments are not sent. Repeated by their keys, all are paid once.
 func TestFullDiskSpending(t *testing.T) {
 	disk := newDisk(t, 24)
 	ballast := filepath.Join(disk.dir, "ballast")
@@ -61,7 +61,7 @@ type fullPayments struct {
 	t    *testing.T
 	d    *e2e.Daemon
 	next int
-	ids  map[int]string // of what was answered
+	ids  map[int]string // of answered payments
 }
 
 func (p *fullPayments) begin() {

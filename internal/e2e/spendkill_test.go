@@ -22,8 +22,8 @@ const (
 )
 
 // TestKill9Spending kills a node while several callers pay by one wallet, with
-// idempotency keys and without. No coin may be lost or spent twice; what was answered is
-// kept, what was refused is paid never, and a call whose answer was lost and that is
+// idempotency keys and without. No coin may be lost or spent twice. Answered payments
+// are kept, and refused payments are never paid. A call without an answer that is
 // repeated with its key is paid once.
 func TestKill9Spending(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// readersOfLogin are how many of the streams that one login may have are taken.
+	// readersOfLogin is how many of a login's allowed streams are taken.
 	readersOfLogin = 50
 
 	// denseBefore are the blocks with many payments before there are readers.
@@ -30,8 +30,8 @@ const (
 )
 
 // Readers of events that stop reading cost nothing but their own connections: scans and other readers go on, and
-// memory is bounded. Those that are too far behind are cut off. With their Last-Event-ID they go on with nothing lost
-// and nothing told twice.
+// memory is bounded. Readers that are too far behind are cut off. With their Last-Event-ID they go on with nothing
+// lost and nothing told twice.
 func TestStalledReaders(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestStalledReaders(t *testing.T) {
 	})
 	grown := peakMB(d) - before
 	t.Logf("%d readers that stall: %d MB more, over after %v", 3*each, grown, time.Since(began).Round(time.Millisecond))
-	// What a reader is behind, while it becomes more.
+	// Events for stalled readers, while they become more.
 	if most := 160 + 4*each; grown > most {
 		t.Errorf("memory has grown by %d MB, want %d at most", grown, most)
 	}
@@ -117,8 +117,8 @@ func (s *stalled) open(path string, buffer int) {
 	s.readers = append(s.readers, &stalledReader{reply, conn})
 }
 
-// busy makes blocks with thousands of payments, of which each reader is told, while somebody scans and others read: who
-// reads the tips, and who reads the list of the search, which it returns.
+// busy makes blocks with thousands of payments, which are events for each reader. Meanwhile a client scans, a client
+// reads the tips, and a client reads the list of the search. It returns that list.
 func (s *stalled) busy() (entries []string) {
 	s.Helper()
 	var height int
@@ -288,7 +288,8 @@ func (s *stalled) entries(r *stalledReader, want []string) {
 	}
 }
 
-// tips checks that a reader that was told little has all of it when it reads on, and when it comes back.
+// tips checks that a reader of tips, a stream with few events, gets every event after its pause and after a new
+// connection.
 func (s *stalled) tips(r *stalledReader) {
 	s.Helper()
 	var now int

@@ -15,8 +15,8 @@ const (
 	blocksOfMaking = 1010 // so that the first coinbases can be spent
 )
 
-// A node whose old blocks have lost their witnesses answers scans, filters, sums of outputs, rescans and restored
-// wallets like one that has them all, also after a kill; what it can answer in part alone it refuses.
+// A node whose old blocks have lost their witnesses answers like a whole node, also after a kill: scans, filters,
+// sums of outputs, rescans and restored wallets. It refuses calls that it could answer only in part.
 func TestStrippedBlocks(t *testing.T) {
 	e2e.SkipUnderRace(t, "it makes and sends two thousand blocks")
 	t.Parallel()

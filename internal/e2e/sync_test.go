@@ -171,7 +171,7 @@ func TestThreeNodesAgree(t *testing.T) {
 			t.Errorf("the branch that was left: %s", tip.Status)
 		}
 	}
-	// Who waits for a block hears of one that a peer has sent.
+	// A call that waits for a block hears of a block from a peer.
 	waited := make(chan error, 1)
 	height := 37
 	go func() { waited <- first.Call(t.Context(), nil, "waitforblockheight", height, 60_000) }()

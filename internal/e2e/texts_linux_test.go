@@ -55,7 +55,7 @@ func TestSecretTextsLeaveMemory(t *testing.T) {
 // There were some 90 before they were overwritten, and mostly there are none.
 const maxTexts = 2
 
-// texts are the secrets that a node was told or told of, by what they are.
+// texts are the secrets that a node was given or has returned, by their kind.
 type texts struct {
 	tb testing.TB
 	d  *e2e.Daemon

@@ -154,7 +154,7 @@ func (w *walletWorkload) importOne(ctx context.Context, _ *rand.Rand) error {
 	d := fmt.Sprintf(text, w.number())
 	var info struct {
 		Descriptor string `json:"descriptor"` // with the public key
-		Checksum   string `json:"checksum"`   // of what was asked about
+		Checksum   string `json:"checksum"`   // of the descriptor in the request
 	}
 	if err := w.call(ctx, &info, "getdescriptorinfo", d); err != nil {
 		return err

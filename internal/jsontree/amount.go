@@ -60,9 +60,9 @@ func (v *Value) AsDecimal(decimals int, maximum Amount) (Amount, error) {
 const fixedDigits = 18
 
 // ParseFixedPoint reads the text of a JSON number as an integer in units of
-// 10^-decimals. It fails on anything but a JSON number, on digits below the
-// unit, and on results of more than 18 digits; like Core it also fails on
-// 0 with an exponent that would shift any other number out of range.
+// 10^-decimals. It fails on anything but a JSON number, on digits below the unit,
+// and on results of more than 18 digits. Like Core it also fails on 0 with an
+// exponent that would shift any other number out of range.
 func ParseFixedPoint(s string, decimals int) (int64, bool) {
 	s, negative := strings.CutPrefix(s, "-")
 	mantissa, exponent, hasExponent := s, "", false

@@ -27,14 +27,14 @@ type Member struct {
 // they are to be written.
 type Members []Member
 
-// Append appends v as compact JSON in Core's form.
+// Append appends v as compact JSON in Core's form. The forms are:
 //
 //   - nil, and nil pointers and interfaces, are null; a nil slice is [].
-//   - A struct is an object in the order of its fields, which are named by
-//     their json tag (or the field's name); "-" leaves one out, "omitempty"
-//     works as in encoding/json, an embedded struct without a tag is part of
-//     its outer one. [Members] is an object, and so is a map with string
-//     keys, in the order of the keys.
+//   - A struct is an object. Its members come in the order of the fields, and
+//     are named by their json tag (or the field's name). A tag "-" leaves the
+//     field out and "omitempty" works as in encoding/json. An embedded struct
+//     without a tag is part of its outer struct. A map with string keys is an
+//     object in the order of the keys. [Members] is an object.
 //   - Integers, booleans and strings are what they are; a float64 has up to
 //     16 significant digits.
 //   - An [Appender] writes itself. A byte array with a String method, as a

@@ -44,7 +44,8 @@ func findForm(t reflect.Type) form {
 	return asKind
 }
 
-// pointed returns a value, or a pointer to it, which needs no copy of it.
+// pointed returns a pointer to a value, which saves a copy, or the value itself
+// if it has no address.
 func pointed(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Pointer:

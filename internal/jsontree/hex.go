@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Hex are bytes that are written as a string of hexadecimal digits. What large values are
-// made of needs no text of its own that way.
+// Hex are bytes that are written as a string of hexadecimal digits. Large values are
+// encoded straight from their bytes, without a string in between.
 type Hex []byte
 
 // AppendJSON implements [Appender].

@@ -45,9 +45,8 @@ func (k Kind) String() string {
 	}
 }
 
-// A Value is one node of a JSON tree. The nil *Value reads as null, so a
-// member that is absent need not be told from one that is null unless the
-// caller wants to.
+// A Value is one node of a JSON tree. The nil *Value reads as null, so callers
+// may treat an absent member like a null.
 type Value struct {
 	kind Kind
 	own  bool      // nobody else has the memory of text

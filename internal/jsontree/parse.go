@@ -22,7 +22,7 @@ func Parse(text []byte) (*Value, error) {
 	p := parser{src: text}
 	v, ok := p.value(0)
 	if !ok || p.next() != 0 || p.pos < len(p.src) {
-		v.Wipe() // nobody will, of what was read
+		v.Wipe() // no caller can, since the value is not returned
 		return nil, ErrSyntax
 	}
 	return &v, nil
@@ -251,7 +251,8 @@ func (p *parser) plain() (string, bool) {
 	return "", false
 }
 
-// escapes and meanings pair the short escapes with what they stand for.
+// escapes and meanings pair the short escapes with the bytes that they stand
+// for.
 const (
 	escapes  = `"\/bfnrt`
 	meanings = "\"\\/\b\f\n\r\t"

@@ -3,9 +3,9 @@ package jsontree
 import "unsafe"
 
 // text collects a string from raw octets and \u escapes and checks it as Core
-// does, which is looser than UTF-8: overlong forms are accepted and made
-// short, code points up to 0x1fffff are let through, and the two halves of a
-// surrogate pair may be written in either way. A half alone is refused.
+// does, which is looser than UTF-8. Overlong forms are accepted and made short,
+// and code points up to 0x1fffff pass. The two halves of a surrogate pair may
+// be written in either way; a half alone is refused.
 type text struct {
 	buf   []byte
 	part  rune // code point of an unfinished sequence

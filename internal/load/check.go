@@ -102,8 +102,8 @@ func (c *checker) checkEarlyEnds() {
 	}
 }
 
-// checkProgress looks at the statuses that can be of one scan only: what one
-// of them showed is the least that those show that were sent after its reply.
+// checkProgress looks at the statuses that can be of one scan only. Progress
+// never falls: a status sent after another's reply shows at least as much.
 func (c *checker) checkProgress() {
 	holders := newCover(c.holders)
 	of := map[Span][]moment{}
@@ -117,14 +117,15 @@ func (c *checker) checkProgress() {
 	}
 }
 
-// fall is a status that shows less than one whose reply was there before.
+// fall is a status that shows less progress than an earlier reply.
 type fall struct {
 	of    moment
 	least ScanStatus
 }
 
-// checkScan looks at the statuses of one scan. Where the node shows that of the
-// scan before for a while, one that falls to less is passed over.
+// checkScan looks at the statuses of one scan. If the node may show the
+// previous scan's status for a while, statuses equal to the first peak before a
+// fall are left out.
 func (c *checker) checkScan(moments []moment) {
 	falls := fallsOf(moments)
 	if c.rules.ProbesTakeSlot && len(falls) > 0 {

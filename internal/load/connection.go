@@ -15,9 +15,9 @@ const (
 	// maxReply bounds the bytes of a reply that are kept in memory.
 	maxReply = 256 << 20
 
-	// idleLimit is how long a connection may lie idle before it is replaced,
-	// so that no node closes it (Core's -rpcservertimeout is 30 s) at the
-	// very moment when a call is sent on it.
+	// idleLimit is how long a connection may lie idle before it is replaced. It
+	// keeps clear of the moment when a node closes idle connections (Core's
+	// -rpcservertimeout is 30 s).
 	idleLimit = 10 * time.Second
 
 	// readBuffer is small because there are thousands.

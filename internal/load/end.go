@@ -12,13 +12,13 @@ const (
 	// freePause is how long it waits for a caller that is free to abort.
 	freePause = time.Second
 
-	// maxAborts bounds the tries to end a scan that nobody waits for: five
-	// minutes of them.
+	// maxAborts bounds the tries to end a scan that no caller waits for any
+	// more: five minutes.
 	maxAborts = 6000
 )
 
 // endScans waits for all callers. Once ctx ends it aborts scans meanwhile. In
-// the end it aborts one whose caller has lost its connection.
+// the end it aborts a scan whose caller has lost its connection.
 func (r *Run) endScans(ctx context.Context, ended <-chan struct{}) {
 	select {
 	case <-ended:
@@ -41,8 +41,8 @@ func (r *Run) endScans(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
-// abortUntil aborts scans until all callers have ended. It takes the
-// connection of one that has, since the node may have no room for another.
+// abortUntil aborts scans until all callers have ended. It takes the connection
+// of a caller that has ended, since the node may have no room for another.
 func (r *Run) abortUntil(ended <-chan struct{}) {
 	var c *caller
 	select {

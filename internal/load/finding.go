@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Rule is one that a reply broke, in words for the user.
+// A Rule is a rule that a reply broke, in words for the user.
 type Rule string
 
 // The rules.

@@ -92,9 +92,10 @@ func (h *Histogram) Mean() time.Duration {
 	return time.Duration(h.sum / float64(h.total))
 }
 
-// Quantile returns a duration that at least the fraction q (0 to 1) of all do
-// not exceed: the upper end of the bucket of the smallest such, and never more
-// than [Histogram.Max]. It is 0 when there are none.
+// Quantile returns a duration that at least the fraction q (0 to 1) of all
+// durations do not exceed. It is the upper end of the bucket that has the
+// smallest such duration, but at most [Histogram.Max]. It is 0 for an empty
+// histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := max(uint64(math.Ceil(q*float64(h.total))), 1)
 	var seen uint64

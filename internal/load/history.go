@@ -10,23 +10,21 @@ import (
 // A history finds the contradictions in what a node answered to many
 // callers of scanblocks at once.
 //
-// Every call happens at some moment between when it was sent and when its
-// reply was there; nothing more is known of the node's clock. A [History] is
-// told of every reply, and [History.Check] says which of them no node can have
-// given that runs one scan at a time, over one fixed range of blocks, and that
-// nobody else calls:
+// Every call happens at some moment between when it was sent and when its reply
+// was there; nothing more is known of the node's clock. A [History] records
+// every reply. [History.Check] names the replies that are impossible for a node
+// with one scan at a time, one fixed range of blocks, and no other callers:
 //
-//   - a start is refused as busy, a status shows progress, or an abort is
-//     true, while no scan can have been running;
-//   - a status is null or an abort false, or another scan was accepted, in the
-//     midst of a scan;
-//   - a scan is incomplete though nobody aborted it;
-//   - a result is not the beginning of the whole result;
-//   - the progress of one scan falls.
+//   - A start is refused as busy, a status shows progress, or an abort is true,
+//     while no scan can have been running.
+//   - A status is null or an abort false, or another scan was accepted, in the
+//     midst of a scan.
+//   - A scan is incomplete though nobody aborted it.
+//   - A result is not the beginning of the whole result.
+//   - The progress of one scan falls.
 //
-// The midst of a scan is what is left of the time from its start to its reply
-// without the slack at either end: twice what the slowest of the calls took
-// that do no work.
+// The midst of a scan is the time from its start to its reply, less a slack at
+// either end. The slack is twice the time of the slowest call that does no work.
 
 // A Span is when a call was sent and when its reply was there, on one clock
 // that never goes back.
@@ -63,9 +61,9 @@ type ScanStatus struct {
 
 // Rules say what the node promises.
 type Rules struct {
-	// ProbesTakeSlot is that of Bitcoin Core, where a status or an abort may
-	// make a start fail that comes at the same moment, and where the status
-	// of the scan before is shown until a scan begins to match.
+	// ProbesTakeSlot is set for Bitcoin Core: there a status or an abort may
+	// make a start of the same moment fail. It also shows the status of the scan
+	// before until a new scan begins to match.
 	ProbesTakeSlot bool
 }
 

@@ -13,7 +13,7 @@ func at(sent, received int) Span { return Span{time.Duration(sent) * ms, time.Du
 
 var whole = &Whole{From: 0, To: 100, Blocks: []string{"a", "b", "c"}, Heights: []int32{0, 50, 100}}
 
-// scanned notes a scan over the whole range, or one that was aborted at 60.
+// scanned notes a scan over the whole range, or a scan that was aborted at 60.
 func scanned(h *History, span Span, completed bool) {
 	if completed {
 		h.Scanned(span, ScanOutcome{To: 100, Blocks: []string{"a", "b", "c"}, Completed: true})

@@ -1,18 +1,20 @@
 // Package load makes a node answer many callers at once, measures how long it
 // takes, and checks that what it answers can be true.
 //
-// [Prepare] looks at the node: it runs one undisturbed scan, and one undisturbed
-// search where the mix has searches, whose results are the measure of all others.
-// [Run.Go] then lets the callers go. Each has a connection of its own, which it keeps, and makes one call at a time:
+// [Prepare] looks at the node: it runs one undisturbed scan, and one
+// undisturbed search where the mix has searches, whose results are the measure
+// of all others. [Run.Go] then lets the callers go. Each caller keeps a
+// connection of its own and makes one call at a time. There are two ways to
+// time calls:
 //
-//   - closed loop: each caller makes its next call as soon as it has the reply
-//     to the one before, so that a slow node is called less often;
-//   - open loop: calls are due at moments of their own, a given number per
-//     second on average, whatever the node does. A call goes to the caller that
-//     has been free for longest and waits while none is. Its time counts from
+//   - Closed loop: each caller makes its next call as soon as it has the reply
+//     to the call before. A slow node is called less often.
+//   - Open loop: calls are due at random moments, a given number per second on
+//     average, whatever the node does. A call goes to the caller that has been
+//     free for longest, and waits if no caller is free. Its time counts from
 //     when it was due, so that no stall of the node goes unnoticed.
 //
-// What is called, and when it is due, follows from the seed alone.
+// The calls and the moments when they are due follow from the seed alone.
 //
 // A run ends when all calls have been made and replied to. When its time is up
 // or its context ends, no more are made, and running scans are aborted until
@@ -38,7 +40,7 @@ type Config struct {
 	Seed     uint64
 
 	// Objects is the array of scan objects to start with; empty: Keys keys of
-	// a public descriptor of the node's chain, one that Seed chooses.
+	// a public descriptor of the node's chain, which Seed chooses.
 	Objects json.RawMessage
 	Keys    int
 }

@@ -114,8 +114,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// What is called follows from the seed, however many callers there are in an
-// open loop, and with as many in a closed one.
+// The calls follow from the seed. In an open loop this holds for any number of
+// callers, in a closed loop for the same number.
 func TestSeed(t *testing.T) {
 	methods := func(seed uint64, rate float64) map[string]uint64 {
 		c := new(fakeNode).serve(t, "a:3,b:2,c:1")

@@ -95,7 +95,7 @@ func (r *Report) perSecond(count uint64) float64 {
 	return float64(count) / max(r.Result.Elapsed.Seconds(), 1e-9)
 }
 
-// rowName is a method, or an outcome of it.
+// rowName is a method's name, with the outcome if the row has one.
 func rowName(row *Row) string {
 	if row.Outcome == "" {
 		return row.Method

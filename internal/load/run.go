@@ -19,7 +19,7 @@ type Run struct {
 	history  *History
 	result   Result
 
-	free                   chan *caller // one that has no more to do
+	free                   chan *caller // a caller that has no more to do
 	scanLost               atomic.Bool  // a start had no reply, and its scan may run
 	searches               *searches    // nil when the mix has none
 	searchLost             atomic.Bool  // a call had no reply, and a search may be left

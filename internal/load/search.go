@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/client"
 )
 
-// Search is a search from its making to its removal, as it stands in a [Mix]: its entries are read in
-// pieces until it ends, which one of four is made to do early.
+// Search stands in a [Mix] for a search from its creation to its removal. Its entries are read in pieces
+// until it ends; the caller aborts one of four searches early.
 const Search = "search"
 
 const (

@@ -109,7 +109,7 @@ func (f *fakeSearches) create(params []json.RawMessage) string {
 	return fmt.Sprintf(`"result":{"id":%q,"created":true}`, id)
 }
 
-// page looks at some more blocks and tells what was found in them.
+// page looks at some more blocks and returns the entries found.
 func (s *fakeSearch) page(params []json.RawMessage) string {
 	if s.state == "running" {
 		s.looked = min(s.looked+15, len(s.entries))
@@ -180,7 +180,7 @@ func TestRefusedSearches(t *testing.T) {
 	}
 }
 
-// A run that is over leaves no search behind, and neither does one whose calls had no reply.
+// A run that is over leaves no search behind, even if its calls had no reply.
 func TestEndOfSearches(t *testing.T) {
 	node := &fakeNode{overloaded: true}
 	c := node.serve(t, Search)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// times are the durations of calls by what came of them. They are safe for
+// times are the durations of calls by call and outcome. They are safe for
 // concurrent use.
 type times struct {
 	mu  sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What calls tell is what they say that they tell.
+// The collected metrics of calls are the described ones.
 func TestCallsAreDescribed(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	c := newCalls()

@@ -78,7 +78,8 @@ func (m *member) Close() error {
 	return m.Conn.Close()
 }
 
-// buffered has a handler end before the client takes what it has written: a slow client holds nothing of it.
+// buffered keeps a handler's reply in memory and sends it after the handler has returned, so that a slow client does
+// not hold the handler up.
 func buffered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		made := &page{ResponseWriter: w, status: http.StatusOK}

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/metrics"
 )
 
-// Whatever comes to the port, a scrape is answered after it.
+// A scrape is answered after any bytes have come to the port.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"", "\x00\xff", "GET /metrics HTTP/1.1\r\n\r\n",

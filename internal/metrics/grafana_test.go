@@ -87,7 +87,7 @@ func TestMistakesAreSeen(t *testing.T) {
 	}
 }
 
-// What the dashboard draws is told by a node.
+// Every metric that the dashboard draws is exported by a node.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/grafana/trawl.json")
 	if err != nil {

@@ -1,11 +1,11 @@
 // Package metrics shows numbers about a running node to Prometheus.
 //
-// A name ends with what is counted, or with the unit. Labels have few values, all of which
-// the program knows: names of parts, of methods, of states. What somebody has chosen, a
-// wallet's name, a label, an address, a login, is in none.
+// A metric's name ends with the things counted, or with the unit. Labels have few values,
+// all known to the program: names of parts, of methods, of states. No label holds a text
+// that a user has chosen: a wallet's name, a label, an address, a login.
 //
-// Scrapes read what others have counted, and ask actors for the rest, which have little
-// time to answer: what is not known by then is left out.
+// Scrapes read the counters of other packages and ask actors for the rest. Actors have
+// little time to answer: numbers that arrive later are left out.
 package metrics
 
 import (

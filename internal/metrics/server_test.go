@@ -67,7 +67,7 @@ func TestFifthScrapeIsRefused(t *testing.T) {
 	}
 }
 
-// What is read has a second.
+// A scrape gives the node one second to answer.
 func TestPatience(t *testing.T) {
 	e := metrics.New(slog.New(slog.DiscardHandler), "x")
 	e.AddNode(func(ctx context.Context) messages.NodeStats {

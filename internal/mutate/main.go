@@ -1,14 +1,15 @@
-// Command mutate breaks the code that decides, one place at a time, and counts how
-// often the tests of its own package notice.
+// Command mutate breaks the code that decides, one place at a time, and counts how often
+// the tests of its own package notice. Usage:
 //
 //	go run ./internal/mutate [-n N] [-seed S] [-write FILE] [PACKAGE...]
 //
 // Of each package it takes N places by chance, the same for the same seed. Nothing in
 // the tree is changed: the go command is given the broken file as an overlay. A change
 // is killed when the tests fail, or take longer than three times what they take
-// otherwise; it survives when they pass. What does not compile is not counted, and what
-// nobody looks at is not tried: the log, values beside a returned error, room of slices.
-// testdata/equivalent.txt names changes that make no difference, with the reason.
+// otherwise; it survives when they pass. Changes that do not compile are not counted.
+// Code without an effect that matters is not changed: the log, values beside a returned
+// error, room of slices. The file testdata/equivalent.txt names changes that make no
+// difference, with the reason.
 package main
 
 import (

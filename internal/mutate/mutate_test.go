@@ -111,7 +111,7 @@ func TestSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(r.survived)
-	// What the test does not reach: the value 3.
+	// The test does not reach the value 3.
 	want := []string{
 		"sample.go Sum: continue: continue becomes break",
 		"sample.go Sum: for i := from; i < to; i++ {: < becomes <=",
@@ -126,7 +126,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// What fails without a change is no measure.
+// Tests that fail without a change are no measure.
 func TestTrialOfFailingTests(t *testing.T) {
 	t.Chdir(write(t, map[string]string{
 		"go.mod": "module sample\n\ngo 1.24\n", "sample.go": sample,

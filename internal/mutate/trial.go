@@ -62,8 +62,9 @@ func (t *trial) pkg(ctx context.Context, pattern string) (row, error) {
 	return r, ctx.Err()
 }
 
-// unbroken runs the tests of a package as it is, some times: one that fails by chance
-// would count as having noticed a change. It returns how long a run may take.
+// unbroken runs the tests of an unchanged package three times and returns how long a
+// run may take. Several runs find tests that fail by chance, which would count as
+// having noticed a change.
 func unbroken(ctx context.Context, pattern string) (time.Duration, error) {
 	var slowest time.Duration
 	for range 3 {
@@ -119,8 +120,8 @@ func (t *trial) overlay(p place, source []byte) (string, error) {
 	return path, os.WriteFile(path, replace, 0o600)
 }
 
-// fronts are the packages whose tests judge another one too: those of what hands it
-// out, where the recordings of a reference speak to the front.
+// fronts names, for a package, the packages in front of it whose tests judge it too:
+// recordings of a reference run against the front.
 var fronts = map[string][]string{
 	"./internal/wallet/book":  {"./internal/wallet"},
 	"./internal/wallet/vault": {"./internal/wallet"},

@@ -12,9 +12,9 @@ var units = map[byte]uint64{
 	'k': 1e3, 'K': 1 << 10, 'm': 1e6, 'M': 1 << 20, 'g': 1e9, 'G': 1 << 30, 't': 1e12, 'T': 1 << 40,
 }
 
-// ParseBytes reads a number of bytes with a unit, one of the letters kKmMgGtT, at its end;
-// without one it is in the given unit. It reports false for what is no such number, or more
-// than 64 bits hold.
+// ParseBytes reads a number of bytes, which may end in a unit, one of the letters kKmMgGtT.
+// The argument unit is the default. It reports false for any other text and for a number of
+// bytes above 64 bits.
 func ParseBytes(text string, unit byte) (uint64, bool) {
 	if text != "" && units[text[len(text)-1]] != 0 {
 		unit = text[len(text)-1]

@@ -41,8 +41,8 @@ func (s *Settings) SelectChain() (Chain, error) {
 // Chain returns the selected network.
 func (s *Settings) Chain() Chain { return s.chain }
 
-// chainName returns the name of the network that was asked for, which may be
-// one that does not exist.
+// chainName returns the name of the network that was asked for, even if no such
+// network exists.
 func (s *Settings) chainName() (string, error) {
 	var asked []string
 	for _, flag := range []struct {

@@ -68,8 +68,8 @@ func parseEntry(line string, number int, hash bool) (entry, error) {
 	return entry{name, text}, nil
 }
 
-// badLine says what is wrong with a line, of which the log must not have a word: it may be a password whose
-// name was mistyped.
+// badLine returns the error of a line that cannot be parsed. The log gets the line's number without its
+// text, which may be a password whose name was mistyped.
 func badLine(number int, line, more string) error {
 	place := fmt.Sprintf("parse error on line %d", number)
 	return &Error{Text: place + ": " + line + more, logged: place}

@@ -53,8 +53,8 @@ type Names struct {
 	Server    string // the daemon that the client asks
 	Reference string // the reference node's daemon
 
-	// InfoSince is the version of a node from which on -netinfo can be shown, InfoNeeds says that in
-	// words; 0: of any that has what is needed.
+	// InfoSince is the lowest version of a node for which -netinfo can be shown; 0: any version
+	// whose reply has the members needed. InfoNeeds says the same in words.
 	InfoSince int64
 	InfoNeeds string
 }

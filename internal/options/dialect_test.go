@@ -53,7 +53,7 @@ func TestDialect(t *testing.T) {
 	}
 }
 
-// What the block files of the networks take is what the networks' programs say (chainparams.cpp).
+// The sizes of the networks' block files are those of the networks' programs (chainparams.cpp).
 func TestFullSize(t *testing.T) {
 	for line, want := range map[string]uint64{
 		"": 810, "-testnet": 240, "-testnet4": 22, "-signet": 20, "-signet -signetchallenge=51": 0, "-regtest": 0,

@@ -73,8 +73,7 @@ func openPipe(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// readPipe reads a pipe until its writer closes it. A pipe without a writer reads as empty, which
-// is the same as one whose writer is to come.
+// readPipe reads a pipe until its writer closes it. A pipe whose writer has yet to come reads as empty.
 func readPipe(f *os.File, until time.Time) ([]byte, error) {
 	if err := f.SetReadDeadline(until); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func checkReadable(t *testing.T, s *Settings, err error) {
 	s.UnusedGiven()
 }
 
-// What the command line says about an option settles it, whatever the file says.
+// An option on the command line settles it, whatever the file says.
 func TestCommandLineSettlesProperty(t *testing.T) {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{"-foo", "-foo=0", "-foo=7", "-nofoo", "-nofoo=0", "-regtest"}), 0, 6)
 	lines := rapid.SliceOfN(rapid.SampledFrom([]string{"foo=1", "foo=2", "nofoo=1", "[regtest]", "[signet]", "regtest=1"}), 0, 6)

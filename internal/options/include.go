@@ -72,8 +72,8 @@ func (s *Settings) openConfig(files Files) (string, error) {
 	return "", nil
 }
 
-// remarkUnread tells of files that would be read if the one that was read were not
-// there.
+// remarkUnread warns of files that are left unread because another configuration
+// file exists.
 func (s *Settings) remarkUnread(files Files, names []string) {
 	for _, name := range names {
 		path := below(s.DataDir(), name)
@@ -127,16 +127,16 @@ func (s *Settings) readInclude(files Files, name string) error {
 	return nil
 }
 
-// Unreadable returns why a configuration file that is there could not be read, although nobody asked
-// for it; nil where that is not so. The file counts for nothing then, as in Core.
+// Unreadable returns why an existing configuration file that no option names could not be read; nil
+// if there is no such file. The file counts for nothing then, as in Core.
 func Unreadable(s *Settings) error { return s.unreadable }
 
 // ConfigPath returns the absolute path of the configuration file, whether it
 // exists or not; it is empty with -noconf.
 func (s *Settings) ConfigPath() string { return s.configPath }
 
-// CheckIgnoredConfig compares the file that was read with the one that the
-// data directory holds, for a datadir= in the file may lead elsewhere.
+// CheckIgnoredConfig compares the file that was read with the configuration
+// file in the data directory, for a datadir= in the file may lead elsewhere.
 // Core refuses to start on a file that lies there unread, which
 // -allowignoredconf turns into a warning. startDir is [Settings.DataDir] from
 // before the file was read.

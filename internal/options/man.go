@@ -119,8 +119,8 @@ func (m *manual) options(shown []*Option, dash string) {
 	}
 }
 
-// roff escapes a text: nothing in it is a request or an escape, and a dash is the one
-// that is typed.
+// roff escapes a text: nothing in it is a request or an escape, and a dash stays an
+// ASCII minus.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\(rs`, "-", `\-`, "…", "...", "–", `\(en`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -58,9 +58,9 @@ func (s *Settings) lookup(name string) (v value, found bool) {
 	return v, found && v.kind != unset
 }
 
-// list finds all values that count. A negation ends weaker sources, except
-// that one on the command line followed by new values there lets those of the
-// file through again, as Core does.
+// list finds all values that count. A negation hides the values of weaker
+// sources. The exception is Core's: a negation on the command line that new
+// values follow there lets the file's values through again.
 func (s *Settings) list(name string) []value {
 	option := s.mustKnow(name)
 	var (

@@ -3,9 +3,9 @@
 // sections. It follows Bitcoin Core's ArgsManager to the letter, error texts
 // included, for the daemon and the command-line client alike.
 //
-// Rules worth knowing, all of them Core's:
-//   - the command line beats the file of settings that change at run time, and that
-//     the configuration file; of several values for one option the last on the
+// Some rules, all of them Core's:
+//   - the command line beats the settings file, which changes at run time; the
+//     settings file beats the configuration file; of several values the last on the
 //     command line wins, but the first in the configuration file;
 //   - in the file, the section of the selected network beats the default one;
 //   - -no<name> sets an option to false and forgets its earlier values;

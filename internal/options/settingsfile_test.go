@@ -132,7 +132,7 @@ func TestSettingsFileListing(t *testing.T) {
 	}
 }
 
-// What is in the file never panics, and what is taken is what the file says.
+// No file makes the reader panic, and the settings read are the file's.
 func FuzzSettingsFile(f *testing.F) {
 	for _, text := range []string{`{}`, `{"a":1}`, `{"a":["x",null,false]}`, `[`, `{"wallet":["w"]}`, `{"a":{"b":[]}}`} {
 		f.Add(text)

@@ -11,10 +11,9 @@ import (
 // mask stands for a secret in the log.
 const mask = "****"
 
-// Listing returns one line for every value that was given, for the log: those of
-// the configuration files by section and of the settings file, then those of the command
-// line, each by name. Secrets
-// are masked.
+// Listing returns one line for every value that was given, for the log. Values of the
+// configuration files come first, by section, then the settings file, then the command
+// line, each sorted by name. Secrets are masked.
 func (s *Settings) Listing() []string {
 	var lines []string
 	for _, section := range slices.Sorted(maps.Keys(s.config)) {
@@ -34,8 +33,8 @@ func (s *Settings) Listing() []string {
 	return s.appendListing(lines, "Command-line arg: ", s.commandLine)
 }
 
-// isSecret reports whether the value of an option is to be masked, be it one that is
-// misspelt.
+// isSecret reports whether the value of an option is to be masked; it guesses for a
+// misspelt name.
 func (s *Settings) isSecret(name string) bool {
 	if o := s.options[name]; o != nil {
 		return o.has(Sensitive)

@@ -56,8 +56,8 @@ type Config struct {
 	// ignored; default codec.New.
 	Make func(command string) wire.Message
 
-	// HandPings hands pings to the owner, who answers each with [Session.Pong] when it
-	// is done with what came before. Otherwise the session answers them at once.
+	// HandPings hands pings to the owner, which answers each with [Session.Pong] once
+	// it has handled all earlier messages. Otherwise the session answers them at once.
 	HandPings bool
 
 	SendLimit int // bytes queued above which nothing is read, as -maxsendbuffer; default 1,000,000
@@ -88,7 +88,7 @@ func PeerName(id int64, addr string) string {
 	return fmt.Sprintf("peer=%d peeraddr=%s", id, addr)
 }
 
-// withDefaults fills in what is not set.
+// withDefaults fills in the defaults of unset fields.
 func (c Config) withDefaults() Config {
 	c.Protocol = cmp.Or(c.Protocol, codec.ProtocolVersion)
 	c.MinProtocol = cmp.Or(c.MinProtocol, 31800)

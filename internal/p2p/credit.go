@@ -45,7 +45,7 @@ func (c *credit) is() bool {
 	return c.messages > 0 && c.bytes <= c.limit
 }
 
-// notify wakes whoever waits for a channel of one.
+// notify wakes the receiver of a channel with room for one signal.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -114,8 +114,8 @@ func (s *Session) acceptable(v *codec.Version) error {
 	return nil
 }
 
-// isAutomatic reports whether the node chose the peer itself, and expects
-// something of it.
+// isAutomatic reports whether the node chose the peer itself, and so requires
+// services.
 func (t ConnectionType) isAutomatic() bool {
 	return t == OutboundFullRelay || t == BlockRelayOnly || t == AddrFetch
 }

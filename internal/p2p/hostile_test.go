@@ -35,7 +35,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// What a peer says of itself, as it travels.
+// A peer's handshake, encoded.
 var (
 	hello   = encode(&codec.Version{Protocol: 70016, UserAgent: "/peer/"})
 	verack  = encode(wire.NewMsgVerAck())
@@ -56,7 +56,7 @@ func TestHostilePeers(t *testing.T) {
 		line  string // in the log, if any
 		wrong string // what is reported as misbehaviour, if any
 	}{
-		// What ends a session.
+		// These end the session.
 		{"garbage", bytes.Repeat([]byte{0x16, 3, 1}, 100), transport.ErrHeader, "Header error: Wrong MessageStart 16030116 received, peer=5", ""},
 		{"garbage later", with(make([]byte, 24)), transport.ErrHeader, "Wrong MessageStart 00000000", ""},
 		{"another network", frameOf([4]byte{1, 2, 3, 4}, "version", nil), transport.ErrHeader, "Wrong MessageStart 01020304", ""},
@@ -72,7 +72,7 @@ func TestHostilePeers(t *testing.T) {
 		},
 		{"an end within a message", with(inv[:30]), io.EOF, "", ""},
 
-		// What is forgiven.
+		// These are forgiven.
 		{"a message before its version", append(encode(wire.NewMsgPing(1)), greeted...), nil,
 			`non-version message before version handshake. Message "ping" from peer=5`, ""},
 		{"a message before its verack", bytes.Join([][]byte{hello, inv, verack}, nil), nil,
@@ -102,7 +102,7 @@ func TestHostilePeers(t *testing.T) {
 		{"a pong without nonce", with(frame("pong", nil)), nil, "pong peer=5: Short payload", ""},
 		{"a flood of pings", with(bytes.Repeat(encode(wire.NewMsgPing(1)), 2000)), nil, "", ""},
 
-		// What the owner is told.
+		// These are reported to the owner.
 		{"too many inventories", with(frame(
 			"inv", append([]byte{0xfd, 0x51, 0xc3}, make([]byte, 50_001*36)...),
 		)), nil, "", "inv message size = 50001"},
@@ -171,7 +171,8 @@ func changedByte(b []byte, at int) []byte {
 	return b
 }
 
-// What came before the verack and counts is handed over after it.
+// Messages from before the verack that count are handed over after it has
+// come.
 func TestEarlyMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
 	n := start(t, ours, p2p.Config{})

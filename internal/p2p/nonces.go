@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Nonces are those of the versions that a node has sent out and that have not
-// led to a session yet. Who receives one of them speaks to itself. The zero value
-// is ready.
+// Nonces are the nonces of version messages that a node has sent in handshakes
+// under way. A node that receives a nonce of its own has connected to itself. The
+// zero value is ready.
 type Nonces struct {
 	mu  sync.Mutex
 	set map[uint64]bool

@@ -1,27 +1,27 @@
-// Package p2p is one connection between two nodes: the session that finds the
-// transport, shakes hands, reads messages and writes them, as Bitcoin Core 30.2
+// Package p2p is one connection between two nodes. Its session finds the
+// transport, shakes hands, and reads and writes messages, as Bitcoin Core 30.2
 // does (src/net.cpp, src/net_processing.cpp).
 //
-// A [Session] knows one peer and no other: whom to connect to, what to make of a
-// block and whom to ban is for its [Owner] to know.
+// A [Session] knows a single peer. Its [Owner] decides where to connect, how to
+// handle a block, and when to ban.
 //
 // # Flow
 //
-// Nothing here makes the owner wait. What arrives is handed to the owner's
-// methods, which a mailbox behind them makes as short as they must be; what is
-// sent goes into a queue. In the other direction the owner grants credit: a
-// session reads its socket only while [Session.Want] has asked for more messages
-// than came, so that a flood stops at TCP. It also stops while more is queued to
-// be sent than Config.SendLimit, so that a peer which asks and does not read
-// stops itself.
+// Nothing here makes the owner wait. Arriving messages are handed to the owner's
+// methods, which have to return soon: a mailbox behind them ensures this.
+// Messages to send go into a queue. In the other direction the owner grants
+// credit: a session reads its socket only while [Session.Want] has asked for more
+// messages than came, so that a flood stops at TCP. It also stops while more is
+// queued to be sent than Config.SendLimit, so that a peer which asks and does not
+// read stops itself.
 //
 // # Trust
 //
-// A peer may say anything. What Core forgives is dropped: a payload that cannot
-// be read, a wrong checksum, a message that nobody knows or that comes too
-// early. What Core does not forgive ends the session with an error: a wrong
-// magic, a message that is too long, a broken cipher. A panic while a peer's
-// bytes are handled ends the session alike, and nothing else.
+// A peer may say anything. Faults that Core forgives cost only the message: an
+// unreadable payload, a wrong checksum, an unknown message, a message that comes
+// too early. Other faults end the session with an error: a wrong magic, a message
+// that is too long, a broken cipher. A panic while a peer's bytes are handled
+// ends the session alike, and nothing else.
 package p2p
 
 import (

@@ -90,7 +90,8 @@ func (p *ping) cancel() {
 	p.nonce = 0
 }
 
-// end takes the nonce of an answer, and returns what is wrong with it.
+// end takes the nonce of an answer, and returns the fault in Core's words, or
+// "".
 func (p *ping) end(nonce uint64, now time.Time) (problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +133,7 @@ func (p *ping) due(now time.Time) bool {
 	return p.nonce == 0 && now.Sub(p.start) > pingInterval
 }
 
-// stats fills in what is known of pings.
+// stats fills in the numbers of pings.
 func (p *ping) stats(now time.Time, st *Stats) {
 	st.PingWait = p.waiting(now)
 	p.mu.Lock()

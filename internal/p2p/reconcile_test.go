@@ -33,8 +33,8 @@ func (l *reconcileLog) has(part string) bool {
 	return slices.ContainsFunc(l.lines, func(line string) bool { return strings.Contains(line, part) })
 }
 
-// What comes of an offer to reconcile transactions, by who makes it and when. A ping
-// comes last, which is answered where the session goes on.
+// An offer to reconcile transactions has a result that depends on the sender and the
+// moment. A ping comes last, which is answered if the session goes on.
 func TestReconcile(t *testing.T) {
 	version := &codec.Version{Protocol: 70016}
 	wtxid, verack := wire.NewMsgWTxIdRelay(), wire.NewMsgVerAck()

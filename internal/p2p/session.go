@@ -44,8 +44,8 @@ type Session struct {
 	id          [32]byte // of a v2 session
 }
 
-// New returns the session of a connection, which then belongs to it. Nothing is
-// read or written before Run.
+// New returns the session of a connection and takes the connection over.
+// Nothing is read or written before Run.
 func New(conn net.Conn, cfg Config, owner Owner) *Session {
 	cfg = cfg.withDefaults()
 	s := &Session{
@@ -93,9 +93,9 @@ func (s *Session) guard(part func() error) {
 	s.Close(part())
 }
 
-// leftUponV2 reports whether the connection ended before the peer had said anything,
-// when it could have taken our key for a v1 header, or closed the connection by itself:
-// that may be seen before our key is written.
+// leftUponV2 reports whether the peer may have left because of our v2 handshake. Such a
+// peer sent nothing, and it either had enough of our key for a v1 header, or closed the
+// connection itself. A close may be seen before our key is written.
 func (s *Session) leftUponV2() bool {
 	sent, received := s.tally.bytes()
 	return s.cfg.mode() == transport.InitiateV2 && received == 0 && (sent >= v1Header || isHangup(s.reason))
@@ -129,8 +129,8 @@ func (s *Session) Close(reason error) {
 	})
 }
 
-// Finish ends the session as soon as what is queued is written, and after the
-// given time at the latest. Nothing more can be sent.
+// Finish ends the session when the queue is written, and after the given time at the
+// latest. Nothing more can be sent.
 func (s *Session) Finish(reason error, within time.Duration) {
 	s.outbox.finish(reason)
 	time.AfterFunc(within, func() { s.Close(reason) })
@@ -201,8 +201,8 @@ func (s *Session) version() uint32 {
 	return uint32(cmp.Or(s.remote.Common, s.cfg.Protocol))
 }
 
-// Want grants credit for n more messages, and says that the owner is done with
-// the n oldest ones that it has, whose bytes then no longer count against
+// Want grants credit for n more messages, and says that the owner has handled
+// the n oldest messages that it holds. Their bytes then no longer count against
 // Config.ReceiveLimit. An owner begins with Want(the most messages it will take
 // ahead), and calls Want(1) for each message it has handled.
 func (s *Session) Want(n int) { s.credit.add(max(n, 0)) }
@@ -221,7 +221,7 @@ func (s *Session) transport() transport.Kind {
 	return s.kind
 }
 
-// capture hands a message to who wants to see them all.
+// capture hands a message to Config.Capture, if set.
 func (s *Session) capture(command string, payload []byte, incoming bool) {
 	if s.cfg.Capture != nil {
 		s.cfg.Capture(command, payload, incoming)

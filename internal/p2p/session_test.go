@@ -113,8 +113,8 @@ func TestCreditStopsAFlood(t *testing.T) {
 	}
 }
 
-// What the owner has is bounded in bytes too: it gets no second large message
-// before it is done with the first.
+// Messages at the owner are bounded in bytes too: it gets no second large
+// message before it has handled the first.
 func TestReceiveLimit(t *testing.T) {
 	a, b := pair(t, p2p.Config{Type: p2p.BlockRelayOnly}, p2p.Config{ReceiveLimit: 1000})
 	b.Want(100)
@@ -247,7 +247,7 @@ func TestDesirableServices(t *testing.T) {
 	start(t, right, p2p.Config{Services: wire.SFNodeNetwork})
 	endsWith(t, a, p2p.ErrServices)
 
-	// What is connected to by hand is taken as it is.
+	// A peer that the operator connects to needs no services.
 	pair(t, p2p.Config{Type: p2p.Manual, Desirable: want}, p2p.Config{Services: wire.SFNodeNetwork})
 }
 
@@ -291,8 +291,8 @@ func (c *silentConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A peer may hang up before our key is written. Who leaves by our own choice then is not
-// tried with v1.
+// A peer may hang up before our key is written. If we close the connection then, v1 is
+// not tried.
 func TestRetryV1BeforeTheKey(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -39,7 +39,7 @@ func newTally(now time.Time, totals *Totals) *tally {
 	return &tally{totals: totals, connected: now, outBy: make(map[string]uint64), inBy: make(map[string]uint64)}
 }
 
-// sent counts written bytes. Those of a v2 handshake belong to no message.
+// sent counts written bytes. Bytes of a v2 handshake belong to no message.
 func (t *tally) sent(now time.Time, command string, n int) {
 	if n == 0 {
 		return

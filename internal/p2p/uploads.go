@@ -24,7 +24,7 @@ type Uploads struct {
 
 	mu    sync.Mutex
 	began time.Time // of the present cycle; zero: nothing was sent yet
-	sent  uint64    // in it, with what is queued
+	sent  uint64    // in the cycle, queued bytes included
 }
 
 // UploadState is how far a limit is used up.

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
-// A Role is who has to work on a packet next (BIP174).
+// A Role is the role that has to work on a packet next (BIP174).
 type Role uint8
 
 // The roles, in the order in which a packet passes them.
@@ -108,8 +108,8 @@ type analyzer struct {
 
 func (a *analyzer) inRange(amount int64) bool { return amount >= 0 && amount <= a.rules.MaxMoney }
 
-// input says how far an input is. What is learnt of it stays in the packet. On networks with P2MR, as in the
-// reference, an error says that it cannot be worked on at all.
+// input notes how far an input is, and changes the packet's input as a finalizer would. On networks with
+// P2MR, as in the reference, it returns an error if no role can work on the input.
 func (a *analyzer) input(i int, coin *wire.TxOut) error {
 	in := &a.Inputs[i]
 	in.HasCoin = coin != nil

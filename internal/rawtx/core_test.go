@@ -24,7 +24,7 @@ import (
 // coreRecording has calls of a Bitcoin Core 30.2, with its replies: see record_test.go.
 const coreRecording = "testdata/core-30.2.jsonl.gz"
 
-// coreCall is one of them.
+// coreCall is a call of the recording.
 type coreCall struct {
 	Method string
 	Params []json.RawMessage
@@ -242,7 +242,7 @@ func playProcess(call *coreCall, p *psbt.Packet) (any, error) {
 	return reply, nil
 }
 
-// prevOut is an output that a transaction spends, as signrawtransactionwithkey is told of it.
+// prevOut is a spent output in the form that signrawtransactionwithkey takes.
 type prevOut struct {
 	TxID          string      `json:"txid"`
 	Vout          uint32      `json:"vout"`

@@ -1,10 +1,10 @@
 // Package rawtx reads, signs and combines transactions outside of any wallet.
 //
-// What it accepts, signs and reports is what Bitcoin Core 30.2 does
+// It accepts, signs and reports the same as Bitcoin Core 30.2
 // (src/core_read.cpp, script/sign.cpp); signatures are the same bytes.
 //
-// The package is pure. What it reads may come from anyone: no length in it is
-// trusted, and nothing panics.
+// The package is pure. Its input may come from anyone: no length in it is trusted,
+// and nothing panics.
 package rawtx
 
 import (
@@ -18,17 +18,17 @@ import (
 // A Form says how a transaction may be serialized.
 type Form uint8
 
-// The forms. A transaction without inputs can look like one with witnesses, so
-// whoever knows should say.
+// The forms. The bytes of a transaction without inputs can look like the form with
+// witnesses, so callers should name the form if they know it.
 const (
 	AnyForm     Form = iota // try both
 	WitnessForm             // only the form of BIP144, which includes the one before it for transactions with inputs
 	LegacyForm              // only the form without witnesses
 )
 
-// Decode reads a transaction that takes all of raw. Where both forms fit, the
-// one whose scripts make sense is taken, that with witnesses first. The scripts
-// share memory with raw.
+// Decode reads a transaction that takes all of raw. If both forms fit, it takes
+// the form whose scripts make sense, and tries the form with witnesses first. The
+// scripts share memory with raw.
 func Decode(raw []byte, form Form) (*wire.MsgTx, bool) {
 	var extended, legacy *wire.MsgTx
 	if form != LegacyForm {

@@ -81,7 +81,7 @@ func genTx(t *rapid.T) *wire.MsgTx {
 	return tx
 }
 
-// What is serialized reads back as it was, in the form it was serialized in.
+// A serialized transaction reads back the same in its own form.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tx := genTx(t)

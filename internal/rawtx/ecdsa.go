@@ -12,9 +12,9 @@ import (
 
 // signECDSA signs a hash of 32 bytes. The result is in DER.
 //
-// Like Core's it is never longer than 71 bytes with the hash type: nonces of
-// RFC6979 are tried, with a counter as additional data from the second on,
-// until R has its highest bit clear. Half of them do.
+// Like Core's it is never longer than 71 bytes with the hash type, since the
+// highest bit of R is clear. Nonces of RFC6979 are tried until it is, with a
+// counter as additional data from the second on. Half of the nonces fit.
 func signECDSA(private *btcec.PrivateKey, hash []byte) []byte {
 	secret := private.Key.Bytes()
 	defer clear(secret[:])

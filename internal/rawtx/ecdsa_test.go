@@ -63,7 +63,7 @@ func TestInvert(t *testing.T) {
 	}
 }
 
-// What is computed in constant time is what is computed otherwise.
+// The constant-time signature equals the signature computed in variable time.
 func TestSignWithNonce(t *testing.T) {
 	if raceEnabled {
 		t.Skip("`make large` runs it")

@@ -2,8 +2,8 @@ package rawtx
 
 import "github.com/btcsuite/btcd/txscript"
 
-// extract takes the signatures off an input that may be signed in part. Those
-// of multisig scripts are kept even if some are missing.
+// extract takes the signatures off an input that may be signed in part. It
+// keeps the signatures of a multisig script even if some are missing.
 func (s *spending) extract(index int) *signatures {
 	in := s.tx.TxIn[index]
 	data := &signatures{scriptSig: in.SignatureScript, witness: in.Witness, byKey: map[[20]byte]keySig{}}

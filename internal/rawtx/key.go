@@ -28,7 +28,8 @@ func (k Keys) AddWIF(text string, net *descriptor.Network) bool {
 }
 
 // AddScalar adds a private key, big endian; compressed says how its public key is
-// used. It reports false for one that is none. The caller wipes the scalar.
+// used. It reports false for a number that is no private key. The caller wipes
+// the scalar.
 func (k Keys) AddScalar(private *[32]byte, compressed bool) bool {
 	var scalar secp256k1.ModNScalar
 	defer scalar.Zero()

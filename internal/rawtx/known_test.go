@@ -31,7 +31,8 @@ func known(tb testing.TB, text string, private bool) *rawtx.Signing {
 	return s
 }
 
-// What descriptors tell is added, private keys only where that is wanted; merging shares it in the same way.
+// A descriptor adds its scripts, public keys and origins, and private keys
+// only on request. Merging adds the same.
 func TestKnown(t *testing.T) {
 	const text = "sh(wsh(multi(1," + extendedKey + "/0/*," + extendedKey + "/1h)))"
 	for _, private := range []bool{false, true} {
@@ -92,7 +93,8 @@ func TestSpendsWitness(t *testing.T) {
 	}
 }
 
-// No witness is signed for an amount that no output has: it would sign another one.
+// No witness is signed for an amount that no output can have, since the
+// signature would commit to another amount.
 func TestAmountsOfWitnesses(t *testing.T) {
 	keyHash := rawtx.WitnessKeyHash(btcutil.Hash160(public(5)))
 	legacy := script(
@@ -107,7 +109,7 @@ func TestAmountsOfWitnesses(t *testing.T) {
 			s := newSigning(tx, map[wire.OutPoint]*wire.TxOut{{}: wire.NewTxOut(value, pkScript)})
 			s.Keys = keyring(t, 5)
 			failed, err := rawtx.Sign(t.Context(), s)
-			want := signs || i == 1 // the amount is no part of what is signed
+			want := signs || i == 1 // the signature does not commit to the amount
 			signed := len(tx.TxIn[0].Witness)+len(tx.TxIn[0].SignatureScript) > 0
 			if err != nil || (len(failed) == 0) != want || signed != want {
 				t.Errorf("output %d of %d: %v, %v", i, value, failed, err)
@@ -203,7 +205,8 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// Leaves of other versions, or with more signatures than policy takes, are not signed: nothing is counted for them.
+// Leaves of other versions, or with more signatures than policy takes, are not
+// signed, and none of their signatures is counted.
 func TestUnspendableLeaves(t *testing.T) {
 	k := pqcKeys()
 	single := p2mr.KeyScript(k[0].Public())

@@ -10,7 +10,8 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
-// The signature is the one that Bitcoin Core's tests have for this key and message.
+// The signature equals the vector for this key and message in Bitcoin Core's
+// tests.
 func TestSignMessage(t *testing.T) {
 	const (
 		wif     = "cUeKHd5orzT3mz8P9pxyREHfsWtVfgsfDjiZZBcjUBAaGk1BTj7N"

@@ -19,13 +19,13 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
-// Several participants sign together for one key (MuSig2, BIP327) in three rounds, with the fields of BIP373: each adds
-// a nonce; each adds a partial signature, when all nonces are there; a participant that has all of them adds them up.
-// A secret nonce stays in the memory of the wallet that made it, and serves once.
+// Several participants sign together for one key (MuSig2, BIP327) in three rounds, with the fields of BIP373. First
+// each participant adds a nonce. When all nonces are there, each adds a partial signature. A participant that has all
+// partial signatures adds them up. A secret nonce stays in the memory of the wallet that made it, and serves once.
 
-// together returns the signature of all participants for a key of which the x coordinate is known, nil while it is not
-// complete: then it adds what it can to the next round. leaf is the script that names the key; nil: it is the internal
-// key of the output or, where tweaks is false, the output's own.
+// together returns the signature of all participants for the key with x coordinate x. While parts are missing it
+// returns nil and adds its own nonces or partial signatures. The leaf is the script that names the key; nil: it is
+// the internal key of the output or, where tweaks is false, the output's own.
 func (p *producer) together(x []byte, leaf *[32]byte, tweaks bool) []byte {
 	d := &p.data.tap.musig
 	inOrder := func(a, b [33]byte) int { return bytes.Compare(a[:], b[:]) }
@@ -59,7 +59,8 @@ type musig struct {
 	hash   [32]byte
 }
 
-// newMusig returns a key of participants, nil where x does not come from it. It notes where participants come from.
+// newMusig returns a key of participants, or nil if x does not derive from the key. It notes the origins of
+// participants.
 func (p *producer) newMusig(aggregate [33]byte, members [][]byte, x []byte, leaf *[32]byte, tweaks bool) *musig {
 	s := &musig{producer: p, raw: members}
 	for _, member := range members {
@@ -247,7 +248,7 @@ func (s *musig) partials() bool {
 	return len(d.partials[s.at]) > 0
 }
 
-// partial makes one partial signature. The secret nonce is gone then, whatever becomes of it.
+// partial makes one partial signature. The secret nonce is used up even if no signature comes about.
 func (s *musig) partial(own *key, nonces [musig2.PubNonceSize]byte, nonce []byte) []byte {
 	secret, ok := s.with.Nonces.take(s.session(own.public, nonce))
 	if !ok {

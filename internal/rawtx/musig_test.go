@@ -72,8 +72,9 @@ func entries(t *testing.T, packet string, kind uint64) int {
 	return len(decodePacket(t, packet).Inputs[0].Of(kind))
 }
 
-// TestMusig has several sign together, by the key of an output and in leaves, each with the own private key alone, and
-// verifies what comes of it.
+// TestMusig has several participants sign together, by the key of an output
+// and in leaves, each with its own private key alone. It verifies the signed
+// transaction.
 func TestMusig(t *testing.T) {
 	private, public := extendedKeys(t, 4)
 	stranger := public[3]

@@ -12,10 +12,10 @@ import (
 	"github.com/seed61375155/trawl/internal/curve"
 )
 
-// What a participant does with its secrets (BIP327, NonceGen and Sign), in a time that depends neither on the private
-// key nor on the nonces: the library multiplies the generator by them in a time that does.
+// The secret steps of a participant (BIP327, NonceGen and Sign) take a time that depends neither on the private key
+// nor on the nonces. The library's own steps do not: it multiplies the generator by secrets in variable time.
 
-// secretNonce are two secret numbers, and the public key of the participant that signs with them.
+// secretNonce are the two secret numbers and the public key of a signing participant.
 type secretNonce = [musig2.SecNonceSize]byte
 
 // newNonce makes a nonce for a participant from 32 random bytes, for one message and one key of all participants. It

@@ -117,7 +117,8 @@ func (p *producer) packetP2MR(in *wire.TxIn, root p2mr.Hash) {
 	}
 }
 
-// planLeaf returns how a leaf is to be signed, nil where it cannot be. What it lacks is noted.
+// planLeaf returns how a leaf is to be signed, or nil if it cannot be signed. It notes the keys whose signatures
+// are missing or invalid.
 func (p *producer) planLeaf(leaf *tapLeaf, root p2mr.Hash) *packetPlan {
 	plan := &packetPlan{script: leaf.script}
 	var ok bool

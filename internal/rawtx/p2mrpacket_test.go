@@ -48,7 +48,8 @@ func pqcPacket(tree *pqcTree, inputs int) *psbt.Packet {
 	return p
 }
 
-// signPacket signs all inputs with what is counted before, and returns how many signatures that were.
+// signPacket counts the signatures of all inputs, reserves that many, signs,
+// and returns the count.
 func signPacket(
 	tb testing.TB, p *psbt.Packet, known *rawtx.Signing, role rawtx.PacketRole,
 ) (counted uint32, complete bool, err error) {
@@ -224,7 +225,8 @@ func TestPacketP2MRWrong(t *testing.T) {
 	}
 }
 
-// What a packet says of a leaf counts only where it is proven, and of the version that is executed.
+// A leaf in a packet counts only with a proof, and in the version that is
+// executed.
 func TestPacketP2MRLeaves(t *testing.T) {
 	tree := newPQCTree(t)
 	leaf := tree.leaves[0]

@@ -24,8 +24,8 @@ type PacketError string
 // Error implements error.
 func (e PacketError) Error() string { return string(e) }
 
-// A PacketSigning signs and completes the inputs of a partially signed transaction (BIP174). What its
-// inputs spend is known to the packet before it is made.
+// A PacketSigning signs and completes the inputs of a partially signed transaction (BIP174). The packet must
+// have the spent outputs before NewPacketSigning is called.
 type PacketSigning struct {
 	packet   *psbt.Packet
 	nothing  *Signing // to sign with
@@ -35,7 +35,7 @@ type PacketSigning struct {
 // NewSigningFunc makes what signs a transaction on a network: see [NewSigning].
 type NewSigningFunc = func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *Signing
 
-// NewPacketSigning returns the signing of a packet. The packet is changed by it.
+// NewPacketSigning returns the signing of a packet, which changes the packet.
 func NewPacketSigning(p *psbt.Packet, newSigning NewSigningFunc) *PacketSigning {
 	tx := p.Tx.Copy()
 	s := newSigning(tx, nil)
@@ -116,7 +116,7 @@ func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Mi
 	}
 	done := data.complete
 	if !in.Has(psbt.NonWitnessUTXO) && !data.witnessed {
-		return false, missing, nil // the amount could be another one
+		return false, missing, nil // the amount could be wrong
 	}
 	data.complete = done && role.Finalize
 	s.fillInput(i, data)
@@ -126,8 +126,9 @@ func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Mi
 	return done, data.missing, nil
 }
 
-// chooseHashType returns how an input is signed, and notes it where that is not how its kind is signed by
-// default, which for some is a type of its own. All signatures that are there must be made so.
+// chooseHashType returns the hash type of an input's signatures, and notes it in the input unless it is the
+// default of the input's kind. Taproot and P2MR have a default type of their own. An input whose noted type or
+// signatures differ is refused with [ErrHashType].
 func chooseHashType(in *psbt.Map, hasDefault bool, wanted *int32) (int32, error) {
 	const byDefault, all = int32(txscript.SigHashDefault), int32(txscript.SigHashAll)
 	hashType := all

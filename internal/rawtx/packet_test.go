@@ -137,7 +137,7 @@ func TestHashTypeOfPartialSignatures(t *testing.T) {
 }
 
 // An input without witness is not signed where the packet has only the output that it spends:
-// its amount could be another one, and the difference would be paid as a fee.
+// the amount could be wrong, and the difference would be paid as a fee.
 func TestAmountMustBeProven(t *testing.T) {
 	spent := outputs(t)
 	known := signing(t, spent)
@@ -162,7 +162,8 @@ func TestAmountMustBeProven(t *testing.T) {
 	}
 }
 
-// FuzzPacket: no packet makes a role panic, and one that is complete is so again when it is finalized again.
+// FuzzPacket: no packet makes a role panic, and a complete packet is still complete when it is
+// finalized again.
 func FuzzPacket(f *testing.F) {
 	r := readRoles(f)
 	for _, v := range r.Signer {

@@ -199,8 +199,8 @@ func (p *producer) publicKey(hash [20]byte) []byte {
 	return p.with.Public[hash]
 }
 
-// shortHash turns the hash of a script that takes its witness into the hash that
-// one without witness has.
+// shortHash turns the SHA-256 of a witness script, which P2WSH commits to, into
+// the script's HASH160.
 func shortHash(sha256 []byte) [20]byte {
 	h := ripemd160.New()
 	h.Write(sha256)

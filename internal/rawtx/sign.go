@@ -22,7 +22,8 @@ var (
 	ErrNoAmount = errors.New("missing amount")
 )
 
-// A Signing is a transaction to be signed, with all that is known of it.
+// A Signing is a transaction to be signed, with the coins, keys and scripts known for its
+// inputs.
 type Signing struct {
 	Tx       *wire.MsgTx // its inputs are written to
 	Coins    map[wire.OutPoint]*wire.TxOut
@@ -48,9 +49,9 @@ type Signing struct {
 	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked
 }
 
-// NewSigning returns a transaction with the outputs that it spends, as far as they are
-// known, and nothing known to sign with. unknownAmount is the value of coins whose value
-// is not known. hasP2MR says that outputs may be P2MR.
+// NewSigning returns a signing of a transaction with the known outputs that it spends, without
+// keys or scripts. The value unknownAmount marks coins of unknown value. hasP2MR says that
+// outputs may be P2MR.
 func NewSigning(
 	tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut, unknownAmount int64, hasP2MR bool,
 ) *Signing {

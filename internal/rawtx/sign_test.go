@@ -112,7 +112,8 @@ func outputs(tb testing.TB) []output {
 	return all
 }
 
-// tapOutput is a taproot output that commits to a leaf and another one.
+// tapOutput is a taproot output that commits to a given leaf and a second
+// leaf.
 func tapOutput(tb testing.TB, name string, leafScript []byte, signers ...int) output {
 	tb.Helper()
 	internal := keys[19].PubKey()

@@ -20,7 +20,7 @@ type signatures struct {
 	witness   wire.TxWitness
 
 	redeem        []byte // script that the output pays to by its hash; nil: not known
-	witnessScript []byte // the same for one that takes its witness
+	witnessScript []byte // the same for a witness script
 
 	byKey     map[[20]byte]keySig   // by the hash of the public key
 	keys      map[[20]byte]knownKey // that scripts name; nil: they are not noted
@@ -42,7 +42,7 @@ type Missing struct {
 	Keys       [][20]byte // hashes of public keys that are not known
 	Signatures [][20]byte // hashes of public keys whose signatures are missing
 	Redeem     []byte     // hash of a script that is not known, of 20 bytes; nil: none is missing
-	Witness    []byte     // the same of one that takes its witness, of 32 bytes
+	Witness    []byte     // the same of a witness script, of 32 bytes
 
 	PQCKeys []slhdsa.PublicKey // keys of P2MR whose signatures are missing
 }

@@ -42,8 +42,8 @@ const tapscriptVersion = byte(txscript.BaseLeafVersion)
 
 // taproot returns the witness for an output key. As in Core the internal key is
 // looked for first, then the output key itself, then the smallest witness of a
-// leaf; beyond Core, also a key that becomes the output key by the tweak of
-// BIP86, and the leaf that the client named.
+// leaf. Beyond Core, it also finds a key that becomes the output key by the tweak
+// of BIP86, and the leaf that the client named.
 func (p *producer) taproot(output []byte) ([][]byte, bool) {
 	t := &p.data.tap
 	if tree := p.with.Trees[[32]byte(output)]; tree != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
-// spending is a transaction with what it spends.
+// spending is a transaction with the outputs that it spends.
 type spending struct {
 	tx    *wire.MsgTx
 	coins coins
@@ -37,7 +37,8 @@ func newSpending(tx *wire.MsgTx, known map[wire.OutPoint]*wire.TxOut, hasP2MR bo
 	return s
 }
 
-// ready prepares what inputs share, for whoever first needs it. What is spent is known.
+// ready prepares the hashes that inputs share, which are computed at first use.
+// The known spent outputs must be set.
 func (s *spending) ready() {
 	s.spend = script.NewSpend(s.tx, s.spent)
 	s.hasher = sync.OnceValues(func() (*p2mr.SigHasher, error) { return p2mr.NewSigHasher(s.tx, s.spent) })
@@ -82,7 +83,7 @@ type ScriptError string
 // Error implements error.
 func (e ScriptError) Error() string { return string(e) }
 
-// What whoever signs is told in other words than whoever relays.
+// These errors have other words for a signer than for a relaying node.
 const (
 	errSignStack    = ScriptError("Unable to sign input, invalid stack size (possibly missing key)")
 	errSignNullFail = ScriptError("CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)")

@@ -6,8 +6,8 @@ import (
 	"github.com/seed61375155/trawl/internal/siphash"
 )
 
-// The vectors of the reference: byte i of the key and of the message is i. Those of
-// more than 63 bytes were made with another implementation.
+// The vectors of the reference: byte i of the key and of the message is i. Vectors
+// of more than 63 bytes were made with another implementation.
 func TestVectors(t *testing.T) {
 	vectors := map[int]uint64{
 		0: 0x726fdb47dd0e0e31, 1: 0x74f839c593dc67fd, 2: 0x0d6c8009d9a94f5a, 3: 0x85676696d7fb7e2d,

@@ -20,8 +20,8 @@ func isolates(ctx context.Context) bool {
 }
 
 // apart puts a command and all that it starts in a group, which is asked to end
-// when its context does. What it mounts nobody else sees: it goes away with the
-// last of them.
+// when its context does. If isolated, they have a mount namespace of their own: no
+// other process sees their mounts, which end with their last process.
 func apart(cmd *exec.Cmd, isolated bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if isolated {

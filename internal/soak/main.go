@@ -1,18 +1,18 @@
-// Command soak runs the long tests, of which `make test` runs a sample, step by
-// step: it says what each does, what has passed while it goes on, and at the end
-// what became of all of them.
+// Command soak runs the long tests, of which `make test` runs a sample, step by step.
+// It describes each step, reports results as they come, and lists all results at the
+// end. Usage:
 //
 //	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES] [-without NAMES]
 //
-// The steps that hold trawld beside Bitcoin Core need BITCOIND, the path of a
-// bitcoind of Core 30, that beside qbit QBITD, the path of a qbitd of qbit 1.0,
-// the functional tests of both CORE_BUILD and QBIT_BUILD, folders that cmake has
-// configured, those that cut the power of a disk root on Linux; without,
-// they are left out. Tests are skipped that lack a tool, such as strace. The end
-// lists all that was not run, with its reason, and the run fails over it unless
-// -without names what is known to be missing. A run can be interrupted: it ends what it
-// started, removes its files, and tells what was done. It fails when a test does,
-// or when it was interrupted.
+// Some steps are left out unless their needs are met. The steps that compare trawld
+// with Bitcoin Core need BITCOIND, the path of a bitcoind of Core 30. The step that
+// compares it with qbit needs QBITD, the path of a qbitd of qbit 1.0. The functional
+// tests of both need CORE_BUILD and QBIT_BUILD, folders that cmake has configured. The
+// steps that cut the power of a disk need root on Linux. Tests are skipped that lack a
+// tool, such as strace. The end lists all tests that were not run, with the reason, and
+// the run fails because of them unless -without names their missing need. An
+// interrupted run ends its processes, removes its files, and reports the results so
+// far. It fails when a test does, or when it was interrupted.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// module makes one with a test file, and a soak of it.
+// module makes a module with a test file, and a soak that runs its tests.
 func module(t *testing.T, tests string, out *bytes.Buffer) *soak {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +41,8 @@ func TestSkipped(t *testing.T) { t.Skip("not here") }
 func TestBad(t *testing.T) { t.Run("part", func(t *testing.T) { t.Error("broken") }) }
 `
 
-// A step prints each result and what the tests log, and the run goes on after one
-// that fails, and fails.
+// A step prints each result and the logs of the tests. The run goes on after a
+// step that fails, and fails at the end.
 func TestResults(t *testing.T) {
 	var out bytes.Buffer
 	s := module(t, threeTests, &out)
@@ -64,7 +64,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// What a step lacks is said, and nothing is run.
+// A step whose needs are missing says which, and runs nothing.
 func TestLeftOut(t *testing.T) {
 	t.Setenv("BITCOIND", "")
 	var out bytes.Buffer

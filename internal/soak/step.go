@@ -15,7 +15,7 @@ import (
 
 const (
 	stepLimit = 24 * time.Hour
-	grace     = 20 * time.Second // for the end of what is interrupted
+	grace     = 20 * time.Second // for interrupted processes to end
 	beat      = time.Minute      // between lines that say that a test goes on
 )
 
@@ -166,8 +166,8 @@ func reason(said []string) string {
 	return "it does not say why"
 }
 
-// done counts and prints a result. A package that fails without a test, such as one
-// that does not build, has no test's name.
+// done counts and prints a result. A package that fails without a test, because it
+// does not build for example, has no test's name.
 func (r *results) done(test string, e *event) {
 	said := r.said[test]
 	delete(r.running, test)

@@ -8,7 +8,7 @@ import (
 // A step is some of the long tests.
 type step struct {
 	name string
-	what string // a sentence of what it holds the node to
+	what string // a phrase that says what the step tests
 	run  string // which tests; empty: all of the packages
 	skip string // which not
 

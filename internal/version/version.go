@@ -15,8 +15,9 @@ var (
 	revision string // whole
 )
 
-// String returns the version with the first digits of the revision that it was built from,
-// where that is known. A program that "go install" has made from a version tells that one.
+// String returns the version and, if known, the first digits of the revision that the
+// program was built from. A program made by "go install module@version" tells the version
+// named there.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	return describe(info)

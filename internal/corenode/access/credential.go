@@ -49,7 +49,7 @@ func Hash[P string | []byte](salt string, password P) string {
 	return hash
 }
 
-// wipe overwrites what a hash still has in its block of what was written into it last.
+// wipe overwrites the last written bytes, which a hash may still hold in its block.
 func wipe(mac hash.Hash) {
 	var zeros [sha256.BlockSize - 1]byte // a whole block would not pass through there
 	mac.Reset()

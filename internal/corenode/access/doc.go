@@ -1,4 +1,4 @@
-// Package access is who may log in to an RPC server and what they may call, as
-// -rpcauth, -rpcwhitelist and -rpcwhitelistdefault say it: values, read from the options
+// Package access holds the users of an RPC server and the methods that each may call, by
+// -rpcauth, -rpcwhitelist and -rpcwhitelistdefault. Its values are read from the options
 // of this node or of a Bitcoin Core.
 package access

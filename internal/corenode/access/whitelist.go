@@ -8,7 +8,7 @@ type Whitelist struct {
 	methods map[string]bool // nil: the user has no list
 }
 
-// None returns the list of a user who may call nothing.
+// None returns a list that allows a user nothing.
 func None() Whitelist { return Whitelist{limited: true} }
 
 // Limited reports whether there are methods that the user may not call.

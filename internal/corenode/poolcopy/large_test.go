@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/corenode/poolcopy"
 )
 
-// A pool of 300,000 transactions is compared and told of in a moment, and takes no more
-// than what is said of it.
+// A pool of 300,000 transactions takes at most 400 bytes for each beside the
+// transaction itself. The times to compare and to list the pool are logged.
 func TestLargePool(t *testing.T) {
 	n := uint32(10_000)
 	if os.Getenv("TRAWL_SOAK") != "" {

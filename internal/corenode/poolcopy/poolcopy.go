@@ -1,10 +1,10 @@
 // Package poolcopy is the pool of unconfirmed transactions of another node, as far as it
 // was copied from there. It judges nothing: what the other node lists is in the pool.
 //
-// A look at the other pool begins with [Pool.Begin]. Its list is compared with what is
-// here by [Pool.Compare]; then [Pool.Remove] and [Pool.Add] bring the copy there.
-// Transactions that were added after Begin are not taken for gone because that list,
-// which is older, lacks them.
+// A look at the other pool begins with [Pool.Begin]. [Pool.Compare] compares its list
+// with the copy; then [Pool.Remove] and [Pool.Add] make the copy equal. Transactions
+// that were added after Begin are not taken for gone because that list, which is older,
+// lacks them.
 //
 // A Pool is not safe for concurrent use, but a [Tx] that is in one never changes.
 package poolcopy
@@ -142,8 +142,8 @@ func later(a, b *Tx) int {
 	return 0
 }
 
-// Add adds a transaction. It reports false for one that is here already, or that the
-// limits keep out.
+// Add adds a transaction. It reports false if the pool has the transaction already, or
+// has no room within its limits.
 func (p *Pool) Add(tx *Tx) bool {
 	if old, ok := p.txs[tx.ID]; ok {
 		p.txs[tx.ID] = held{old.Tx, p.look}

@@ -43,9 +43,8 @@ func newTx(t *testing.T, salt uint32, of ...*poolcopy.Tx) *poolcopy.Tx {
 	return tx
 }
 
-// Whatever comes and goes at the other node, and whatever is handed over while it is
-// looked at: a look after the last change makes the copy equal, and contents come
-// parents first.
+// A look after the last change makes the copy equal, whatever came and went at the
+// other node or was handed over during a look. Contents come parents first.
 func TestCopyIsEqual(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -162,7 +161,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is not the transaction that was asked for is refused.
+// Bytes that are not the requested transaction are refused.
 func TestParse(t *testing.T) {
 	tx := newTx(t, 7)
 	var raw bytes.Buffer
@@ -187,7 +186,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What listeners are told.
+// Listeners are told of additions and of removals with their reason.
 func TestChange(t *testing.T) {
 	tx := newTx(t, 9)
 	if c := tx.Change(tx.Msg(), 0); !c.Added || c.ID != tx.ID || c.Fee != fee || c.VSize != vsize {

@@ -16,15 +16,17 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m) }
 
-// left out are methods of which a call by chance may wait for ever, end the node,
-// reach out, or change what later calls meet in ways that are no matter of arguments.
+// leftOut are methods that are not called at random. A call may wait for ever, end
+// the node, reach out, or change the state for later calls in ways that do not
+// depend on arguments.
 var leftOut = []string{
 	"stop", "waitfornewblock", "waitforblock", "waitforblockheight", "setmocktime", "addnode", "addconnection", "setnetworkactive",
 	"generatetoaddress", "generatetodescriptor", "generateblock", "createwallet", "restorewallet", "loadwallet", "importmempool",
 	"savemempool", "rpc.discover", "getopenrpcinfo", "addpeeraddress", "setban",
 }
 
-// extended are methods that take more here: further arguments, or more of previous outputs.
+// Some methods, named in extended, take more here: further arguments, or more of
+// previous outputs.
 var extended = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
 
 // onPurpose are differences that have nothing to do with arguments, or with
@@ -63,7 +65,7 @@ type param struct {
 	Name string `json:"name"`
 }
 
-// A method is one that both nodes know, as trawld describes it.
+// A method is a method of both nodes, as trawld describes it.
 type method struct {
 	Name   string  `json:"name"`
 	Params []param `json:"params"`
@@ -71,7 +73,8 @@ type method struct {
 	extended bool // it takes more than at Core, which Params leave out
 }
 
-// methods returns those that both know: Core's are recorded beside the daemon, and TestHelp compares the record.
+// methods returns the methods of both nodes: Core's are recorded beside the daemon,
+// and TestHelp compares the record.
 func methods(t *testing.T, p *differ.Pair) []method {
 	t.Helper()
 	record, err := os.ReadFile("../../../cmd/trawld/testdata/core/methods.txt")

@@ -25,7 +25,8 @@ const (
 // at again and again.
 const treeSize = 4000
 
-// TestBlocks sends both nodes the same blocks, and has them do the same with them.
+// TestBlocks sends both nodes the same blocks and the same calls about these blocks,
+// and compares the nodes.
 func TestBlocks(t *testing.T) {
 	random, words := differ.Random(t), map[string]int{}
 	for left := differ.Cases(t, 600); left > 0 && !t.Failed(); left -= treeSize {
@@ -69,7 +70,7 @@ func words(text string) string { return numbers.ReplaceAllString(text, "#") }
 
 var numbers = regexp.MustCompile(`[0-9a-f]{8,}`)
 
-// rig is a pair of nodes and the blocks that were made for it.
+// rig is a pair of nodes and the blocks made for this pair.
 type rig struct {
 	*maker
 	t    *testing.T
@@ -136,7 +137,8 @@ func (r *rig) pick() *block {
 	return r.all[from+r.IntN(len(r.all)-from)]
 }
 
-// round sends some blocks and orders, and looks at what came of them.
+// round sends some blocks and orders, and compares the replies and states of the
+// nodes.
 func (r *rig) round() {
 	var calls []differ.Call
 	for range round {

@@ -1,5 +1,5 @@
-// Package blocks compares what trawld and Bitcoin Core make of trees of blocks that
-// are made by chance: reorganisations, blocks that break rules of all kinds, headers
-// before blocks, blocks that come again, and what invalidateblock, reconsiderblock
-// and preciousblock do to them.
+// Package blocks compares how trawld and Bitcoin Core handle random trees of blocks.
+// The trees have reorganisations, blocks that break rules of all kinds, headers
+// before blocks, and repeated blocks. Blocks are also changed by invalidateblock,
+// reconsiderblock and preciousblock.
 package blocks

@@ -14,8 +14,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// An edge is a rule with a number in it. make builds a block on a parent that is the
-// last right one for over 0, and the first wrong one for 1, which is refused with reason.
+// An edge is a rule with a number in it. Its function make builds a block on a parent:
+// the last valid block for over 0, the first invalid block for over 1. The latter is
+// refused with reason.
 type edge struct {
 	reason string
 	make   func(m *maker, parent *block, over int) *wire.MsgBlock

@@ -18,7 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 )
 
-// A block is one that was made. Whether it is valid is not known.
+// A block is a block that the test has made. Whether it is valid is not known.
 type block struct {
 	parent *block
 	hash   chainhash.Hash
@@ -122,7 +122,8 @@ func unlock(in *wire.TxIn, form int) {
 	}
 }
 
-// coin picks an output of a block or one before it, mostly one that can be spent.
+// coin picks an output of a block or of an earlier block, mostly a spendable
+// output.
 func (m *maker) coin(from *block) (o out, ok bool) {
 	back, coinbase := m.IntN(8), m.IntN(3) > 0
 	if coinbase && m.IntN(20) > 0 {

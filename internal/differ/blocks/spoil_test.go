@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// A fault makes a block break a rule. Those of the first list build the Merkle root
-// again.
+// A fault makes a block break a rule. After a fault of the first list the Merkle
+// root is built again.
 var faults = []func(*maker, *wire.MsgBlock, *block){
 	func(_ *maker, b *wire.MsgBlock, _ *block) { b.Transactions[0].TxOut[0].Value += 1e10 },
 	func(_ *maker, b *wire.MsgBlock, _ *block) {

@@ -11,8 +11,8 @@ import (
 // name.
 var argument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
 
-// Usage returns the usage line of a help text, and a line for each argument: its place, or - for one
-// that has a name alone, and its name.
+// Usage returns the usage line of a help text, and a line for each argument with its place and its
+// name. An argument that has only a name has "-" in the place of its place.
 func Usage(help string) string {
 	lines := strings.Split(help, "\n")
 	var text strings.Builder

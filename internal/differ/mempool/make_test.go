@@ -11,7 +11,7 @@ import (
 type draft struct {
 	*wire.MsgTx
 
-	value int64 // of what it spends
+	value int64 // of the outputs that it spends
 }
 
 func (w *world) draft(inputs int, fromPool bool) *draft {

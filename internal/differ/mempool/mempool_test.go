@@ -101,7 +101,8 @@ func (w *world) note(txs ...*wire.MsgTx) (list []string) {
 	return list
 }
 
-// submission sends a transaction or a package, or asks what would become of it.
+// submission makes calls that send a transaction or a package, or test its
+// acceptance.
 func (w *world) submission() []differ.Call {
 	switch n := w.IntN(20); {
 	case n < 5:

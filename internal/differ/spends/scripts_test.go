@@ -278,7 +278,8 @@ func (g *generator) finishAdd(p *program) {
 		} else {
 			signed++
 		}
-		// The signatures are on the stack: the one that is wanted is below the sum.
+		// The signatures are on the stack: the next to be checked is below the
+		// sum.
 		p.script = append(push(p.script, k.public), 0xba)
 		p.stack = append([]slot{item}, p.stack...)
 	}

@@ -78,7 +78,7 @@ func (g *generator) spend(c *coin, height int32, helpers []helper) *spend {
 	return s
 }
 
-// hashType is a type of what is signed: mostly a defined one.
+// hashType is a signature's hash type, mostly a defined type.
 func (g *generator) hashType(c context) byte {
 	defined := []byte{1, 1, 1, 2, 3, 0x81, 0x82, 0x83}
 	if c >= tapscript {

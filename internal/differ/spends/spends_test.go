@@ -122,8 +122,8 @@ func (r *round) run() {
 	r.inBlocks()
 }
 
-// choose picks spends of a coin for blocks: one that is right by the rules of
-// blocks, as far as we know, and one that is wrong.
+// choose picks up to two spends of a coin for blocks: a spend that is right by the
+// rules of blocks, as far as we know, and a wrong spend.
 func (r *round) choose(spends []*spend) {
 	var right, wrong *spend
 	for _, i := range r.Perm(len(spends)) {
@@ -184,8 +184,8 @@ func (r *round) inPool(spends []*spend) {
 	}
 }
 
-// inBlocks has both judge blocks: wrong spends alone and among right ones, right
-// ones alone, and at last all right ones that are left.
+// inBlocks has both judge blocks. Blocks have a wrong spend, alone or among right
+// spends, or a right spend alone; the last block has all remaining right spends.
 func (r *round) inBlocks() {
 	r.Shuffle(len(r.right), func(i, j int) { r.right[i], r.right[j] = r.right[j], r.right[i] })
 	r.Shuffle(len(r.wrong), func(i, j int) { r.wrong[i], r.wrong[j] = r.wrong[j], r.wrong[i] })

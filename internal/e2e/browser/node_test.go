@@ -20,7 +20,8 @@ const (
 	password = "correct horse"
 )
 
-// A world is a node with a chain, a wallet that mines and one that is paid.
+// A world is a node with a chain, a wallet that mines and a wallet that is
+// paid.
 type world struct {
 	*e2e.Daemon
 
@@ -30,7 +31,7 @@ type world struct {
 	metrics string // host:port where the node tells its numbers
 }
 
-// begin starts a node with wallets, one of which has a name that is markup.
+// begin starts a node with wallets; a wallet's name is markup.
 func begin(t *testing.T, args ...string) *world {
 	t.Helper()
 	w := &world{t: t, metrics: e2e.FreeAddr(t)}

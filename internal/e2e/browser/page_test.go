@@ -142,7 +142,7 @@ func testKeyboard(t *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.KeyEvent("\t"))
 	b.wait(`document.activeElement.closest('main')`)
 	b.wait(`getComputedStyle(document.activeElement).outlineStyle === 'solid'`)
-	// What stays is kept where something comes before it, or goes.
+	// An element that stays is kept when another is inserted before it, or removed.
 	kept := eval[string](b, `import('./ui/assets/morph.js').then(({ morph }) => {
 		const make = (html) => new DOMParser().parseFromString(html, 'text/html').body;
 		const parts = { a: '<p id="a"></p> ', b: '<p id="b"></p> ', c: '<p id="c"></p> ', '-': '<hr> ' };
@@ -222,8 +222,8 @@ func testPrefix(t *testing.T, w *world, b *tab, search string) {
 	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
 }
 
-// testTabs: more tabs than a browser opens connections all hear of news, by one stream; without
-// SharedWorker too, where another tab takes over from one that is closed.
+// testTabs: all tabs hear of news by one stream, even if there are more tabs than connections
+// of a browser. Without SharedWorker, another tab takes over when the reading tab is closed.
 func testTabs(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
 	b.visit("") // it has the shared worker all the time
@@ -299,7 +299,7 @@ func (b *tab) inject(script string) {
 	})
 }
 
-// wake brings the tab to the front: one that is not seen asks for nothing.
+// wake brings the tab to the front, since a hidden tab makes no requests.
 func (b *tab) wake() {
 	b.t.Helper()
 	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
@@ -308,7 +308,7 @@ func (b *tab) wake() {
 	})
 }
 
-// testWhitelist: who may call few methods sees only those.
+// testWhitelist: a user with few allowed methods sees no others.
 func testWhitelist(t *testing.T, _ *world, b *tab, search string) {
 	t.Helper()
 	b.visit("")

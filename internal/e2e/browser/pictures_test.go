@@ -48,7 +48,7 @@ func TestPictures(t *testing.T) {
 	b.picture("search.png")
 }
 
-// picture takes a picture of what is seen.
+// picture takes a picture of the visible page.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

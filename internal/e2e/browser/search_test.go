@@ -34,7 +34,7 @@ func TestSearch(t *testing.T) {
 	b.waitText("#scripts", "100 scripts")
 	b.do(chromedp.SendKeys("#name", hostile), chromedp.Click("[name=follow]"), chromedp.Click("#start-search"))
 
-	// What it has found, and what is new.
+	// Entries found, and a new entry.
 	b.waitText("h1", hostile)
 	b.wait(`document.querySelectorAll('#entries tr').length === 3`)
 	b.waitText("#entries-count", "3 entries")
@@ -59,7 +59,7 @@ func TestSearch(t *testing.T) {
 	b.do(chromedp.Click("input[value=time]"))
 	b.wait(`document.querySelector('#flow .u-legend').textContent.includes('time')`)
 
-	// A block that leaves the chain takes its payment with it.
+	// A block that leaves the chain takes its payment away.
 	var tip string
 	w.Get(&tip, "getbestblockhash")
 	w.Get(nil, "invalidateblock", tip)
@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d entries are exported as JSON", n)
 	}
 
-	// By the keyboard, whose place stays in the content when a button goes with what it did.
+	// Buttons work by the keyboard, and the focus stays in the content when the pressed button disappears.
 	for _, step := range []struct{ method, state string }{
 		{"pausesearch", "paused"}, {"resumesearch", "following"}, {"abortsearch", "aborted"},
 	} {

@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A site is a web server of somebody else on this machine, with an empty page, and one that frames what its query
-// names. Below /node/ it passes on what the node answers.
+// A site is a web server of somebody else on this machine. It has an empty page, and a page that frames the
+// addresses in its query. Below /node/ it is a proxy of the node.
 type site struct{ port string }
 
 func newSite(t *testing.T, w *world) site {
@@ -50,7 +50,7 @@ func newSite(t *testing.T, w *world) site {
 	return site{port}
 }
 
-// at is the address of the site under a name, or an address, that leads to it.
+// at is the address of the site under a name or an address of this machine.
 func (s site) at(host string) string { return "http://" + net.JoinHostPort(host, s.port) + "/" }
 
 // evil is a name that its owner has lead to this machine.
@@ -69,8 +69,8 @@ func newWallet(name string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"createwallet","params":[` + quote(name) + `]}`
 }
 
-// TestOtherSites: while somebody is logged in, pages of another site, of another port of the same host, and under
-// a name that was made to lead to the node, get nothing from it and change nothing.
+// TestOtherSites: while somebody is logged in, foreign pages get nothing from the node and change nothing.
+// Foreign are another site, another port of the same host, and a name that was made to lead to the node.
 func TestOtherSites(t *testing.T) {
 	browser := otherSite(t)
 	w := begin(t, "-rest=1")
@@ -88,7 +88,7 @@ func TestOtherSites(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	// What the others try is right: from the page itself it does what it says.
+	// The call that the other pages try is valid: from the node's own page it makes a wallet.
 	if status := eval[int](own, `fetch('ui/call', { method: 'POST', body: `+quote(newWallet("own"))+
 		`, headers: { 'X-Trawl-Token': document.documentElement.dataset.token } }).then(r => r.status)`); status != 200 {
 		t.Fatalf("a call of the page is answered with %d", status)
@@ -157,7 +157,7 @@ func (b *tab) sendForms(node string) {
 	}
 }
 
-// answered takes a step that leads to another page, and returns the status of that.
+// answered takes a step that leads to another page, and returns that page's status.
 func (b *tab) answered(expression string) (status int64) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -172,7 +172,7 @@ func (b *tab) answered(expression string) (status int64) {
 	return response.Status
 }
 
-// sendRequests has a page ask for what it may not see, in all ways that a script has.
+// sendRequests has a page request forbidden resources, in all ways that a script has.
 func (b *tab) sendRequests(node string) {
 	b.t.Helper()
 	var mu sync.Mutex
@@ -227,7 +227,7 @@ func (b *tab) sendRequests(node string) {
 	}
 }
 
-// rebind asks under a name that leads to the node: for the browser it is one site with what it asks for.
+// rebind makes requests under a name that leads to the node: to the browser, page and node are the same site.
 func (b *tab) rebind(string) {
 	b.t.Helper()
 	if status := b.answered(`location.assign(` + quote(b.base) + `)`); status != 403 {
@@ -246,7 +246,7 @@ func (b *tab) rebind(string) {
 	}
 }
 
-// testFrames: no page frames that of a node, wherever it is from; not even one that a proxy serves beside it.
+// testFrames: no page can frame a node's page, wherever it is from, even if a proxy serves both.
 func testFrames(t *testing.T, open func(*testing.T, string) *tab, w *world, s site) {
 	t.Helper()
 	for name, test := range map[string]struct{ from, node string }{

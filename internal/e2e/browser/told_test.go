@@ -25,7 +25,8 @@ func testFailure(_ *testing.T, w *world, b *tab, _ string) {
 	b.waitText(".figure.lead b", strconv.Itoa(height))
 }
 
-// testSignedOut: who types on after the session has ended is told so.
+// testSignedOut: a user who types on after the session has ended is told about
+// the end.
 func testSignedOut(_ *testing.T, _ *world, b *tab, search string) {
 	const ended = `window.fetch = async () => new Response('<!doctype html><p>Sign in', { status: 401 })`
 	b.visit("ui/new")

@@ -14,8 +14,8 @@ import (
 const pollEvery = 20 * time.Millisecond
 
 // WaitTip waits until the node's tip is the block tip at height and, with
-// index, the filter index has reached it. The error says what it is instead
-// when ctx ends.
+// index, the filter index has reached it. If ctx ends first, the error tells
+// the node's tip or index.
 func WaitTip(ctx context.Context, client *jsonrpc.Client, tip string, height int32, index bool) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

@@ -28,7 +28,7 @@ const (
 	Connection   DiffKind = "connection"
 )
 
-// A Diff is one difference between the recorded answer and the one that came.
+// A Diff is one difference between the recorded answer and the node's.
 type Diff struct {
 	Kind DiffKind
 	Path string // JSON pointer

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Later is the answer to a recorded call that Core 30.2 answers by a mistake: that of later versions, or that of a
-// Core without the mistake where no version is. The answers were computed from what else is recorded of the same
-// wallets, or agree with what is recorded after a second rescan.
+// Later is the right answer to a recorded call that Core 30.2 answers by a mistake. It is the answer of later
+// versions, or of a Core without the mistake if every version has it. The answers were computed from other
+// recorded answers of the same wallets, or agree with answers recorded after a second rescan.
 type Later struct {
 	Name     string `json:"name"` // of the case
 	Reason   string `json:"reason"`

@@ -210,7 +210,7 @@ func (p *peer) read() {
 	}
 }
 
-// fill fills in what is known of peers.
+// fill replaces the placeholders of peers by their values.
 func (p *Player) fill(text string) string {
 	for name, value := range p.vars {
 		text = strings.ReplaceAll(text, fmt.Sprintf("{{var:%s}}", name), value)

@@ -40,7 +40,7 @@ func failed(kind DiffKind, format string, args ...any) Outcome {
 	return Outcome{Diffs: []Diff{{kind, "/", fmt.Sprintf(format, args...)}}}
 }
 
-// Play plays one case: a call, or one of the actions
+// Play plays one case, which is a call or an action. Actions are:
 //
 //	wait-tip     waits until the node, with "index" its filter index, too,
 //	             has reached a block

@@ -87,7 +87,7 @@ func names(kinds []DiffKind) []string {
 	return texts
 }
 
-// What is not known must not be passed over in silence.
+// Unknown members and modes must not be passed over in silence.
 func TestUnknownCases(t *testing.T) {
 	for _, text := range []string{
 		`{"name":"x","surprise":1}`,

@@ -25,8 +25,8 @@ import (
 //
 //   - With BITCOIND and TRAWL_RECORD_CORE=1 the tape passes all on to a live Core. It is written when the test has
 //     passed.
-//   - Without BITCOIND the tape answers as it was recorded. It fails the test over a request that was not recorded,
-//     and over a recorded request that is not made any more.
+//   - Without BITCOIND the tape answers as it was recorded. It fails the test if a request was not recorded, or if a
+//     recorded request is not made any more.
 //   - With BITCOIND alone there is no tape, and the test asks the live Core itself.
 //
 // A recording names the parameters of each method that it holds calls of, as docs/openrpc.json has them. It is too old
@@ -64,15 +64,15 @@ type contents struct {
 
 // A Tape is the HTTP side of a Core, live or recorded.
 type Tape struct {
-	// Logins names the login of a request by what its header Authorization says, so that no password, and no cookie,
-	// which is another one each time, is part of the recording. Nil: all are the same.
+	// Logins names the login of a request by its header Authorization. This keeps passwords out of the recording, and
+	// cookies, which differ each time. Nil: all are the same.
 	Logins func(authorization string) string
 
 	// Polled: requests are made again until something happens, so that the last answer stands for all later ones, and
 	// not all answers need to be asked for.
 	Polled bool
 
-	// Dir is Core's data directory, which is another one each time. It is a placeholder in recorded answers.
+	// Dir is Core's data directory, which differs each time. It is a placeholder in recorded answers.
 	Dir string
 
 	mu       sync.Mutex

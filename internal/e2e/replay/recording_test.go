@@ -34,7 +34,8 @@ func (w *watched) end() {
 	}
 }
 
-// module makes a module whose method has some parameters, and works in a folder of it.
+// module makes a module whose method has some parameters, and changes into a
+// folder of the module.
 func module(t *testing.T, params string) {
 	t.Helper()
 	root := t.TempDir()
@@ -200,7 +201,8 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// Nothing is kept of a test that failed; one of which nothing is recorded is skipped.
+// No recording is kept of a failed test; a test without a recording is
+// skipped.
 func TestNothingRecorded(t *testing.T) {
 	module(t, oneParam)
 	t.Setenv(coreVariable, "bitcoind")

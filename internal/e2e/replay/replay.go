@@ -1,22 +1,22 @@
 // Package replay plays recorded JSON-RPC conversations on a node and tells
-// where its answers differ from the recorded ones.
+// where its answers differ.
 //
 // # Files
 //
-// A set is a folder with a manifest.json ([Manifest]), which names groups of
-// files and the state of the node that each group wants. A file holds one
-// [Case] a line, as JSON, and may be compressed with gzip. Most cases are one
-// call; an action is a step that is not ([Player.Play] lists them).
+// A set is a folder. Its manifest.json ([Manifest]) names groups of files and
+// the state of the node that each group wants. A file holds one [Case] a line,
+// as JSON, and may be compressed with gzip. Most cases are one call; an action
+// is a step that is not ([Player.Play] lists them).
 //
-// Requests and expected answers are kept as text and may hold placeholders:
-// {{BACKUPS}} and {{SCRATCH}} are folders, {{repeat:N:TEXT}} is N times TEXT,
-// and {{ANY}} in an expected string stands for any text.
+// Requests and expected answers are kept as text and may hold placeholders.
+// The placeholders {{BACKUPS}} and {{SCRATCH}} are folders, {{repeat:N:TEXT}}
+// is N times TEXT, and {{ANY}} in an expected string stands for any text.
 //
 // # Comparison
 //
-// Compared are the HTTP status and the whole body: kinds, strings, the order
-// of members, and the text of numbers, so that 0.1 is not 0.10000000. [Rules]
-// say where a case asks for less.
+// HTTP status and whole body are compared. This includes kinds, strings, the
+// order of members, and the text of numbers, so that 0.1 is not 0.10000000.
+// [Rules] say where a case asks for less.
 package replay
 
 import (

@@ -97,7 +97,7 @@ func add[Q messages.Request[R], R any](
 	}
 	var once shared[R]
 	r.polls = append(r.polls, poll{part, reflect.TypeFor[Q](), func() func(context.Context, *messages.NodeStats) error {
-		// What is in a mailbox is answered, however late: the reader is gone then, the request is not.
+		// The request has no deadline: a late actor answers it even when the reader has left.
 		wait := once.begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
 		return func(ctx context.Context, s *messages.NodeStats) error {
 			v, err := wait(ctx)
@@ -124,7 +124,7 @@ func (r *Reader) Asks() []Asked {
 	return list
 }
 
-// Read returns the numbers as they are now. What is not known when ctx ends is left out.
+// Read returns the numbers as they are now. Numbers that are unknown when ctx ends are left out.
 func (r *Reader) Read(ctx context.Context) messages.NodeStats {
 	waits := make([]func(context.Context, *messages.NodeStats) error, len(r.polls))
 	for i, p := range r.polls {
@@ -186,7 +186,7 @@ func addSearches(s *messages.NodeStats, list []messages.SearchStatus) {
 	s.Searches = sum
 }
 
-// note notes whether a part was late; one that was in any answer is.
+// note notes whether a part was late; a part late with any of its answers counts as late.
 func note(s *messages.NodeStats, part string, late bool) {
 	i := slices.IndexFunc(s.Late, func(l messages.LatePart) bool { return l.Part == part })
 	if i < 0 {

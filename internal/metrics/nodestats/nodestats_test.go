@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { actortest.Main(m) }
 
-// A node is one whose parts are actors of the test.
+// A node has actors of the test as its parts.
 type node map[string]*ask.Ref
 
 func (n node) Stats() []messages.PartStats {
@@ -107,7 +107,7 @@ func (n node) stop(t *testing.T) {
 	time.Sleep(time.Microsecond) // see actortest.New
 }
 
-// What each part tells comes into its place.
+// The answer of each part comes into its place.
 func TestRead(t *testing.T) {
 	free := make(chan struct{})
 	close(free)

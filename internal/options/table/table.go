@@ -58,7 +58,7 @@ func in(category options.Category, rows []options.Option) []options.Option {
 	return rows
 }
 
-// help is what both programs have for it.
+// help are the help options of both programs.
 var help = []options.Option{
 	{Name: "?", Flags: hidden},
 	{Name: "h", Flags: hidden},

@@ -1,6 +1,6 @@
-// Package access is who may connect, and what peers may do: bans and permissions,
-// as Bitcoin Core 30.2 knows them (src/banman.cpp, src/net_permissions.cpp). It is
-// pure: files and time are the caller's.
+// Package access holds the bans and permissions of peers, as Bitcoin Core 30.2 has
+// them (src/banman.cpp, src/net_permissions.cpp). It is pure: files and time are
+// the caller's.
 package access
 
 import (

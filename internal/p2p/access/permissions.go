@@ -8,8 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
-// An Error says what is wrong with an option, in Core's words and meant for the
-// operator.
+// An Error describes a wrong option to the operator, in Core's words.
 type Error string
 
 // Error implements error.

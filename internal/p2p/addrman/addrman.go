@@ -1,8 +1,8 @@
-// Package addrman remembers addresses of nodes and chooses whom to connect to, in
-// the way of Bitcoin Core 30.2 (src/addrman.cpp): addresses that are only known
-// and addresses that were reached are kept in two tables, in places that depend
-// on a secret, on the address's group and on who sent it, so that nobody can fill
-// the tables with addresses of their own.
+// Package addrman remembers addresses of nodes and chooses addresses to connect to, in the
+// way of Bitcoin Core 30.2 (src/addrman.cpp). Addresses that were reached and addresses
+// that are only known have a table each. An address's place in its table depends on a
+// secret, on the address's group and on its source, so that nobody can fill the tables
+// with addresses of their own.
 //
 // The package is pure: time and files are the caller's. A Manager has one user at
 // a time.
@@ -50,7 +50,7 @@ type Manager struct {
 	say       func(string)
 }
 
-// An entry is an address with what is known of it.
+// An entry is an address, its history, and its places in the tables.
 type entry struct {
 	addr     netaddr.Addr
 	services wire.ServiceFlag
@@ -65,7 +65,7 @@ type entry struct {
 	attempts    int // that failed since the last success
 }
 
-// An Address is an address with what is known of it.
+// An Address is an address and its history.
 type Address struct {
 	Addr     netaddr.Addr
 	Services wire.ServiceFlag

@@ -12,8 +12,9 @@ import (
 const MaxAnchorsFile = 64 << 10
 
 // MarshalAnchors returns a file in the format of Bitcoin Core's anchors.dat, of the network
-// with the given magic: magic (4 bytes), number of addresses (CompactSize), the addresses as
-// they are in peers.dat, the double SHA-256 of all that.
+// with the given magic. The file has the magic (4 bytes), the number of addresses
+// (CompactSize), the addresses in the form of peers.dat, and the double SHA-256 of all
+// before.
 func MarshalAnchors(anchors []codec.Address, magic [4]byte) []byte {
 	b := appendCompact(magic[:], uint64(len(anchors)))
 	for _, a := range anchors {

@@ -28,8 +28,8 @@ func (m *Manager) maybeCheck() {
 	m.say(fmt.Sprintf("CheckAddrman: completed (%.2fms)", float64(time.Since(began).Microseconds())/1000))
 }
 
-// Check returns what is wrong with the tables, which no input makes so: an error in the
-// program. It looks at every place of them.
+// Check returns an error if the tables contradict each other, which no input can bring about:
+// the program is wrong then. It looks at every place of the tables.
 func (m *Manager) Check() error {
 	places := make(map[*entry]int)
 	for b := range m.fresh {

@@ -16,17 +16,17 @@ import (
 // MaxFile is the longest file that is read, in bytes.
 const MaxFile = 64 << 20
 
-// The file of addresses is Bitcoin Core's peers.dat. Integers are little-endian:
-// magic of the network (4 bytes); version of the format and, plus 32, of the oldest
-// one that can still be read so (1 each); key (32); numbers of new addresses and of
-// those reached, and that of the buckets with bit 30 changed (4 each); entries, the
-// new ones first; for each bucket of new addresses how many are in it and the places
-// among the entries (4 each); the version of the map of autonomous systems, zero without
-// one (32); the double SHA-256 of all that.
+// The file of addresses is Bitcoin Core's peers.dat. Integers are little-endian. In
+// bytes, it begins with the network's magic (4), the format's version (1), the oldest
+// compatible version plus 32 (1), and the key (32). Three numbers follow (4 each): new
+// addresses, reached addresses, and buckets with bit 30 changed. The entries follow, new
+// addresses first. For each bucket of new addresses follow their number and their
+// indexes among the entries (4 each). The end is the version of the map of autonomous
+// systems, zero without a map (32), and the double SHA-256 of all before.
 //
-// An entry is a version (4), time of being seen (4), services (CompactSize), address
-// and port as in BIP155, address of the source, time of the last success (8) and
-// failures since (4).
+// An entry begins with a version (4), the time when it was seen (4), services
+// (CompactSize), and address and port as in BIP155. It ends with the source's address,
+// the time of the last success (8) and the failures since (4).
 const (
 	fileFormat  = 4
 	compatBase  = 32
@@ -123,9 +123,9 @@ func appendCompact(b []byte, n uint64) []byte {
 	return le.AppendUint64(append(b, 0xff), n)
 }
 
-// Parse reads a file of the network with the given magic, of any format that
-// Bitcoin Core has written, or of an old revision of Trawl, for a map of autonomous
-// systems like that of [New]. Addresses for which there is no place any more are left out.
+// Parse reads a file of the network with the given magic, in any format of Bitcoin Core
+// or of an old revision of Trawl. The map of autonomous systems is as for [New].
+// Addresses for which there is no place any more are left out.
 //
 // Errors: [ErrVersion], and [*FileError] with Core's words.
 func Parse(file []byte, magic [4]byte, systems *asmap.Map) (*Manager, error) {
@@ -206,8 +206,8 @@ type placing struct {
 	entry  int32
 }
 
-// restoreNew gives new addresses their places again or, where the buckets are not
-// ours, the one that their source gives them.
+// restoreNew gives new addresses their places again. If the buckets are not ours, or a
+// place is taken, the address's source determines the place.
 func (m *Manager) restoreNew(entries []*entry, placed []placing, sameBuckets bool) {
 	for _, p := range placed {
 		e := entries[p.entry]
@@ -231,7 +231,7 @@ func (m *Manager) restoreNew(entries []*entry, placed []placing, sameBuckets boo
 	}
 }
 
-// check returns the number of what is wrong, in Core's way of counting.
+// check returns Core's number of the first error in the entries, or 0.
 func (m *Manager) check(entries []*entry) int {
 	const (
 		neverReached = -1

@@ -29,7 +29,8 @@ func many(n int) *addrman.Manager {
 	return m
 }
 
-// What is written is read, to the place in the table; damage is seen.
+// A written file reads back the same, places in the tables included; damage is
+// seen.
 func TestFile(t *testing.T) {
 	m := many(500)
 	file := m.Marshal(magic)
@@ -67,8 +68,9 @@ func shown(m *addrman.Manager) (lines []string) {
 	return lines
 }
 
-// A file of Bitcoin Core is read with every address in the place where Core has it,
-// which getrawaddrman has told; so Core finds all in what is written of it.
+// A file of Bitcoin Core is read with every address in Core's own place, which
+// getrawaddrman has told. The file that is then written has the same places and
+// size, so that Core finds every address.
 func TestCoreFile(t *testing.T) {
 	file, err := os.ReadFile("testdata/core.dat")
 	if err != nil {

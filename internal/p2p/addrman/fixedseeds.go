@@ -10,9 +10,9 @@ import (
 //go:embed *.txt
 var seedLists embed.FS
 
-// FixedSeeds returns addresses of nodes that were long reachable when this revision was made, for a
-// node that knows none and that no DNS seed answers. chain is one of Bitcoin's: main, test, signet or
-// testnet4; others have none.
+// FixedSeeds returns addresses of nodes that were long reachable when this revision was made. A node
+// uses them if it knows no address and no DNS seed answers. The chain is main, test, signet or
+// testnet4 of Bitcoin; other chains have no seeds.
 //
 // Source: Bitcoin Core 30, contrib/seeds.
 func FixedSeeds(chain string) []netaddr.Addr {

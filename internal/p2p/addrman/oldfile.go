@@ -15,16 +15,17 @@ import (
 )
 
 // The file of addresses as revisions up to 9dfadae wrote it: magic, key, number of entries, entries, and the SHA-256
-// of all that. Integers are little-endian. An entry is address, services (8
-// bytes), source, times of being seen, tried and reached (8 each, seconds since
-// 1970), failures (4) and a byte that is 1 for an address that was reached; an
-// address is network and length (1 each), host, and port (2).
+// of all that. Integers are little-endian. An entry begins with address,
+// services (8 bytes) and source. The times follow when it was last seen, tried
+// and reached (8 each, seconds since 1970), then failures (4) and a byte that
+// is 1 for a reached address. An address is network and length (1 each), host,
+// and port (2).
 const oldMagic = "trawl addresses 1\n"
 
 // errOldFile reports a file that is not one of addresses, or damaged.
 var errOldFile = errors.New("addresses cannot be read")
 
-// IsOld reports whether a file begins as one that revisions up to 9dfadae wrote.
+// IsOld reports whether a file begins like the files of revisions up to 9dfadae.
 func IsOld(file []byte) bool { return bytes.HasPrefix(file, []byte(oldMagic)) }
 
 // parseOld reads such a file. Addresses for which there is no place are left out.

@@ -6,9 +6,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
-// Select chooses an address to connect to among those that fit: with equal
-// chance one that was reached before or a new one, and only a new one with
-// newOnly. It reports false when none fits.
+// Select chooses an address to connect to among those that fit. Reached and
+// new addresses have equal chances; with newOnly only new addresses are
+// chosen. It reports false when none fits.
 func (m *Manager) Select(newOnly bool, fits func(netaddr.Network) bool, now time.Time) (Address, bool) {
 	defer m.checked()()
 	if len(m.list) == 0 {
@@ -36,7 +36,7 @@ func (m *Manager) Select(newOnly bool, fits func(netaddr.Network) bool, now time
 // that no bucket is chosen less often for the full one before it.
 func (m *Manager) choose(table [][bucketSize]*entry, fits func(netaddr.Network) bool, now time.Time) *entry {
 	factor := 1.0
-	for range 50 { // after so many, one that was tried before is as good
+	for range 50 { // then it gives up, and Select may turn to the other table
 		var found *entry
 		at, step := m.rand.IntN(len(table)), 2*m.rand.IntN(len(table)/2)+1 // odd: it meets all of a power of two
 		for i := 0; i < len(table) && found == nil; i++ {
@@ -69,8 +69,8 @@ func (e *entry) address() Address {
 }
 
 // Sample returns up to limit random addresses, and no more than percent of all
-// (0: no such limit), of one network or of all with nil. Those worth nothing are
-// left out.
+// (0: no such limit), of one network or of all with nil. Addresses that Core
+// calls terrible are left out.
 func (m *Manager) Sample(limit, percent int, network *netaddr.Network, now time.Time) []Address {
 	defer m.checked()()
 	count := len(m.list)

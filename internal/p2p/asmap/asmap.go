@@ -1,10 +1,10 @@
-// Package asmap says which autonomous system an address belongs to, by a file in Bitcoin
-// Core's format (src/util/asmap.cpp): networks that one operator routes are in one hand,
+// Package asmap maps addresses to autonomous systems, by a file in Bitcoin Core's format
+// (src/util/asmap.cpp). All networks that an operator routes count as the same hand,
 // whatever their addresses are.
 //
-// The file is a program of bits, the least significant of each byte first. It is run with
-// the 128 bits of an address, an IPv4 one within an IPv6 one, the most significant bit
-// first:
+// The file is a program of bits, the least significant of each byte first. Its input is the
+// 128 bits of an address, most significant bit first; an IPv4 address is embedded in an IPv6
+// address. The operations are:
 //
 //	RETURN n    the system is n
 //	JUMP d      where the next bit of the address is 1, skip d bits of the program
@@ -92,9 +92,9 @@ func (m *Map) AS(a netaddr.Addr) uint32 {
 	return p.run(ip)
 }
 
-// Group returns what the addresses of one hand have in common, in the form that goes into
-// the hashes of the table of addresses: their autonomous system, or else the group of the
-// address itself.
+// Group returns the group of an address, in the form that goes into the hashes of the table
+// of addresses. The group is the autonomous system if the map knows it, and else the
+// address's own group.
 func (m *Map) Group(a netaddr.Addr) []byte {
 	const kind = 2 // that of IPv6 addresses, for those of IPv4 too
 	if as := m.AS(a); as != 0 {

@@ -185,7 +185,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// What is no whole program is refused.
+// Bytes that are no whole program are refused.
 func TestRefused(t *testing.T) {
 	type op struct{ op, operand uint32 }
 	made := func(ops ...op) []byte {

@@ -40,7 +40,7 @@ var (
 	other  = []byte{0x51}
 )
 
-// What a filter lets through, by what it has and how it grows.
+// A filter lets transactions through by its elements and by the way it grows.
 func TestRelevant(t *testing.T) {
 	elsewhere := wire.OutPoint{Index: 3}
 	paying, id := pay(elsewhere, nil, other, p2sh)
@@ -123,8 +123,8 @@ func TestKnownFilter(t *testing.T) {
 	}
 }
 
-// Whatever a peer sends, a filter says the same as btcutil's where both read scripts
-// alike, and does not fall.
+// For any filter, element and script of a peer, the filter finds every transaction that
+// btcutil's finds, and does not panic.
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte{0xff, 0}, uint32(3), uint32(5), byte(1), hash20, p2sh)
 	f.Add([]byte{}, uint32(50), uint32(0), byte(2), []byte{}, []byte{0x4e, 1})

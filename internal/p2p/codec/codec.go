@@ -1,9 +1,9 @@
 // Package codec reads and writes the payloads of the peer-to-peer protocol's
 // messages, as Bitcoin Core 30.2 does (src/protocol.h, src/net_processing.cpp).
 //
-// Most messages are those of btcd's wire package. Those that it lacks or reads
-// otherwise than Core are here: version, addr and addrv2, headers, and the
-// messages of compact blocks (BIP152).
+// Most messages are those of btcd's wire package. Messages that btcd lacks or
+// reads otherwise than Core are here: version, addr and addrv2, headers, and
+// the messages of compact blocks (BIP152).
 //
 // Payloads come from strangers. Nothing panics, and no count in a payload makes
 // Decode allocate more than a small multiple of the payload's own length. Bytes
@@ -61,7 +61,7 @@ var known = []string{
 	"sendcmpct", "sendheaders", "sendtxrcncl", "tx", "verack", "version", "wtxidrelay",
 }
 
-// IsKnown reports whether a message is one that Core counts by its name.
+// IsKnown reports whether Core counts a message by its name.
 func IsKnown(command string) bool {
 	_, ok := slices.BinarySearch(known, command)
 	return ok
@@ -108,7 +108,8 @@ var makers = map[string]func() wire.Message{
 	CmdSendTxRcncl:       func() wire.Message { return new(SendTxRcncl) },
 }
 
-// New returns the empty message of a name, or nil for one that is not handled.
+// New returns the empty message of a name, or nil if the message is not
+// handled.
 func New(command string) wire.Message {
 	if empty, ok := makers[command]; ok {
 		return empty()

@@ -94,7 +94,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// The payload that btcd writes is one that we read, and the other way round.
+// We read the payload that btcd writes, and the other way round.
 func TestVersionIsThatOfBtcd(t *testing.T) {
 	ours := samples()[0].(*Version)
 	payload, _ := Encode(ours, ProtocolVersion)
@@ -108,7 +108,7 @@ func TestVersionIsThatOfBtcd(t *testing.T) {
 	}
 }
 
-// Versions end early in old protocols; Core fills in what is missing.
+// Versions end early in old protocols; Core gives the missing fields defaults.
 func TestShortVersions(t *testing.T) {
 	full := &Version{Protocol: 70016, Nonce: 3, UserAgent: "/x/", StartHeight: 9, NoTransactions: true}
 	payload, _ := Encode(full, ProtocolVersion)
@@ -252,8 +252,8 @@ func TestEveryMessageIsKnown(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads any payload as any message. What was read can be written, and
-// is then read as the same.
+// FuzzDecode reads any payload as any message. A decoded message can be written,
+// and reads back the same.
 func FuzzDecode(f *testing.F) {
 	commands := Commands()
 	for _, m := range samples() {

@@ -9,8 +9,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// CmpctVersion is the version of compact blocks with witnesses, the only one
-// that Core still speaks (BIP152).
+// CmpctVersion is the version of compact blocks with witnesses; Core speaks no
+// other (BIP152).
 const CmpctVersion = 2
 
 // ShortIDLen is the length of a transaction's short id, in bytes.
@@ -214,7 +214,7 @@ var errDistance = fmt.Errorf("%w: CompactSize exceeds limit of type", ErrMalform
 var errIndex = fmt.Errorf("%w: indexes overflowed 16 bits", ErrMalformed)
 
 // index reads the position of a transaction, which is written as the distance
-// from the first one that it could be.
+// from the lowest possible position.
 func (c *cursor) index(next *int) uint16 {
 	n := uint64(*next) + c.size()
 	if n > math.MaxUint16 {

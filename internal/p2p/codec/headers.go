@@ -15,8 +15,8 @@ const MaxHeaders = wire.MaxBlockHeadersPerMsg
 type Headers struct {
 	List []wire.BlockHeader
 
-	// Payloads are what follows each header before that number, on networks whose
-	// headers have such; nil where none has.
+	// Payloads are the bytes between each header and that number, on networks whose
+	// headers carry a payload; nil if no header has a payload.
 	Payloads [][]byte
 
 	headerLen HeaderLen

@@ -2,7 +2,7 @@ package codec
 
 import "github.com/btcsuite/btcd/wire"
 
-// What inventories name and btcd does not know.
+// Inventory types that btcd does not know.
 const (
 	// InvCmpctBlock asks for a compact block (BIP152).
 	InvCmpctBlock wire.InvType = 4

@@ -36,8 +36,8 @@ func TestCompactNumbers(t *testing.T) {
 	})
 }
 
-// What btcd can decode we decode to the same transaction, but for the witness that
-// Core calls superfluous.
+// Bytes that btcd decodes give the same transaction here, except for a witness
+// that Core calls superfluous.
 func TestTxIsThatOfBtcd(t *testing.T) {
 	var raw bytes.Buffer
 	_ = witnessTx().Serialize(&raw)

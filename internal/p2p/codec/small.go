@@ -38,8 +38,8 @@ func (m *SendTxRcncl) BtcEncode(to io.Writer, _ uint32, _ wire.MessageEncoding) 
 	return err
 }
 
-// A Raw is a message whose payload is bytes already, such as a block from the
-// disk, or one that is to be read elsewhere.
+// A Raw is a message with an encoded payload: a block from the disk, for
+// example, or a message to be decoded elsewhere.
 type Raw struct {
 	Name    string
 	Payload []byte // not written to

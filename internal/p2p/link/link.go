@@ -6,9 +6,9 @@
 // The receivers are those of peers.Config: one for headers and blocks, one for
 // transactions.
 //
-// An actor that failed has forgotten the peers. One that can do without what they have
-// sent before publishes [Restarted], and each connection sends Joined again; Joined of a
-// peer that the actor knows is ignored. Another actor disconnects its peers when it
+// An actor that failed has forgotten the peers. An actor that does not need the peers'
+// earlier messages publishes [Restarted], and each connection sends Joined again; Joined
+// of a peer that the actor knows is ignored. Another actor disconnects its peers when it
 // fails. The peer over whose message an actor failed is disconnected in any case: since
 // the message was never handled, the peer would not be read any more.
 package link
@@ -29,7 +29,7 @@ import (
 type Peer interface {
 	Info() Info
 
-	// Send queues a message. What cannot be sent any more is dropped: Left
+	// Send queues a message. A message that cannot be sent any more is dropped: Left
 	// follows.
 	Send(m wire.Message)
 
@@ -80,9 +80,9 @@ type Joined struct{ Peer Peer }
 // Joined of all peers again.
 type Restarted struct{}
 
-// HeadersSent says that a peer has been given headers because it asked for them,
-// and so knows the chain up to Last: the last of them or, if there were none after
-// what it has, the tip.
+// HeadersSent says that a peer was sent the headers that it asked for, and so knows the
+// chain up to Last. Last is the last header sent, or the tip if no header was left to
+// send.
 type HeadersSent struct {
 	ID   int64
 	Last chainhash.Hash
@@ -92,8 +92,9 @@ type HeadersSent struct {
 // nothing of the peer follows.
 type Left struct{ ID int64 }
 
-// Received hands over a message of a peer. The receiver calls Handled once, when it is
-// done with it. Only then is the peer's next message read, so that a flood stops at TCP.
+// Received hands over a message of a peer. The receiver calls Handled once, after it has
+// handled the message. Only then is the peer's next message read, so that a flood stops
+// at TCP.
 type Received struct {
 	Peer    Peer
 	Message p2p.Message

@@ -8,8 +8,8 @@ import (
 )
 
 // parseShort reads an IPv4 address in the old short forms that the C library
-// takes: one to four numbers, decimal, octal or hexadecimal, of which the last
-// fills all bytes that are left, as in 127.1.
+// takes. They have one to four numbers, decimal, octal or hexadecimal. The
+// last number fills all remaining bytes, as in 127.1.
 func parseShort(text string) (netip.Addr, bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) > 4 {

@@ -15,10 +15,10 @@ var (
 // The kinds of addresses, as they begin a NetGroup.
 var groupKinds = [...]byte{IPv4: 1, IPv6: 2, Onion: 3, I2P: 4, CJDNS: 5}
 
-// NetGroup returns what Bitcoin Core takes for the group of an address, in the form
-// that goes into the hashes of its table of addresses: the first 16 bits of an
-// IPv4 address, even if it hides in an IPv6 one, 32 or 36 of an IPv6 one, 4 of a key.
-// All addresses that cannot be reached are one group.
+// NetGroup returns Bitcoin Core's group of an address, in the form that goes into the
+// hashes of its table of addresses. The group is the first 16 bits of an IPv4 address,
+// even if embedded in an IPv6 address, 32 or 36 bits of other IPv6 addresses, and 4 bits
+// of a key. All addresses that cannot be reached are one group.
 func (a Addr) NetGroup() []byte {
 	if !a.IsRoutable() {
 		return unroutableKind

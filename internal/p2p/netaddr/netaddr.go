@@ -1,7 +1,7 @@
 // Package netaddr is the address of a node: on the internet, or in one of the
 // networks that hide where a node is. It reads and prints addresses as Bitcoin
-// Core 30.2 does (src/netaddress.cpp), and knows the two forms in which they
-// travel between nodes: 16 bytes as of old, and that of BIP155.
+// Core 30.2 does (src/netaddress.cpp). It knows both forms of addresses in
+// messages: the old 16 bytes, and the form of BIP155.
 //
 // The package is pure: it resolves no name and opens no connection.
 package netaddr
@@ -81,8 +81,8 @@ func fromIP(ip netip.Addr) (a Addr) {
 	return a
 }
 
-// OnCJDNS returns an address that is written as one of IPv6 as the one of CJDNS that it is for
-// who reaches that network; any other as it is.
+// OnCJDNS returns an IPv6 address with CJDNS's prefix as an address of CJDNS, and any other
+// address unchanged. It is for nodes that reach CJDNS.
 func (a Addr) OnCJDNS() Addr {
 	if a.network == IPv6 && a.host[0] == cjdnsPrefix {
 		a.network = CJDNS

@@ -36,10 +36,10 @@ func Parse(text string, defaultPort uint16) (Addr, error) {
 	return a.WithPort(port), nil
 }
 
-// SplitHostPort splits "host:port" and "[host]:port"; the port that is not
-// said is defaultPort. As in Core, a text with several colons and no brackets
-// is a host alone. It reports false for a port that is 0, and for one that is
-// no number, which then stays part of the host.
+// SplitHostPort splits "host:port" and "[host]:port"; a missing port is
+// defaultPort. As in Core, a text with several colons and no brackets is a
+// host alone. It reports false if the port is 0 or no number; a port that is
+// no number stays part of the host.
 func SplitHostPort(text string, defaultPort uint16) (host string, port uint16, ok bool) {
 	host, port, ok = text, defaultPort, true
 	if colon := strings.LastIndexByte(text, ':'); colon >= 0 {

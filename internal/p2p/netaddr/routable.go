@@ -69,9 +69,9 @@ func (a Addr) isOrchid() bool {
 	return a.under(orchidPrefix) && (kind == 0x10 || kind == 0x20)
 }
 
-// Group returns what addresses have in common that are likely to be in the same
-// hands: the first 16 bits of an IPv4 address, 32 of an IPv6 one, 4 of a key.
-// Addresses that nobody can reach are one group each.
+// Group returns the group of an address: addresses of one group are likely to
+// be in the same hands. It is the first 16 bits of an IPv4 address, 32 of an
+// IPv6 address, 4 of a key. Addresses that nobody can reach are one group each.
 func (a Addr) Group() []byte {
 	switch {
 	case a.IsLocal() || !a.IsRoutable():

@@ -8,7 +8,7 @@ import (
 
 func TestSubnet(t *testing.T) {
 	for _, test := range []struct {
-		text, want string // want is empty for what is refused
+		text, want string // want is empty for a refused text
 		in, out    string
 	}{
 		{"127.0.0.1", "127.0.0.1/32", "127.0.0.1", "127.0.0.2"},

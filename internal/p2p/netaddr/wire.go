@@ -32,8 +32,8 @@ func (a Addr) V1() (host [16]byte) {
 // IsV1Compatible reports whether V1 keeps the address.
 func (a Addr) IsV1Compatible() bool { return a.network == IPv4 || a.network == IPv6 }
 
-// FromV1 reads the 16 bytes of V1. What stands for a Tor address of old is no
-// address anymore.
+// FromV1 reads the 16 bytes of V1. An old Tor address (version 2) reads as an
+// invalid address.
 func FromV1(host [16]byte, port uint16) Addr {
 	a := Addr{port: port}
 	switch {

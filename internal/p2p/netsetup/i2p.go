@@ -105,7 +105,7 @@ func (p *I2P) Close() {
 	}
 }
 
-// An ownSession is a connection with a session that ends with it.
+// An ownSession is a connection that closes its own session.
 type ownSession struct {
 	*sam.Conn
 

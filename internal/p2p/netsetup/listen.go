@@ -59,7 +59,7 @@ func portOf(a netaddr.Addr) uint16 {
 	return at.Port()
 }
 
-// Whitelist reads who has permissions, "[permissions@]address[/bits]" each.
+// Whitelist reads permissions of peers, "[permissions@]address[/bits]" each.
 //
 // Errors: access.Error.
 func Whitelist(texts []string) ([]access.Whitelisted, error) {

@@ -1,6 +1,6 @@
-// Package netsetup reads what the operator says of the network of peers: where to accept
-// them, through which proxies to reach them, who has permissions, which addresses are
-// the node's own. Texts of errors are Core's.
+// Package netsetup reads the operator's options of the peer-to-peer network: where to
+// accept peers, the proxies to reach peers, permissions, and the node's own addresses.
+// Texts of errors are Core's.
 package netsetup
 
 import (
@@ -217,9 +217,10 @@ type Local struct {
 	Score int // how sure that is
 }
 
-// LocalAddresses returns the addresses at which the node can be reached: those that the
-// operator names and, with discover, those that it is bound to and that are public, or of
-// all interfaces where it is bound to none.
+// LocalAddresses returns the addresses at which the node can be reached. It returns the
+// addresses that the operator names. With discover it adds the public addresses that the
+// node is bound to, or, if no address to bind is set, the public addresses of all
+// interfaces.
 //
 // Errors: [messages.StartError].
 func LocalAddresses(external []string, discover bool, binds Binds, log *slog.Logger) ([]Local, error) {

@@ -18,7 +18,7 @@ type proxy struct {
 
 func (p *proxy) Write(b []byte) (int, error) { return p.asked.Write(b) }
 
-// What goes over the connection is what the RFCs say, and nothing of the peer is read.
+// The bytes sent are those of the RFCs, and no byte of the peer is read.
 func TestConnect(t *testing.T) {
 	login := &netsetup.ProxyLogin{User: "u", Password: "pw"}
 	const done = "\x05\x00\x00\x01\x7f\x00\x00\x01\x20\x8d"

@@ -51,7 +51,7 @@ func (p *pending) pass() *pending {
 	return &pending{Conn: p.Conn}
 }
 
-// ask writes a request and reads its reply, in the time that the router has for it.
+// ask writes a request and reads its reply, within replyTime.
 func (p *pending) ask(ctx context.Context, request string) (answer reply, err error) {
 	err = p.until(ctx, time.Now().Add(replyTime), func() error {
 		answer, err = send(p.Conn.Conn, p.reader, request)
@@ -60,7 +60,7 @@ func (p *pending) ask(ctx context.Context, request string) (answer reply, err er
 	return answer, err
 }
 
-// demand asks for what has to succeed.
+// demand is ask for a request that has to succeed: a refusal is an error.
 func (p *pending) demand(ctx context.Context, request string) (answer reply, err error) {
 	if answer, err = p.ask(ctx, request); err == nil {
 		err = answer.check()

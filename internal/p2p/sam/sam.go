@@ -1,9 +1,9 @@
 // Package sam speaks SAM 3.1 with an I2P router: the node reaches peers by their addresses
 // in I2P, and is reached at its own.
 //
-// A session belongs to the connection that made it, and ends with it. Each connection to or
-// from a peer is another one, to the router. A persistent session has a private key that is
-// kept, so that the node's address stays; a transient one forgets it.
+// A session ends with the control connection that made it. Each connection to or from a
+// peer needs a further connection to the router. A persistent session has a private key
+// that is kept, so that the node's address stays; a transient one forgets it.
 //
 // No private key is in any error or line of the log.
 package sam
@@ -88,7 +88,7 @@ func (c *Conn) LocalAddr() net.Addr { return c.me }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.peer }
 
-// CloseWrite ends what is sent, where the connection to the router can do so.
+// CloseWrite closes the sending half, if the connection to the router supports this.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -351,7 +351,7 @@ func (s *Session) checkControl(ctx context.Context) {
 	}
 }
 
-// end ends a session, unless another one has begun.
+// end ends the session with an id, unless another session has begun.
 func (s *Session) end(ctx context.Context, id string) {
 	if s.hold(ctx) != nil {
 		return

@@ -257,7 +257,7 @@ func TestKeyStays(t *testing.T) {
 	s.Close()
 }
 
-// What a router refuses, or answers wrongly, is an error, without a private key in it.
+// A refusal or a wrong answer of the router is an error that holds no private key.
 func TestRefused(t *testing.T) {
 	secret := base64Key(privateKey(2))
 	for name, test := range map[string]struct {
@@ -316,7 +316,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// A session that has ended is followed by another one.
+// A session that has ended is followed by a new session.
 func TestBeginsAgain(t *testing.T) {
 	r, k := newRouter(t), &keeper{}
 	s := session(r, k, false)

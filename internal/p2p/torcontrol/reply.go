@@ -40,7 +40,7 @@ func readReply(r *bufio.Reader) (reply, error) {
 	}
 }
 
-// readAny reads lines up to one whose code is followed by a space.
+// readAny reads lines up to the last of a reply, whose code is followed by a space.
 func readAny(r *bufio.Reader) (reply, error) {
 	var got reply
 	for {
@@ -80,8 +80,8 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-// values reads "KEY=value KEY=\"quoted value\" …" up to what is no such pair. It reports
-// false for a text that ends within a pair.
+// values reads "KEY=value KEY=\"quoted value\" …" up to the first word without "=". It
+// reports false for a text that ends within a pair.
 func values(text string) (map[string]string, bool) {
 	found := make(map[string]string)
 	for text != "" {

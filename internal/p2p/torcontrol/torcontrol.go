@@ -1,8 +1,8 @@
-// Package torcontrol has Tor make an onion service for the node, by its control port: it
+// Package torcontrol has Tor make an onion service for the node, by its control port. It
 // logs in by a password, by nothing, or by Tor's cookie, without showing the cookie
-// (SAFECOOKIE); it learns where Tor's SOCKS5 proxy is; it adds the service, whose private
+// (SAFECOOKIE). It learns where Tor's SOCKS5 proxy is. It adds the service, whose private
 // key is kept so that the address stays. The service lives as long as the connection, which
-// is made again and again.
+// is made again whenever it ends.
 //
 // No password, cookie or private key is in any error or line of the log. Lines are Bitcoin
 // Core's.
@@ -48,7 +48,7 @@ type Observer interface {
 	Proxied(addr netaddr.Addr)
 }
 
-// Config says what is asked of Tor.
+// Config says how to reach Tor and which service to ask for.
 type Config struct {
 	Addr       string // of the control port
 	Dial       func(ctx context.Context, addr string) (net.Conn, error)

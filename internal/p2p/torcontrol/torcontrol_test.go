@@ -111,7 +111,7 @@ func (s *tor) serve(conn net.Conn) {
 	}
 }
 
-// A node is what Tor does for it.
+// A node records Tor's services for a node.
 type node struct {
 	mu     sync.Mutex
 	key    []byte
@@ -228,7 +228,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// What Tor refuses is said in Core's words, and no service is there.
+// A refusal of Tor is logged in Core's words, and there is no service.
 func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		methods, password string

@@ -20,9 +20,9 @@ const (
 	ignoreFlag = 0x80
 )
 
-// A direction encrypts what goes one way. The ciphers are those of v2transport;
-// its Peer is not used, because it keeps the session's id to itself, takes
-// packets of 16 MiB, sends decoys twice, and takes the longest garbage for none.
+// A direction encrypts what goes one way. The ciphers are those of v2transport.
+// Its Peer is not used: it does not tell the session's id, takes packets of 16
+// MiB, sends decoys twice, and takes garbage of the greatest length for none.
 type direction struct {
 	length  *v2transport.FSChaCha20
 	packets *v2transport.FSChaCha20Poly1305

@@ -1,10 +1,10 @@
-// Package transport cuts a connection's bytes into messages, in the two ways
-// that Bitcoin Core 30.2 knows (src/net.cpp): v1, with a header before each
-// message, and the encrypted v2 of BIP324.
+// Package transport cuts a connection's bytes into messages, as Bitcoin Core
+// 30.2 does (src/net.cpp). It knows v1, with a header before each message, and
+// the encrypted v2 of BIP324.
 //
-// It reads from a bufio.Reader and hands what is to be written to an Outbox, so
-// that whoever writes can do so while another reads. What it reads comes from
-// strangers: it never holds more memory than twice what was received and 256
+// It reads from a bufio.Reader and hands bytes to be written to an Outbox, so
+// that reading and writing can happen in two goroutines. Its input comes from
+// strangers: it never holds more memory than twice the received bytes and 256
 // KiB, and a message that does not fit into the protocol is an error.
 package transport
 
@@ -93,7 +93,7 @@ type Link struct {
 }
 
 // Negotiate finds the transport of a connection: it returns at once for OnlyV1,
-// and else when the other side has said enough. magic stands at the start of
+// and else when the other side has said enough. The magic stands at the start of
 // each v1 message, and is part of v2's keys.
 //
 // Errors: those of r, and ErrV2.

@@ -109,8 +109,8 @@ type remote struct {
 	written bytes.Buffer // to the side under test
 }
 
-// exchange runs a responder against what speak writes after the keys, and
-// returns what the responder makes of it.
+// exchange runs a responder, has speak write after the keys, and returns the
+// responder's result.
 func exchange(t *testing.T, garbage []byte, speak func(r *remote)) (*Link, error) {
 	t.Helper()
 	private, public, err := ellswift.EllswiftCreate()

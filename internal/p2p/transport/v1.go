@@ -15,7 +15,7 @@ import (
 // and its checksum.
 const headerLen = 4 + CommandLen + 4 + checksumLen
 
-// checksumLen is how much of the payload's double SHA256 goes with it.
+// checksumLen is how many bytes of the payload's double SHA256 are sent.
 const checksumLen = 4
 
 func checksum(payload []byte) [checksumLen]byte {

@@ -16,7 +16,7 @@ func part[T any](take func(*serial.Reader) T) valueReader {
 	return checked(take, func(T) error { return nil })
 }
 
-// checked is part, with a check of what was read.
+// checked is part with a check of the value.
 func checked[T any](take func(*serial.Reader) T, check func(T) error) valueReader {
 	return func(r *serial.Reader, size uint64) error {
 		before := len(r.Rest)
@@ -60,8 +60,8 @@ func checkVersion(version uint32) error {
 	return nil
 }
 
-// checkXPub checks the public key, which is the end of an extended key. One that
-// is derived from nothing has no parent and no number.
+// checkXPub checks the public key, which is the end of an extended key. A master
+// key has no parent and no number.
 func checkXPub(data []byte) error {
 	key := NewValue(data)
 	key.Bytes(4) // the version
@@ -93,8 +93,8 @@ func readOrigin(r *serial.Reader, size uint64) error {
 	return r.Err
 }
 
-// readTapDerivation reads the hashes of leaves, and an origin in what is left of
-// the size. The hashes may be longer than it: this is told afterwards.
+// readTapDerivation reads the hashes of leaves, and an origin in the rest of the
+// stated size. Hashes beyond that size are refused after they have been read.
 func readTapDerivation(r *serial.Reader, size uint64, short string) error {
 	before := len(r.Rest)
 	r.Bytes(32 * r.CompactSize())

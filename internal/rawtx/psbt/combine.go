@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Combine adds what another packet knows of the same transaction, and reports false if it is of another
-// one. As in Core some fields of the other are left behind: how it is to be signed, proprietary ones, and the version.
-// Those of MuSig2 are not, as in later versions of Core: without them nobody could sign together.
+// Combine adds the fields of another packet for the same transaction; it reports false for another
+// transaction. As in Core some fields of the other packet are left behind: hash types, proprietary
+// fields, and the version. The fields of MuSig2 are added, as in later versions of Core: without them
+// nobody could sign together.
 func (p *Packet) Combine(other *Packet) bool {
 	if !bytes.Equal(Serialize(p.Tx, false), Serialize(other.Tx, false)) {
 		return false
@@ -48,7 +49,8 @@ func (m *Map) merge(other Map, rules *ruleSet, but ...uint64) {
 	}
 }
 
-// mergeXPubs adds the extended keys of another map. One is kept for each place that it is said to come from.
+// mergeXPubs adds the extended keys of another map. A key with several stated origins is kept once for
+// each origin.
 func (m *Map) mergeXPubs(other Map) {
 	identity := func(e Entry) string { return string(xpubIdentity(e.Key)) + string(e.Value) }
 	own := make(map[string]bool)

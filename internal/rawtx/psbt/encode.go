@@ -177,8 +177,8 @@ func (m Map) write(to *bytes.Buffer, f *form) {
 	to.WriteByte(0)
 }
 
-// written returns key and value of an entry as they are written: hashes in their order, and nothing for
-// public keys of MuSig2 that have not the form of one, as in Core.
+// written returns key and value of an entry as they are written. As in Core, leaf hashes are sorted,
+// and MuSig2 public keys without the form of a public key are left out.
 func (e *Entry) written(input bool) (key, value []byte) {
 	var keys int
 	switch {

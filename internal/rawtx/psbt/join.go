@@ -7,9 +7,9 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// Join returns a packet with the inputs and outputs of several, one packet after the other, and with what of
-// their global maps is not known here. Signatures by ECDSA and final scripts are left out. It has the highest
-// version and the lowest lock time of them. Where two inputs are the same, it returns what they spend.
+// Join returns a packet with the inputs and outputs of several, one packet after the other, and the unknown
+// entries of their global maps. Signatures by ECDSA and final scripts are left out. The highest version and
+// the lowest lock time count. If two inputs are the same, Join returns the output that they spend.
 func Join(packets []*Packet) (joined *Packet, twice *wire.OutPoint) {
 	tx := &wire.MsgTx{Version: 1, LockTime: math.MaxUint32}
 	joined = new(Packet)

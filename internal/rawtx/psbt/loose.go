@@ -7,9 +7,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// noKey is what stands in the data of a key, or in a value, for a public key of
-// MuSig2 that has not the form of one. Nobody knows what was there. It is behind
-// all others in their order.
+// noKey replaces, in the data of a key or in a value, a MuSig2 public key that has
+// not the form of a public key. The bytes that it replaces are forgotten. It sorts
+// behind all public keys.
 var noKey = bytes.Repeat([]byte{0xff}, btcec.PubKeyBytesLenCompressed)
 
 // IsKey reports whether bytes have the form of a compressed public key.

@@ -57,7 +57,7 @@ func NewTapOrigin(value []byte) TapOrigin {
 	return o
 }
 
-// Value returns the value that says so.
+// Value returns the origin as the value of an entry.
 func (o *TapOrigin) Value() []byte {
 	value := appendCompactSize(nil, uint64(len(o.Leaves)))
 	for _, hash := range o.Leaves {

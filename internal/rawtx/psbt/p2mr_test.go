@@ -186,7 +186,7 @@ func TestP2MRElsewhere(t *testing.T) {
 }
 
 // Fields are written behind the leaves of taproot and before the derivations, the root behind that of taproot;
-// a leaf by its script, the shortest proof first. What is final has none of them.
+// a leaf by its script, the shortest proof first. A final input has none of these fields.
 func TestP2MRWritten(t *testing.T) {
 	sig, long := field{"\x19" + pqcKey + leafHash, pqcSig}, field{"\x1d" + control, leafOne}
 	short, second := field{"\x1d\xc3", leafOne}, field{"\x1d\xc1", leafTwo}

@@ -1,9 +1,8 @@
 // Package psbt reads partially signed transactions (BIP174) with the checks and
 // errors of Bitcoin Core 30.2 (src/psbt.h).
 //
-// It is beside btcutil's psbt, which writes them, because that one refuses or
-// forgets fields that Core knows, such as preimages, and panics on crafted
-// counts.
+// It exists beside btcutil's psbt because btcutil refuses or forgets fields
+// that Core knows, such as preimages, and panics on crafted counts.
 //
 // The package is pure. Texts may come from anyone: nothing panics, and time and
 // memory are bounded by their length.
@@ -60,8 +59,8 @@ func (m Map) One(kind uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// inOrder sorts entries that come in the order of the data. Of those that are the
-// same after [Entry.forget] the first stays.
+// inOrder sorts entries that come in the order of the data. If entries are the same after
+// [Entry.forget], the first stays.
 func (m Map) inOrder() Map {
 	order := func(a, b Entry) int {
 		if a.Type == P2MRLeaf && b.Type == P2MRLeaf {
@@ -151,8 +150,8 @@ func readPSBT(r *serial.Reader, inputs *ruleSet) (*Packet, error) {
 	return p, nil
 }
 
-// checkPrevious checks that the transaction that an input says it spends is the
-// one whose output it spends.
+// checkPrevious checks an input's previous transaction: it must have the txid
+// of the spent output, and that output.
 func checkPrevious(input Map, at *wire.OutPoint) error {
 	raw, ok := input.One(NonWitnessUTXO)
 	if !ok {

@@ -30,7 +30,7 @@ func genTx(t *rapid.T) *wire.MsgTx {
 	return tx
 }
 
-// What btcutil's psbt writes is read, with everything in it.
+// Packets written by btcutil's psbt are read, with all their fields.
 func TestReadsBtcutil(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tx := genTx(t)
@@ -123,7 +123,7 @@ func encoded(p *psbt.Packet) []byte {
 	return raw.Bytes()
 }
 
-// FuzzDecode: no bytes make it panic, and the fields of what is read make the same
+// FuzzDecode: no bytes make it panic, and the fields of a packet make the same
 // packet again.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("psbt\xff"))

@@ -34,7 +34,7 @@ func readPublished(tb testing.TB) map[string]published {
 	return bips
 }
 
-// What the BIPs call valid is read and keeps all its fields, and what they call invalid is refused.
+// The BIPs' valid packets are read with all their fields, and their invalid packets are refused.
 func TestPublished(t *testing.T) {
 	for name, bip := range readPublished(t) {
 		if len(bip.Valid) < 6 || len(bip.Invalid) < 10 {
@@ -90,8 +90,8 @@ func hasLooseKey(m psbt.Map) bool {
 	})
 }
 
-// FuzzRoles: whatever is read can be written, and is the same when it is read again; combined with itself it
-// does not change; joined with itself it is refused where it has inputs, and else has all outputs.
+// FuzzRoles: a packet can be written, and is the same when it is read again. Combined with itself it does
+// not change. Joined with itself it is refused if it has inputs, and has all outputs twice otherwise.
 func FuzzRoles(f *testing.F) {
 	for _, bip := range readPublished(f) {
 		for _, text := range slices.Concat(bip.Valid, bip.Invalid) {

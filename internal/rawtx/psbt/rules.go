@@ -13,7 +13,7 @@ import (
 type ruleSet struct {
 	name  string // as errors call the map
 	types map[uint64]rule
-	qbit  map[byte]rule // of proprietary types, by what is behind qbitName; nil: they have no meaning
+	qbit  map[byte]rule // of proprietary types, by the byte behind qbitName; nil: they have no meaning
 }
 
 // rule is what an entry must be. Texts are Core's.
@@ -41,9 +41,9 @@ type rule struct {
 }
 
 // A valueReader takes a value off the data that it is a part of, of a size that
-// was stated. It says what is wrong with what it reads before it compares the
-// sizes, and so reads on into what follows a value that ends too soon, as Core
-// does. After a success it has read as much as was stated.
+// was stated. As in Core it checks the content before it compares the sizes,
+// and so reads past the end of a value whose stated size is too small. After a
+// success it has read as much as was stated.
 type valueReader func(r *serial.Reader, size uint64) error
 
 // of returns the rule for an entry by its key. Unknown types may hold anything, once.
@@ -82,8 +82,7 @@ func (r *rule) identity(key []byte) []byte {
 	return r.same(key)
 }
 
-// readValue reads a value behind its size. What it returns has no room to append
-// to.
+// readValue reads a value behind its size. The returned slice has no spare capacity.
 func (r *rule) readValue(from *serial.Reader) ([]byte, error) {
 	if r.read == nil {
 		value := from.VarBytes()

@@ -34,10 +34,9 @@ func decoded(raw string) string {
 	return ""
 }
 
-// What has a form of its own is read where it lies, whatever size was stated:
-// what is wrong with it is told first, then that it has another size. Only where
-// nothing follows are the data at their end. What has no form is there whole, or
-// the data are at their end.
+// A value with a form of its own is read in place, whatever its stated size. An
+// error in its content comes first, then a wrong size. The error "end of data"
+// comes only if no bytes follow, or if a value without a form is not there whole.
 func TestStatedSize(t *testing.T) {
 	xpub := "\x01" + zeros[:45] + pubKey
 	for name, test := range map[string]struct{ raw, want string }{
@@ -156,7 +155,7 @@ func TestLooseKeys(t *testing.T) {
 	}
 }
 
-// What must not be there twice is not always the key.
+// A duplicate is not always found by the whole key.
 func TestTwice(t *testing.T) {
 	xpub := func(depth, chainCode byte) string {
 		key := []byte("\x4f\x01" + zeros[:45] + pubKey)

@@ -74,9 +74,9 @@ func (m *Map) PutOutput(kind uint64, out *wire.TxOut) {
 	m.Put(kind, nil, raw.Bytes())
 }
 
-// DropTransactions removes the transactions that inputs spend, where each is known to spend an output of a
-// later version of witnesses than 0 and signs what the others spend, too: then signatures commit to all of
-// that.
+// DropTransactions removes the previous transactions if no signature needs them. For this, each input must
+// be known to spend a witness output of version 1 or later and must not be signed with ANYONECANPAY. Then
+// signatures commit to all spent outputs.
 func (p *Packet) DropTransactions() {
 	for _, in := range p.Inputs {
 		raw, ok := in.One(WitnessUTXO)
@@ -122,9 +122,8 @@ func (p *Packet) Coin(i int) *wire.TxOut {
 	return NewValue(raw).Output()
 }
 
-// Proven reports whether a signature may trust what is said of the output that an input spends: the
-// transaction with the output is there, or the signature commits to the amount, as that of a witness
-// does.
+// Proven reports whether a signature may trust the stated output of an input. It may if the transaction
+// with the output is there, or if the signature is a witness and so commits to the amount.
 func (p *Packet) Proven(i int) bool {
 	in, coin := p.Inputs[i], p.Coin(i)
 	redeem, _ := in.One(RedeemScript)
@@ -137,8 +136,8 @@ func (p *Packet) Final(i int) bool {
 	return p.Inputs[i].Has(FinalScriptSig) || p.Inputs[i].Has(FinalWitness)
 }
 
-// SetFinal gives an input its final scripts. What was needed to make them goes; the rest of that is not
-// written any more.
+// SetFinal gives an input its final scripts. Of the fields needed to make them it removes signatures,
+// derivations and scripts; the other fields are not written any more.
 func (p *Packet) SetFinal(i int, scriptSig []byte, witness wire.TxWitness) {
 	m := &p.Inputs[i]
 	for _, kind := range []uint64{PartialSig, Derivation, RedeemScript, WitnessScript} {

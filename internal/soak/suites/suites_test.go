@@ -85,7 +85,8 @@ func runSuite(t *testing.T, s *suite) {
 	}
 }
 
-// runTest runs a functional test in a process group of its own, and ends its nodes with it.
+// runTest runs a functional test in a process group of its own, and ends the
+// nodes together with the test.
 func runTest(t *testing.T, env, args []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit)

@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// What can be wrong with any serialized data.
+// Errors of any serialized data.
 const (
 	ErrEndOfData    = Error("DataStream::read(): end of data")
 	ErrEndOfPart    = Error("SpanReader::read(): end of data")
