@@ -57,22 +57,22 @@ func (b Blocks) Header(hash chainhash.Hash) (Header, error) {
 	}, nil
 }
 
-// Read returns a block of any branch, not to be written to. One that was pruned is
-// fetched from a peer, which takes as long as the network does. What a merge-mined block
-// has between its header and its transactions is left out.
+// Read returns a block of any branch, not to be written to. A pruned block is fetched
+// from a peer, which takes as long as the network does. The data between the header and
+// the transactions of a merge-mined block is left out.
 func (b Blocks) Read(ctx context.Context, hash chainhash.Hash) (*wire.MsgBlock, error) {
 	return b.host.Read(ctx, &hash)
 }
 
-// Follow calls f with the blocks that have left the active chain since from, and those
-// that have joined it, in their order and without leaving any out, until the tip is
-// reached, and again whenever it changes. It calls f in the goroutine of its caller, one
-// call at a time. A call has 100 blocks of each kind at most, and none is connected while
-// there are more to disconnect. However slow f is, the node waits for nobody.
+// Follow calls f with the blocks that have left the active chain since from, and with the
+// blocks that have joined it, in order and without gaps. It does so until the tip is
+// reached, and again whenever the tip changes. It calls f in the goroutine of its caller,
+// one call at a time. A call has 100 blocks of each kind at most, and none is connected
+// while there are more to disconnect. The node does not wait for f, however slow f is.
 //
-// from is a block that the caller knows, in the chain or not: the Last of a step that was
-// saved in an earlier run, say. Its zero value has the genesis block connected first. Its
-// height is not looked at.
+// The block from is known to the caller, and need not be in the active chain: it is the
+// Last of a step that was saved in an earlier run, say. The zero value has the genesis
+// block connected first. The height of from is not looked at.
 //
 // It returns the error of f, that of ctx, [messages.ErrBlockNotFound] for a block that
 // the node does not know, or [ErrClosed].

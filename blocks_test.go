@@ -162,8 +162,8 @@ func ask(t *testing.T, node *trawl.Node, q messages.Request[messages.Done]) {
 	}
 }
 
-// Follow hears of what happens while it waits, goes on over a reorganisation that is
-// larger than a step, and ends in each way with what says so.
+// Follow notices changes of the chain while it waits and survives a reorganisation
+// that is larger than a step. Each way to end it returns its own error.
 func TestFollow(t *testing.T) {
 	node := open(t, follower(t))
 	generate(t, node, []byte{0x51}, 250)

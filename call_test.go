@@ -60,8 +60,8 @@ func serve(t *testing.T, node *trawl.Node) func(wallet, method, params string) (
 	}
 }
 
-// What a method answers in the process it answers over HTTP: results, errors, checks of
-// arguments, wallets.
+// Methods answer in the process as over HTTP: results, errors, checks of arguments,
+// wallets.
 func TestCallIsRPC(t *testing.T) {
 	cfg := follower(t)
 	cfg.BlockFilterIndex, cfg.Wallets = true, &trawl.WalletConfig{KeyPool: 1}

@@ -58,14 +58,15 @@ type Config struct {
 	// need.
 	BlockFilterIndex bool
 
-	// FilterLayout says which index of their elements is kept beside the
-	// filters: auto, the default, and probe keep probe lines, which take some
-	// 28 % of the filters' size and find few scripts many times as fast; plain
-	// keeps none. probe uses them even where that is slower.
+	// FilterLayout says which index of the filters' elements is kept beside the
+	// filters. The layouts auto (the default) and probe keep probe lines: they
+	// take some 28 % of the filters' size and make searches for few scripts
+	// many times as fast. The layout plain keeps none. With probe, lines are
+	// used even where they are slower.
 	FilterLayout string
 
 	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 %
-	// of the block filters' size, so that scans that look into blocks, and
+	// of the block filters' size. With them, scans that look into blocks, and
 	// rescans of wallets, pass over most of the chain.
 	RangeFilters bool
 	// Searches bounds the searches that are kept, which need BlockFilterIndex.
@@ -94,10 +95,10 @@ type Config struct {
 	MaxCalls     int                   // unanswered requests an actor takes on, default DefaultMaxCalls
 	Warnings     []string              // told to the operator as long as the node runs, beside its own
 
-	// Workers is the number of goroutines that match filters for all searches together,
-	// and of those that build them, the number of processors by default. Where that is GOMAXPROCS too, what comes
-	// from the network while they work may wait for 10 ms, the time after which
-	// Go looks at it in any case: a higher GOMAXPROCS spares it that.
+	// Workers is the number of goroutines that match filters for all searches together, and of goroutines that
+	// build filters. Default: the number of processors. If Workers equals GOMAXPROCS, data from the network may
+	// wait for 10 ms while they work, the time after which Go polls the network in any case. A higher GOMAXPROCS
+	// avoids the wait.
 	Workers int
 
 	// StartWorker starts a goroutine that computes for long, of which there are up to

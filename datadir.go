@@ -11,9 +11,9 @@ import (
 )
 
 // CheckDirs reports whether [Open] would take Dir and BlocksDir of a Config as far as it concerns whose data they
-// hold, and changes nothing. [Open] does the same before it writes; CheckDirs is for hosts that write files of
-// their own there before. They are refused where they hold data of another program, as Bitcoin Core's, which has the
-// same names, and data of another network or of a later revision. The error says what was seen and what to do.
+// hold, and changes nothing. [Open] does the same before it writes; CheckDirs is for hosts that write files of their
+// own there before. It refuses data of another program, as of Bitcoin Core, whose files have the same names, and
+// data of another network or of a later revision. The error says which data was found and how to proceed.
 func CheckDirs(cfg Config) error {
 	net, err := cfg.network()
 	if err != nil {

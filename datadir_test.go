@@ -53,9 +53,8 @@ func wantEntries(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// Block files in a directory of their own, from before there were marks, are known
-// by the chain database that they belong to; those of another program are not taken
-// for them.
+// Block files in a separate directory without a mark, from before there were marks,
+// are recognised by their chain database; block files of another chain are refused.
 func TestOldBlocksDirectory(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	cfg.BlocksDir = filepath.Join(t.TempDir(), "blocks")

@@ -18,9 +18,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A program with an actor system of its own embeds a node in it, has it import
-// a file of blocks, and scans them: once from the outside, with Ask, and once
-// from one of its own actors, with protoactor's requests.
+// A program embeds a node in its own actor system and has it import a file of
+// blocks. It scans the blocks twice: from the outside, with Ask, and from one
+// of its own actors, with protoactor's requests.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "trawl")

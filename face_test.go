@@ -47,7 +47,8 @@ func TestRequestsAreServed(t *testing.T) {
 			t.Errorf("nobody serves messages.%s", name)
 		}
 	}
-	// What the look at the sources takes for a request, and what the actors do.
+	// Compares the other way too: the search of the sources must have found
+	// each request that an actor serves.
 	for _, name := range served {
 		if !slices.Contains(asked, name) {
 			t.Errorf("messages.%s is served and was not found", name)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl"
 )
 
-// Wallets of qbit's chains pay 250 for 1000 virtual bytes where there is no estimate, or what an operator says; 0 has
-// them refuse, as wallets of Bitcoin's chains do unless an operator says otherwise.
+// Where there is no estimate, wallets of qbit's chains pay 250 for 1000 virtual bytes, or the rate that the operator
+// sets. A rate of 0 makes them refuse, as wallets of Bitcoin's chains do unless the operator sets a rate.
 func TestFallbackFee(t *testing.T) {
 	const noCoins, noEstimate = "Insufficient funds", "Fallbackfee is disabled"
 	for _, c := range []struct {

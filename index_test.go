@@ -17,8 +17,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A bad sector in an index that is made from the chain costs no more than the making:
-// the node lives, never denies what is in the chain, and has the index again.
+// A bad sector in an index that is made from the chain costs only a rebuild of the
+// index. Meanwhile the node lives and never denies a transaction of the chain.
 func TestDamagedIndexes(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	cfg.TxIndex, cfg.CoinStatsIndex = true, true
@@ -63,8 +63,8 @@ func TestDamagedIndexes(t *testing.T) {
 	}
 }
 
-// A bad sector in the chain's own metadata costs a rebuild from the block files, by
-// itself: at once where the start finds it, at the next start where it is found later.
+// A bad sector in the chain's own metadata makes the node rebuild from the block files
+// by itself: at once if the start finds it, otherwise at the next start.
 func TestDamagedChainstate(t *testing.T) {
 	for _, percent := range []int{30, 55, 80} {
 		cfg := regtest(t.TempDir())
@@ -154,8 +154,8 @@ func harmAt(t *testing.T, pattern string, percent int) {
 	}
 }
 
-// findCoinbase asks for the first transaction of a block by its id alone. While the
-// index is made it may be told that this is so.
+// findCoinbase asks for the first transaction of a block by its id alone. It asks
+// again while the answer is that the index is still being made.
 func findCoinbase(t *testing.T, node *trawl.Node, block *chainhash.Hash) {
 	t.Helper()
 	table, err := node.Methods(trawl.Host{})

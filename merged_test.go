@@ -27,7 +27,7 @@ func method(t *testing.T, table *command.Table, result any, name string, params 
 	}
 }
 
-// call is method for one that may fail.
+// call is like method, for calls that may fail.
 func call(t *testing.T, table *command.Table, result any, name string, params ...any) error {
 	t.Helper()
 	text, err := json.Marshal(params)

@@ -30,7 +30,7 @@ import (
 // methods keep for the next call, of some 300,000 keys.
 const expansionMemory = 32 << 20
 
-// What callers are told while there is no chain to read.
+// Errors for callers while there is no chain to read.
 var (
 	loading = command.Error{Code: command.InWarmup, Message: "Loading block index…"}
 	stopped = command.Error{Code: command.ClientNotConnected, Message: "Shutting down"}
@@ -48,10 +48,10 @@ func ForWallet(name string) CallOption {
 	return func(c *command.Caller) { c.WalletPath = &name }
 }
 
-// Call calls a JSON-RPC method in this process: the same methods, checks, results and errors
-// as over RPC, without a server, a login or a limit. params is what encoding/json makes an
-// array of, for arguments in their order, or an object, for named ones; nil: there are none.
-// The result is JSON as a client would get it. The call ends with ctx.
+// Call calls a JSON-RPC method in this process. Methods, checks, results and errors are the
+// same as over RPC; there is no server, login or limit. JSON of params must be an array,
+// for positional arguments, or an object, for named arguments; nil means no arguments. The
+// result is JSON as a client would get it. The call ends with ctx.
 //
 // An error wraps a [CallError], and what was behind it, for errors.Is. `stop` is refused:
 // a node is closed by [Node.Close], after which all calls are refused with [ErrClosed].
@@ -78,7 +78,7 @@ func (n *Node) Call(ctx context.Context, method string, params any, opts ...Call
 	return result, err
 }
 
-// A Host is what the methods about the program itself need to know of it.
+// A Host describes the program to the methods about the program itself.
 type Host struct {
 	Stop        func()    // begins to stop the program, and returns at once
 	Started     time.Time // of the program

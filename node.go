@@ -37,7 +37,7 @@ type Node struct {
 
 	method filters.Method // by which filters are matched
 
-	// What the parts share.
+	// Values that the parts share.
 	clock     *clock.Clock
 	view      *chainview.Current
 	initial   *chainview.InitialDownload
@@ -60,7 +60,7 @@ type Node struct {
 
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
-	// What a part has opened for others to read, nil where it is off.
+	// Opened by a part for others to read; nil where the part is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
 	scheduler *match.Scheduler // of the searches in that store
 	stats     *blocks.CoinStatsReader
@@ -113,8 +113,8 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 }
 
 // Wait returns nil when ctx ends, and an error when an actor has stopped for
-// good: its supervisor gave up on it, or it lost its disk, and the node is of no
-// more use.
+// good: its supervisor gave up, or its disk failed. Then the node is of no more
+// use.
 func (n *Node) Wait(ctx context.Context) error { return n.set.Wait(ctx) }
 
 // Close stops the actors one by one, last started first, so that each finishes
@@ -153,9 +153,9 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 }
 
 // Subscribe returns what happens from now on, of some kinds or of all: for what cannot be
-// read later, as [Node.Follow] reads blocks. Whoever does not read is cut off after some
-// 1,000 events, with [messages.ErrLagged], and costs nobody else anything. It ends with
-// [ErrStopped] when the node is closed, or with its Close.
+// read later, as [Node.Follow] reads blocks. A subscriber that does not read is cut off
+// after some 1,000 events, with [messages.ErrLagged], and delays nobody else. It ends
+// with [ErrStopped] when the node is closed, or with its Close.
 func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (messages.Subscription, error) {
 	return ask.Ask(ctx, n.set.Ref(eventsPart), nodemsg.Subscribe{Kinds: kinds})
 }
@@ -211,9 +211,9 @@ func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }
 // Cluster returns the actor that scans together with other nodes, absent where there are none.
 func (n *Node) Cluster() *Ref { return n.set.Ref(clusterPart) }
 
-// Stats returns numbers about the node as it is now. What is not known when ctx ends is left
-// out: no part is waited for, and none has more than one request of it in its mailbox,
-// however often it is called.
+// Stats returns numbers about the node as it is now. Numbers that are not known when ctx
+// ends are left out: it waits for no part longer. However often it is called, each part has
+// at most one of its requests in the mailbox.
 func (n *Node) Stats(ctx context.Context) messages.NodeStats { return n.numbers.Read(ctx) }
 
 // Searches returns the actor of the searches that are kept, absent when there is no index. It

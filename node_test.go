@@ -79,7 +79,7 @@ func generate(t *testing.T, node *trawl.Node, script []byte, n int) []chainhash.
 	return blocks
 }
 
-// What a node has when it is closed it has when it is opened again.
+// A reopened node has everything that it had when it was closed.
 func TestOpenClose(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	script := []byte{0x52}

@@ -61,7 +61,7 @@ func fundedChain(t *testing.T) string {
 	return path
 }
 
-// A recordedSpend is a transaction, and what the reference says of it.
+// A recordedSpend is a transaction with the verdict of the reference node's mempool.
 type recordedSpend struct {
 	Name, Tx, Mempool string
 

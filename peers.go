@@ -42,7 +42,7 @@ type PeerConfig struct {
 	SeedNodes     []string
 	Seeds         []string // names that DNSSeeds asks for, in place of the network's
 	NoFixedSeeds  bool     // do not take built-in addresses where no others are known
-	ASMap         string   // file that maps addresses to autonomous systems, one of which counts as one hand
+	ASMap         string   // file that maps addresses to autonomous systems; each system counts as one hand
 	Capture       bool     // write all messages of peers to files
 
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with

@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl"
 )
 
-// What cannot be is a reason not to start, in Core's words.
+// An impossible peer configuration keeps the node from starting, with Core's error text.
 func TestPeerConfigErrors(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -39,7 +39,8 @@ func TestPeerConfigErrors(t *testing.T) {
 	} {
 		cfg := regtest(t.TempDir())
 		cfg.BlockFilterIndex, cfg.Peers = false, &test.cfg
-		// What is on its way when the node gives up must not occupy the library for long.
+		// Messages that are under way when the node gives up must not occupy the actor
+		// library for long.
 		cfg.System = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Nanosecond))
 		node, err := trawl.Open(t.Context(), cfg)
 		if err == nil {

@@ -53,7 +53,7 @@ type ClusterConfig = cluster.Options
 // NotifyConfig says what other programs are told of: commands that are run, and what is published. Default: nothing.
 type NotifyConfig = notify.Orders
 
-// A Publisher hands messages to whoever has subscribed to their topics, as that of actors/notify/zmqsink does.
+// A Publisher hands messages to the subscribers of their topics, as the publisher of actors/notify/zmqsink does.
 type Publisher = notify.Publisher
 
 // SearchesConfig bounds the searches that are kept. A number of 0 is its default.

@@ -72,7 +72,7 @@ func ExampleNode_Follow() {
 	// enough
 }
 
-// README's program is the one that is run here.
+// README's program is the program that is run here.
 func TestReadmeProgram(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

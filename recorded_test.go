@@ -88,8 +88,8 @@ func shown(t *testing.T, decl ast.Decl) string {
 	return b.String()
 }
 
-// What a host links is what it was: a wing that it does not use adds nothing, and neither do
-// tools of tests.
+// A host links the recorded packages only: neither an unused wing nor a tool of tests adds
+// any.
 func TestRecordedDependencies(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".")
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")

@@ -128,9 +128,9 @@ func (n *whole) answers() (list []string) {
 	return list
 }
 
-// The chain's actor fails, three times, and opens the chain again, under a node with every part on, under
-// a peer that is also a member of its cluster, and under a node that is attached to it. Each part goes on, and
-// in the end says what a node says that is opened on the same files.
+// The chain's actor fails three times and reopens the chain. This happens under a node with every part on,
+// under a peer that is also a member of its cluster, and under a node that is attached to the first node.
+// Each part goes on, and in the end answers as a fresh node does on the same files.
 func TestEveryPartOverReopenedChain(t *testing.T) {
 	told := &heard{list: make(map[string][]string)}
 	cfg := regtest(t.TempDir())

@@ -47,7 +47,7 @@ func reopen(t *testing.T, n *trawl.Node) {
 	}
 }
 
-// subscribed publishes the blocks of a node at a socket, whose subscriber tells of them.
+// subscribed publishes the blocks of a node at a socket, where a subscriber adds them to told.
 func subscribed(t *testing.T, told *heard) trawl.Publisher {
 	t.Helper()
 	at := "tcp://" + freeAddress(t)
@@ -241,7 +241,7 @@ func attachedAnswers(t *testing.T, n *whole, tip string) (list []string) {
 	return list
 }
 
-// members returns the state of those with which a node scans together, and how much they have done for it.
+// members returns the states of a node's cluster members, and how many units they have done for the node.
 func members(t *testing.T, n *whole) (states []string, units int) {
 	t.Helper()
 	var info struct {
@@ -257,7 +257,7 @@ func members(t *testing.T, n *whole) (states []string, units int) {
 	return states, units
 }
 
-// lent has a node scan until a member has done a part of it.
+// lent has a node scan until a member has done a part of a scan.
 func lent(t *testing.T, n *whole) {
 	t.Helper()
 	_, before := members(t, n)
@@ -273,7 +273,7 @@ func lent(t *testing.T, n *whole) {
 	}
 }
 
-// same fails a test over lines of what was said that are not said by a fresh node, and the other way round.
+// same fails a test for each line that only one of got and fresh has; fresh is from a fresh node.
 func same(t *testing.T, of string, got, fresh []string) {
 	t.Helper()
 	for who, lists := range map[string][2][]string{"only before": {got, fresh}, "only fresh": {fresh, got}} {

@@ -10,8 +10,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Blocks that are invalidated right after they were connected are in all indexes, as if those had
-// seen each tip; and so are blocks of a branch that another one has replaced.
+// Blocks that are invalidated right after they were connected are in all indexes, as if the
+// indexes had seen each tip. The same holds for blocks of a branch that another branch has
+// replaced.
 func TestStaleBlocksInIndexes(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	cfg.TxIndex, cfg.CoinStatsIndex = true, true

@@ -23,8 +23,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Each request for numbers goes to an actor that serves it. What the actor of a part serves depends
-// on whether the node is attached.
+// Each request for numbers goes to an actor that serves it. Which actor serves a part's requests
+// depends on whether the node is attached.
 func TestNumbersAreServed(t *testing.T) {
 	const attached = " attached"
 	served := map[string][]ask.Served{
@@ -71,7 +71,8 @@ func (s somebody) Ref(name string) *ask.Ref {
 	return s.ref
 }
 
-// The numbers of a node are those of its parts; of one that is closed there are none, at once.
+// The numbers of a node are the numbers of its parts. A closed node has none, and Stats returns at
+// once.
 func TestStats(t *testing.T) {
 	node, err := Open(t.Context(), Config{
 		Dir: t.TempDir(), Chain: "regtest", Cache: 1 << 20, BlockFilterIndex: true, TxIndex: true, CoinStatsIndex: true,

@@ -26,7 +26,7 @@ func expect[N messages.News](t *testing.T, s messages.Subscription) (news N) {
 	}
 }
 
-// What happens in a node is told to those who subscribe, of each kind.
+// Subscribers receive events of each kind.
 func TestSubscribe(t *testing.T) {
 	first, second := follower(t), follower(t)
 	at := freeAddress(t)

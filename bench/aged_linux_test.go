@@ -19,8 +19,8 @@ import (
 
 var flagCoins = flag.Int("coins", 2_000_000, "coins of the set of BenchmarkAged")
 
-// agedStep is how many blocks are made and read at a time while the set is loaded, some
-// 1 MB each, so that no more of them than that is on the disk.
+// agedStep is how many blocks, of some 1 MB each, are made and read at a time while the
+// set is loaded. It bounds the blocks on the disk.
 const agedStep = 1000
 
 func agedChain() *synth.Aged {
@@ -39,13 +39,13 @@ type agedRun struct {
 	calls, blocks []time.Duration
 }
 
-// BenchmarkAged asks how long blocks take that spend coins of any age out of a large set,
-// of -coins coins, which does not fit into the cache: 165,000,000 are as many as the main
-// chain has. The nodes prune and have no index. The set is made once, and stays in the
-// folder data; each round goes on where the last one ended. The pages of the directory
-// are dropped before. A call of getblockcount every 5 ms tells how long a caller waits,
-// and how long the chain stands still. BITCOIND names a bitcoind that does the same, in
-// turn.
+// BenchmarkAged measures blocks that spend coins of any age out of a large set, which
+// does not fit into the cache. The set has -coins coins; the main chain has 165,000,000.
+// The nodes prune and have no index. The set is made once, and stays in the folder data;
+// each round continues after the last block of the round before. The pages of the
+// directory are dropped before. A call of getblockcount every 5 ms tells how long a
+// caller waits, and how long the chain stands still. BITCOIND names a bitcoind that does
+// the same, in turn.
 func BenchmarkAged(b *testing.B) {
 	own := buildDaemon(b)
 	figures := map[string][]float64{}
@@ -105,8 +105,8 @@ func loadAged(b *testing.B, binary, dir string, chain *synth.Aged) (height int) 
 
 var agedArgs = []string{"-blockfilterindex=0", "-prune=550"}
 
-// agedLoad makes the set in memory and writes it once, which is not what is measured: with
-// the default cache bitcoind takes hours for it.
+// agedLoad makes the set in memory and writes it once. This is not measured: with the
+// default cache bitcoind takes hours.
 var agedLoad = []string{"-dbcache=8000"}
 
 // agedImport makes the blocks after a height in a file, and times their import.
@@ -183,7 +183,7 @@ func (d *daemon) watchBlocks(b *testing.B, from, to int) (calls, blocks []time.D
 	return calls, blocks
 }
 
-// diskUse returns how many bytes a program has read from the disk, and written to it.
+// diskUse returns how many bytes a program has read from the disk and written to the disk.
 func (d *daemon) diskUse() (read, written int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", d.program.Process.Pid))
 	for line := range strings.Lines(string(text)) {

@@ -63,10 +63,10 @@ func (a *attachedTo) attach(b *testing.B, own string, remote bool, more ...strin
 	return startDaemon(b, own, b.TempDir(), append(append(to, "-attachlogin="+a.login, "-attachverify=0"), more...)...)
 }
 
-// BenchmarkAttach asks what it takes to attach to a Bitcoin Core that has a chain: to make
-// the first index of filters from its block files, over REST by so many workers, and from
-// its filter files, in turn; beside that of Core's own, by its log. cpu-ms is that of the
-// node, core-cpu-ms that of Core meanwhile.
+// BenchmarkAttach measures attaching to a Bitcoin Core that has a chain: making the first
+// index of filters. In turn it is made from Core's block files, over REST by so many
+// workers, and from Core's filter files. Core's own index is measured by its log. The
+// processor time cpu-ms is of the node, core-cpu-ms of Core meanwhile.
 func BenchmarkAttach(b *testing.B) {
 	own := buildDaemon(b)
 	for _, from := range []struct {
@@ -175,10 +175,12 @@ func coreIndex(b *testing.B) (wall, cpu time.Duration) {
 	return done.Sub(began), cpu
 }
 
-// BenchmarkAttached asks how a node answers that is attached. news: how long after Bitcoin
-// Core's answer to a call that makes a block the node has answered with its filter.
-// forwarded: how much longer a call takes that is passed on than at Core itself, of calls
-// in turn. scan: a scan of the whole chain for 120 scripts through the node and by Core.
+// BenchmarkAttached measures how an attached node answers. The benchmark call=news
+// measures the delay from Bitcoin Core's answer to a call that makes a block until the
+// node has answered with the block's filter. The benchmark call=forwarded measures how
+// much longer a forwarded call takes than at Core itself, of calls in turn. The
+// benchmark call=scan measures a scan of the whole chain for 120 scripts through the
+// node and by Core.
 func BenchmarkAttached(b *testing.B) {
 	own := buildDaemon(b)
 	b.Run("call=scan", func(b *testing.B) {

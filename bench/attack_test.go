@@ -18,8 +18,8 @@ import (
 	"github.com/seed61375155/trawl/internal/load"
 )
 
-// An attack is many clients of bad will. Those who are not among them call
-// getblockcount meanwhile.
+// An attack is many clients of bad will. Other clients call getblockcount
+// meanwhile.
 type attack struct {
 	name    string
 	clients int           // in the benchmark
@@ -45,8 +45,8 @@ const (
 	validRate    = 500 // calls per second
 )
 
-// BenchmarkAttack measures what those who call getblockcount notice of an
-// attack, and how much memory it takes of the node.
+// BenchmarkAttack measures how an attack slows down callers of getblockcount,
+// and how much of the node's memory it takes.
 func BenchmarkAttack(b *testing.B) {
 	for name, binary := range victims(b) {
 		for _, a := range attacks {
@@ -161,9 +161,9 @@ func badLogins(ctx context.Context, v *victim) (answered int) {
 	}
 }
 
-// badLoginsReconnecting guesses passwords of another user without waiting for answers. Guesses of the same
-// user's, from the same address and each on a new connection, are told from that user's logins by nothing but
-// the password: those wait for their turns among them.
+// badLoginsReconnecting guesses passwords of another user without waiting for answers. Guesses for the
+// caller's own user, from the same address and each on a new connection, would differ from the caller's
+// logins by the password alone. Then the logins would wait for their turns among the guesses.
 func badLoginsReconnecting(ctx context.Context, v *victim) (sent int) {
 	conn, hangUp := v.dial(ctx)
 	defer hangUp()

@@ -10,9 +10,9 @@ import (
 	"github.com/seed61375155/trawl/bench/synth"
 )
 
-// BenchmarkIndexCost asks how much longer the import of a chain takes with the filter
-// index than without, in turn: index-ms and plain-ms, from the start until the chain, and
-// the index where there is one, has the last block.
+// BenchmarkIndexCost measures how much longer the import of a chain takes with the filter
+// index than without, in turn: index-ms and plain-ms. The time is from the start until
+// the chain, and the index if there is one, has the last block.
 func BenchmarkIndexCost(b *testing.B) {
 	own := buildDaemon(b)
 	for _, chain := range importedChains()[:2] {
@@ -44,9 +44,9 @@ func BenchmarkIndexCost(b *testing.B) {
 	}
 }
 
-// BenchmarkBeside asks how long scans of 3,000 blocks of 2,000 outputs take while the
-// node reads further blocks, against the same scans of a node that does nothing else:
-// beside-ms and ms. Nothing that is looked for is there but what is planted.
+// BenchmarkBeside measures how long scans of 3,000 blocks of 2,000 outputs take while
+// the node reads further blocks (beside-ms). It compares the same scans of a node
+// that does nothing else (ms). The scans find only the planted scripts.
 func BenchmarkBeside(b *testing.B) {
 	own := buildDaemon(b)
 	const blocks, more = 3000, 3000

@@ -99,7 +99,7 @@ func (c *contender) after(n *neighbor) *contender {
 	return &contender{run: c.run, before: n.work, calls: 5}
 }
 
-// What it is told to do it does, as often as it is told.
+// The other program works once for each byte that it reads, and writes the byte back.
 func TestWorkForOthers(t *testing.T) {
 	asked, ask := io.Pipe()
 	answer, answered := io.Pipe()

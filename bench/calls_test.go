@@ -16,9 +16,9 @@ import (
 )
 
 // BenchmarkCalls measures how many calls a node answers per second, and how
-// long each takes, with one and with 64 callers that call as fast as they can:
-// getblockcount, createrawtransaction with 500 outputs, and batches of 1,000
-// getblockcount.
+// long each takes, with one and with 64 callers that call as fast as they can.
+// The calls are getblockcount, createrawtransaction with 500 outputs, and
+// batches of 1,000 getblockcount.
 func BenchmarkCalls(b *testing.B) {
 	const lasts = 5 * time.Second
 	for name, path := range victims(b) {

@@ -10,9 +10,9 @@ import (
 )
 
 // BenchmarkCandidate looks into blocks that match by chance, as scanblocks does
-// with filter_false_positives: through all their outputs, and all that they spend,
-// for which the scripts of another block stand here. ns/B is for each byte of
-// blocks and undo data, both in memory.
+// with filter_false_positives. It looks through all their outputs and all outputs
+// that they spend; here the scripts of another block stand for spent outputs. The
+// unit ns/B is for each byte of blocks and undo data, both in memory.
 func BenchmarkCandidate(b *testing.B) {
 	var blocks, undos [][]byte
 	size := 0

@@ -20,11 +20,11 @@ var coinSetCalls = []coinSetCall{
 	{"none", false}, {"hash_serialized_3", false}, {"muhash", false}, {"none", true}, {"muhash", true},
 }
 
-// BenchmarkCoinSet asks how long gettxoutsetinfo takes, over the outputs of the first of
-// the chains to import, with each kind of hash, and from the index of its sums; and what
-// getblockcount takes meanwhile, of one caller at a time. BITCOIND names a bitcoind that
-// answers the same calls, in turn; the answers are compared. The data directories stay in
-// the folder data.
+// BenchmarkCoinSet measures gettxoutsetinfo over the outputs of the first of the chains
+// to import, with each kind of hash, and from the index of its sums. Meanwhile it
+// measures getblockcount, of one caller at a time. BITCOIND names a bitcoind that answers
+// the same calls, in turn; the answers are compared. The data directories stay in the
+// folder data.
 func BenchmarkCoinSet(b *testing.B) {
 	own := buildDaemon(b)
 	chain := importedChains()[0]
@@ -68,9 +68,9 @@ func coinSetNode(b *testing.B, binary, prefix string, chain *importedChain) *dae
 	return d
 }
 
-// sumCoins makes a call and returns how long it took, how long those took that were made
-// meanwhile, in order of size, and how many outputs there are. The answer must be the one
-// that the others gave.
+// sumCoins makes a call and returns how long it took, how long the calls made meanwhile
+// took, in order of size, and how many outputs there are. The answer must equal the
+// earlier answers.
 func (d *daemon) sumCoins(
 	b *testing.B, call coinSetCall, answers map[string]string,
 ) (took time.Duration, counts []time.Duration, outputs int64) {

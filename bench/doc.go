@@ -1,7 +1,8 @@
-// Package bench measures the node as a whole, on chains that package synth
-// generates: matching, scanblocks over RPC, expanding descriptors, building the
-// filter index, the answers to an abort, the loading of blocks, their download from a
-// peer, restoring, loading and asking wallets.
+// Package bench measures the node as a whole, on chains that package synth generates.
+// It measures matching, scanblocks over RPC, expanding descriptors, building the
+// filter index, and the answers to an abort. It also measures loading blocks,
+// downloading them from a peer, and restoring, loading and asking wallets. Run the
+// benchmarks as follows:
 //
 //	go run ./bench/report                                 # everything, into bench/results
 //	make bench-data                                       # load and make what the others need, which takes longest
@@ -13,11 +14,11 @@
 //	make bench-calls                                      # calls of 64 callers that read, beside Core
 //	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain
 //
-// A rival is measured in the same run, in turn with the node, round by round,
-// and its answers are compared; figures are medians over the rounds. The rivals
-// are btcutil's gcs package and, where the environment variable BITCOIND names
-// a bitcoind of Bitcoin Core 30, BTCD a btcd, or QBITD a qbitd of qbit 1.0.0, those.
-// No benchmark asserts a time.
+// A rival is measured in the same run, in turn with the node, round by round, and
+// its answers are compared; figures are medians over the rounds. The rivals are
+// btcutil's gcs package and the programs that environment variables name: BITCOIND a
+// bitcoind of Bitcoin Core 30, BTCD a btcd, QBITD a qbitd of qbit 1.0.0. No
+// benchmark asserts a time.
 //
 // Chains and data directories stay in the folder data, so that they are loaded
 // once; the flags -blocks and -outputs choose another chain.

@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
-// BenchmarkDownload asks how long it takes to download a chain from one peer on this
-// machine that has it, trawld or the bitcoind that BITCOIND names, with the filter index
-// and the default cache; beside the import of the same chain from a file, and beside what
-// that bitcoind takes from the same peer, in turn.
+// BenchmarkDownload measures the download of a chain from a single peer on this machine,
+// with the filter index and the default cache. The peer is trawld or the bitcoind that
+// BITCOIND names. Measured in turn are the import of the same chain from a file, and that
+// bitcoind's download from the same peer.
 func BenchmarkDownload(b *testing.B) {
 	own, core := buildDaemon(b), os.Getenv("BITCOIND")
 	for _, chain := range importedChains() {

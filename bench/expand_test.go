@@ -17,8 +17,8 @@ import (
 const expandedKeys = 1_000
 
 // BenchmarkExpand expands ranges of 1,000 keys, on one core and on all, with no
-// key known before; and the addresses of such a range over HTTP, of a range that
-// is new and of one that was asked for before.
+// key known before. It also asks over HTTP for the addresses of such a range, of
+// a new range and of a range that was asked for before.
 func BenchmarkExpand(b *testing.B) {
 	net := descriptor.NetworkOf(&chaincfg.RegressionNetParams)
 	for _, kind := range []string{"wpkh(%s/0/*)", "tr(%s/0/*)", "wsh(sortedmulti(2,%[1]s/0/*,%[1]s/1/*,%[1]s/2/*))"} {
@@ -58,8 +58,8 @@ func BenchmarkExpand(b *testing.B) {
 	}
 }
 
-// deriving asks a node for the addresses of a range, another one each time or
-// always the same.
+// deriving asks a node for the addresses of a range: always the same range if
+// known, else a new range each time.
 func deriving(b *testing.B, p *peer, known bool) func() error {
 	b.Helper()
 	round := 0

@@ -27,9 +27,9 @@ const (
 // minedTo is nobody's address.
 const minedTo = "bcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqdku202"
 
-// BenchmarkFollowing asks what 1,000 searches for 100 scripts each cost that follow the
-// chain while a block comes each second, and how late they are: the time from the call
-// that mines a block until one of them has it.
+// BenchmarkFollowing measures the cost of 1,000 searches for 100 scripts each that
+// follow the chain while a block comes each second. It also measures their delay: the
+// time from the call that mines a block until a search has the block.
 func BenchmarkFollowing(b *testing.B) {
 	binary := buildDaemon(b)
 	objects := searchObjects(followers, searchScripts)

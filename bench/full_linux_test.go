@@ -29,13 +29,13 @@ const fullPairs = 3
 
 // BenchmarkFull scans a store of the main chain's size, or of -elements, first from the
 // disk alone and then from memory. Before a cold scan the store is closed and its files
-// are dropped from the page cache; open-ms is what it takes to open it again, cold-ms
-// the first scan's time after that, read-GB what the system read for both, and cold-cpu-ms
-// the processor time of both. dd-ms is the time to read as many bytes of the same files,
-// dropped again, one after the other, and dd-cpu-ms the processor time of that: in a
-// virtual machine whose host takes back what is free, each page costs it again, and a
-// scan like any other reader. ms is the time of the same scan once it has been made: in
-// memory, where all fits, which warm-read-GB tells.
+// are dropped from the page cache. Then open-ms is the time to open the store again, and
+// cold-ms the time of the first scan after that. For both, read-GB is how much the system
+// read, and cold-cpu-ms the processor time. In dd-ms as many bytes of the same files,
+// dropped again, are read one after the other, with the processor time dd-cpu-ms. In a
+// virtual machine whose host takes back free memory, each page costs that time again, for
+// a scan as for any other reader. The time ms is of the same scan repeated. It runs in
+// memory if all fits, which warm-read-GB shows.
 //
 // proj-ms is the time of a scan of the last filters alone, taken to the elements of all.
 // Between two of these scans all others have been read, so that the processor's caches

@@ -72,11 +72,11 @@ type importRun struct {
 	peak            int64 // bytes of memory
 }
 
-// BenchmarkImport asks how long it takes to read a chain from a file, with the filter
-// index, until the index has the last block; with the default cache and one of 4 GB. All
+// BenchmarkImport measures reading a chain from a file, with the filter index, until the
+// index has the last block. It runs with the default cache and with a cache of 4 GB. All
 // scripts are executed. BITCOIND names a bitcoind that does the same, in turn. The
-// processor time is that of the process, of its threads that have ended too, until then;
-// the memory is the most that was resident; stop-ms is how long it took to stop.
+// processor time is of the whole process until then, with its ended threads. The memory
+// is the peak of resident memory. The time stop-ms is how long the process took to stop.
 func BenchmarkImport(b *testing.B) {
 	own, core := buildDaemon(b), os.Getenv("BITCOIND")
 	for _, chain := range importedChains() {

@@ -18,14 +18,15 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// BenchmarkIndexBuild builds the filters of the stored chain: in one goroutine
-// from a block file to filters in memory, and as a node does that finds its
-// index missing, on all cores and up to the synced files.
+// BenchmarkIndexBuild builds the filters of the stored chain in two ways. The
+// first is in one goroutine from a block file to filters in memory. The second
+// is by a node that finds its index missing, on all cores and up to the synced
+// files.
 //
-// btcutil builds filters of parsed blocks, so parsing is part of its time, as is
-// reading the file. Bitcoin Core builds its index with one thread, of which its
-// log tells when it began and when it was done; the node's time has its start in
-// it.
+// Package btcutil builds filters of parsed blocks, so that its time includes
+// parsing and reading the file. Bitcoin Core builds its index with one thread;
+// its log tells when the thread began and ended. The node's time includes its
+// start.
 func BenchmarkIndexBuild(b *testing.B) {
 	x := theIndex()
 	path := blockFile(b)

@@ -47,7 +47,7 @@ func (c *coreBuild) report(b *testing.B, ours *contender) {
 	if c == nil {
 		return
 	}
-	theirs := median(c.times[1:]) // without the one that warmed up
+	theirs := median(c.times[1:]) // without the first time, of the warm-up
 	b.ReportMetric(milliseconds(theirs), "core-ms")
 	b.ReportMetric(ratio(theirs, ours.median()), "x-core")
 	b.ReportMetric(ratio(theirs, ours.cpu)*float64(len(ours.wall)), "x-core-cpu")

@@ -29,11 +29,11 @@ var outputCounts = []int{100, 1_000, 3_000}
 // sampleBlocks is how many blocks are enough for so many scripts.
 const sampleBlocks = 200
 
-// BenchmarkManyScripts scans for very many scripts, none of which the chain has, with
-// filter_false_positives: by filters, by filters that range filters narrow, by the blocks themselves, and by what is
-// measured to be faster of the first and the third. All is in memory. A range has 100 blocks, and 2,048 of a real
-// store: there, looking scripts up in it is shared by twenty times as many.
-// The table Cross tells from how many scripts on blocks are faster.
+// BenchmarkManyScripts scans for very many scripts, none of which the chain has, with filter_false_positives. It
+// scans by filters, by filters that range filters narrow, by the blocks themselves, and by the faster of the first
+// and the third as measured. All is in memory. A range has 100 blocks here and 2,048 in a real store, where twenty
+// times as many blocks share a lookup in the range. The table Cross tells from how many scripts on blocks are
+// faster.
 func BenchmarkManyScripts(b *testing.B) {
 	for _, outputs := range outputCounts {
 		m := newManyChain(b, outputs)

@@ -22,7 +22,8 @@ type daemon struct {
 	began   time.Time
 }
 
-// startDaemon starts a program over a data directory, and does not wait for it.
+// startDaemon starts a program over a data directory, and does not wait until the
+// program is ready.
 func startDaemon(b *testing.B, binary, dir string, more ...string) *daemon {
 	b.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -97,9 +98,10 @@ func inTurn(b *testing.B, own string, measure func(prefix, binary string)) {
 // atRest is when a node that was started has done what comes after a start.
 const atRest = 15 * time.Second
 
-// BenchmarkMemory asks how much memory a node takes, with the default cache and the
-// filter index: on an empty regtest; at most while it reads a chain; a minute after that
-// and five minutes after. BITCOIND names a bitcoind that does the same, in turn.
+// BenchmarkMemory measures how much memory a node takes, with the default cache and the
+// filter index. It measures on an empty regtest, at most while the node reads a chain,
+// and one and five minutes after reading. BITCOIND names a bitcoind that does the same,
+// in turn.
 func BenchmarkMemory(b *testing.B) {
 	own := buildDaemon(b)
 	for _, chain := range importedChains()[:2] {
@@ -148,10 +150,10 @@ func reportFigures(b *testing.B, figures map[string][]float64) {
 const manyBlocks = 900_000
 
 // BenchmarkMany asks what a chain as long as the main chain costs by its length alone:
-// 900,000 blocks of one output. How long a node takes to start, until it answers and has
-// its chain and index; to stop; to start after kill -9; and its memory at rest, of which
-// own-MB is without pages of files. BITCOIND names a bitcoind that does the same, in
-// turn. The data directories stay in the folder data.
+// 900,000 blocks of one output. It measures how long a node takes to start, until it
+// answers and has its chain and index, to stop, and to start after kill -9. It also
+// measures the memory at rest, of which own-MB is without pages of files. BITCOIND names
+// a bitcoind that does the same, in turn. The data directories stay in the folder data.
 func BenchmarkMany(b *testing.B) {
 	own := buildDaemon(b)
 	chain := importedChain{"many", manyBlocks, synth.Chain{

@@ -27,9 +27,9 @@ const (
 	metricsRound = 3 * time.Second
 )
 
-// BenchmarkMetrics measures what metrics cost a scan of the whole chain: the same call to a
-// server that tells nobody of its calls, and, in turn, to one whose metrics are scraped
-// every second meanwhile; and a scrape by itself.
+// BenchmarkMetrics measures what metrics cost a scan of the whole chain. It makes the same
+// call in turn to a server without metrics, and to a server whose metrics are scraped every
+// second meanwhile. It also measures a scrape by itself.
 func BenchmarkMetrics(b *testing.B) {
 	p := open(b, node(filepath.Join(folder(b), "trawl"), 0))
 	s := newScraped(b, p.node)

@@ -19,7 +19,7 @@ import (
 // which on decoding them is faster than probe lines, and compares it with what
 // each kernel takes it for. Filters are as many as no near cache holds; times are
 // of the processor, in one goroutine. The benchmark of the same name in package
-// filters does so for the ways to look scripts up in what was decoded.
+// filters compares the ways to look scripts up among decoded elements.
 func BenchmarkModes(b *testing.B) {
 	for _, n := range []int{20, 100, 500, 2_000, 5_000, 10_000} {
 		progress("probe lines against decoding of %d elements", n)
@@ -38,10 +38,11 @@ func BenchmarkModes(b *testing.B) {
 	}
 }
 
-// BenchmarkLayout measures what the ways to keep an index of filters cost that
-// hold the answer's bytes: probe lines beside a filter, in bits and time for each
-// element, and the time to make a filter of its elements again, which a layout in
-// the place of filters would take for each that a peer asks for.
+// BenchmarkLayout measures the cost of the ways to index filters while their
+// bytes can still be served. For probe lines beside a filter it is in bits and
+// time for each element. A layout in the place of filters would have to make a
+// filter of its elements again for each request of a peer: that time is measured
+// too.
 func BenchmarkLayout(b *testing.B) {
 	for _, n := range []int{100, 2_000, 5_000} {
 		x := randomIndex(1_000_000/n, n)
@@ -97,8 +98,8 @@ func (x *index) crossing(b *testing.B, kernel string, n int) int {
 	})
 }
 
-// took is the processor time, which others disturb less than the time that passed;
-// where that is not known, the time of the best round.
+// took is the processor time, which other work disturbs less than the elapsed
+// time. If the processor time is unknown, it is the time of the best round.
 func (c *contender) took() time.Duration {
 	if c.cpu > 0 {
 		return c.cpu

@@ -20,15 +20,15 @@ const (
 	pageScripts  = 20_000 // of each search, so that it runs for a while
 	pageRun      = 20 * time.Second
 
-	// pagePause is how long a page lets pass between two times that it asks for what is new, and
-	// pageEvery after how long it asks without news while something runs.
+	// pagePause is the least time between two requests of a page for news. After pageEvery a
+	// page asks without an event while something runs.
 	pagePause = time.Second
 	pageEvery = 2 * time.Second
 )
 
-// BenchmarkPage asks what 1,000 open pages cost while 10 searches run: each is loaded once, holds a stream
-// of events, and asks for the overview anew after news as the page's script does; and how long a
-// caller beside them waits for a small call. pages=0 is the same without pages.
+// BenchmarkPage measures the cost of 1,000 open pages while 10 searches run. Each page is loaded once,
+// holds a stream of events, and asks again for the overview after events, as the page's script does. It
+// also measures how long another caller waits for a small call. The row pages=0 is the same without pages.
 func BenchmarkPage(b *testing.B) {
 	binary := buildDaemon(b)
 	chain := blockFile(b)

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// BenchmarkPrepare makes what other benchmarks make when they first need it: the
-// chain, the node's data directory, that of Bitcoin Core where BITCOIND names
-// one, and, with part=store, the store of BenchmarkStore.
+// BenchmarkPrepare makes the data that other benchmarks otherwise make at their
+// first need: the chain, the node's data directory and, if BITCOIND is set,
+// Bitcoin Core's data directory. With part=store it makes the store of
+// BenchmarkStore.
 func BenchmarkPrepare(b *testing.B) {
 	b.Run("part=node", func(b *testing.B) {
 		for b.Loop() {

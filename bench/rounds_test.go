@@ -97,7 +97,7 @@ const (
 	// unless one call takes longer.
 	roundTime = 20 * time.Millisecond
 
-	// maxCalls bounds the calls that it makes for that.
+	// maxCalls bounds the calls that a contender makes in a round.
 	maxCalls = 100
 )
 
@@ -155,15 +155,15 @@ func (c *contender) reportRound(b *testing.B) {
 
 var processStart = time.Now()
 
-// progress tells who waits what is measured next, and the time so far.
+// progress prints the next measurement and the time so far.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(processStart).Seconds(), fmt.Sprintf(format, args...))
 }
 
 func (c *contender) median() time.Duration { return median(c.wall) }
 
-// best is the fastest round: of a machine with other work, the one that was
-// disturbed least.
+// best is the fastest round: on a machine with other work, the least disturbed
+// round.
 func (c *contender) best() time.Duration { return slices.Min(c.wall) }
 
 // reportRatio tells how many times as fast c is as its rival, by the medians and

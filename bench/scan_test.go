@@ -17,16 +17,17 @@ import (
 //
 // For many scripts it takes a part of the filters, and for btcutil a smaller one:
 // Melt and btcutil-Melt tell of how many elements. Rows of more than one goroutine
-// are left out where others had the processors, and those of the layout auto where
-// it does for all filters what another does: that one has a 1 as auto.
+// are left out where others had the processors. Rows of the layout auto are left
+// out where auto does the same as another layout for all filters: then that
+// layout's row has a 1 as auto.
 func BenchmarkScan(b *testing.B) {
 	for _, k := range slices.Concat(scriptCounts, []int{100_000}) {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) { benchmarkMemory(b, k) })
 	}
 }
 
-// parts are how many elements are enough to look for up to k scripts in, and for
-// btcutil to do so.
+// parts are how many elements suffice for a measurement with up to k scripts,
+// and with btcutil.
 var parts = []struct{ k, elements, btcutil int }{
 	{100, 20_000_000, 10_000_000},
 	{1_000, 20_000_000, 2_000_000},

@@ -17,16 +17,16 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
-// BenchmarkScanBlocks calls scanblocks over HTTP for the whole chain, with k
-// scripts or a descriptor of 1,000 keys, with and without looking into the
-// blocks that match, on all cores: by the kernel and the layout that the node
-// chooses, or by those of -kernel and -layout, which other machines have.
+// BenchmarkScanBlocks calls scanblocks over HTTP for the whole chain on all
+// cores. The calls have k scripts or a descriptor of 1,000 keys, with and
+// without looking into the blocks that match. The node chooses kernel and
+// layout, unless the flags -kernel and -layout name a choice of other machines.
 //
-// The time is that of the call as the client sees it. The same call for one
-// block (fixed-ms) costs the same but for the scan itself; what lies between
-// the two is in ns/elt. All calls are made back to back, so that the processor's caches
-// still hold what the last one left there; after-ms is the time of the same call after
-// another program has worked.
+// The time is that of the call as the client sees it. The same call for one block
+// (fixed-ms) costs the same but for the scan itself; what lies between the two is in
+// ns/elt. All calls are made back to back, so that the processor's caches still hold
+// data of the call before. The time after-ms is of the same call after another program
+// has worked.
 func BenchmarkScanBlocks(b *testing.B) {
 	x := theIndex()
 	rival := core(b)
@@ -182,8 +182,8 @@ func (c *scanCall) contest(b *testing.B, p *peer) contest {
 // net is the time of the scan alone.
 func (c contest) net() time.Duration { return max(c.whole.median()-c.fixed.median(), 1) }
 
-// encoded returns the body of the call for a range of heights. What it takes to
-// make it is none of the node's time.
+// encoded returns the body of the call for a range of heights. The time to make
+// the body is not counted as the node's time.
 func (c *scanCall) encoded(b *testing.B, from, to int) []byte {
 	b.Helper()
 	options := map[string]bool{"filter_false_positives": c.check}

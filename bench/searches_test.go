@@ -22,7 +22,7 @@ const (
 	searchPatience = 20
 )
 
-// searcher makes searches of a node and waits for them.
+// searcher makes searches of a node and waits until they end.
 type searcher struct {
 	b *testing.B
 	p *peer
@@ -109,7 +109,7 @@ func (s *searcher) removeAll() {
 
 func isDone(p *searchPage, _ int) bool { return p.State == "done" && !p.More }
 
-// searchObjects are those of so many searches, no script in two of them.
+// searchObjects returns the scan objects of so many searches, without a script in common.
 func searchObjects(searches, scripts int) [][]any {
 	all := raw(theChain().Queries(searches * scripts))
 	objects := make([][]any, searches)
@@ -121,10 +121,10 @@ func searchObjects(searches, scripts int) [][]any {
 	return objects
 }
 
-// BenchmarkSearches asks what a hundred searches for a hundred scripts each cost at the
-// same time, from the first call until the last entry of each is read, against one
-// scanblocks for all scripts together, and against Core, which does them one after the
-// other: scanblocks, then getdescriptoractivity of what it found.
+// BenchmarkSearches measures a hundred simultaneous searches for a hundred scripts
+// each, from the first call until the last entry of each is read. It compares a single
+// scanblocks for all scripts together. It also compares Core, which does the searches
+// one after the other: scanblocks, then getdescriptoractivity of the blocks found.
 func BenchmarkSearches(b *testing.B) {
 	defer asDaemon()()
 	objects := searchObjects(manySearches, searchScripts)
@@ -202,9 +202,9 @@ func inTurnByCore(b *testing.B, rival *peer, objects [][]any, want int) error {
 	return nil
 }
 
-// BenchmarkSearchTurn asks how long a search waits until it has looked at its first
-// blocks, and until its first entry can be read: alone, and beside a search for 100,000
-// scripts that runs all the time.
+// BenchmarkSearchTurn measures how long a search waits until it has looked at its first
+// blocks, and until its first entry can be read. It runs alone, and beside a search for
+// 100,000 scripts that runs all the time.
 func BenchmarkSearchTurn(b *testing.B) {
 	defer asDaemon()()
 	s := &searcher{b, open(b, node(filepath.Join(folder(b), "trawl"), 0))}

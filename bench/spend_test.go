@@ -15,10 +15,10 @@ const (
 	followedBlocks = 1_000
 )
 
-// BenchmarkSpend asks a wallet of 100,000 transactions, each with a coin, to choose coins
-// for a small payment and for one of some 200 coins at two fee rates, to list its newest
-// transactions, some in the middle, and all; and one with private keys to sign 1,000 inputs.
-// From 253 coins on Core ends with "Fee needed > fee paid" at the lower rate.
+// BenchmarkSpend measures a wallet of 100,000 transactions, each with a coin. It chooses
+// coins at two fee rates, for a small payment and for a payment of some 200 coins. It lists
+// its newest transactions, some in the middle, and all. A wallet with private keys signs
+// 1,000 inputs. From 253 coins on Core ends with "Fee needed > fee paid" at the lower rate.
 // Core does the same in turn, on a regtest of its own.
 func BenchmarkSpend(b *testing.B) {
 	nodes := spenders(b)
@@ -46,7 +46,7 @@ func BenchmarkSpend(b *testing.B) {
 }
 
 // BenchmarkBalanceOfBlocks asks a wallet of 100,000 transactions for its balances after each
-// of 1,000 blocks, of which every tenth pays to it. The time is that of a block and the
+// of 1,000 blocks. Every tenth block pays to the wallet. The time is that of a block and the
 // answer together.
 func BenchmarkBalanceOfBlocks(b *testing.B) {
 	nodes := spenders(b)
@@ -93,7 +93,7 @@ const nobody = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080"
 const signing = "signing"
 
 // spenders start a daemon, and Core where there is one, with a wallet of many transactions
-// and one that signs.
+// and a wallet that signs.
 func spenders(b *testing.B) holders {
 	b.Helper()
 	var all holders

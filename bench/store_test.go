@@ -36,14 +36,14 @@ const (
 	mainElements = 4.6e9
 )
 
-// BenchmarkStore runs passes of scans over a store on the disk, of filters of
-// 5,000 random elements that are in the page cache, with all checksums, as the
-// scanner does after its preparations: as the node chooses to, by decoding alone,
-// so with the portable kernel, and with range filters, which the node uses where
-// blocks are looked into. main-s is the time taken to the number of elements of
-// the main chain at height 900,000: what a scan of it takes where all of its
-// filters, 12.1 GB, their probe lines, 3.5 GB, and range filters, 5.2 GB, are in
-// memory. Nothing that is looked for is there; what is found is compared.
+// BenchmarkStore runs passes of scans over a store on the disk, as the scanner
+// does after its preparations, with all checksums. Its filters have 5,000 random
+// elements and are in the page cache. The passes are as the node chooses, by
+// decoding alone, by decoding with the portable kernel, and with range filters,
+// which the node uses where blocks are looked into. The time main-s is scaled to
+// the elements of the main chain at height 900,000. It is the time of a scan with
+// all filters (12.1 GB), their probe lines (3.5 GB) and range filters (5.2 GB) in
+// memory. No wanted script is in the store; the results are compared.
 //
 // The passes end with the last full range of blocks, as range filters do. For
 // 10,000 scripts and more they are over the last filters before: Melt tells of how

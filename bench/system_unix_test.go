@@ -31,8 +31,8 @@ func loadAverage() (load float64, ok bool) {
 	return load, err == nil
 }
 
-// processUse returns the processor time of a process, that of its threads that have
-// ended included, and the most memory that it had resident, where the system tells.
+// processUse returns the processor time of a process, with its ended threads, and
+// its peak resident memory. Both are 0 where the system does not report them.
 func processUse(pid int) (cpu time.Duration, peak int64) {
 	const ticks = 100 // in a second, on every Linux
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

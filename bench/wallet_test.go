@@ -142,7 +142,7 @@ func (all holders) fill(b *testing.B, keys, txs int) holders {
 	return all
 }
 
-// place puts a copy of the wallet where a node looks for it.
+// place puts a copy of the wallet into the node's folder of wallets.
 func place(b *testing.B, backup, wallets string) {
 	b.Helper()
 	dir := filepath.Join(wallets, busyName)

@@ -35,7 +35,8 @@ func appendAddress(dst []byte, s *solved, net *Network) []byte {
 }
 
 // ScriptOfAddress returns the output script that an address of the network
-// stands for. What a restricted network does not pay to is no address.
+// stands for. If a restricted network does not pay to the script, the text is
+// no address.
 //
 // Errors: [ErrAddress].
 func ScriptOfAddress(address string, net *Network) ([]byte, error) {

@@ -1,7 +1,7 @@
 package descriptor
 
-// One public key of the keys of several participants, who can then sign for it
-// together (BIP327, BIP328).
+// Aggregation of the keys of several participants into one public key, for
+// which they sign together (BIP327, BIP328).
 
 import (
 	"bytes"

@@ -105,8 +105,8 @@ var base58Values = func() (values [256]int8) {
 	return values
 }()
 
-// decodeBase58 is the inverse of appendBase58. It returns nil for what is not base58,
-// and for more than maxBase58Len digits.
+// decodeBase58 is the inverse of appendBase58. It returns nil for a text that is not
+// base58, and for more than maxBase58Len digits.
 func decodeBase58(text string) []byte {
 	if len(text) > maxBase58Len {
 		return nil

@@ -3,10 +3,12 @@ package descriptor
 // bech32Chars are the digits of bech32.
 const bech32Chars = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// What ends the checksum of a program of version 0 (BIP173) and of later ones (BIP350).
+// Final constants of the checksum, for programs of version 0 (BIP173) and of later
+// versions (BIP350).
 const bech32End, bech32mEnd = 1, 0x2bc830a3
 
-// bech32Steps has, for the five highest bits of a checksum, what a step adds to it.
+// bech32Steps has the value that a step adds to a checksum, by the checksum's five
+// highest bits.
 var bech32Steps = func() (steps [32]uint32) {
 	for i, generator := range [5]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
 		for top := range steps {

@@ -3,8 +3,8 @@
 //
 // It speaks the language of Bitcoin Core: the same texts are accepted, the same
 // canonical texts printed and the same errors given, in the same order,
-// miniscript and musig() included. What differs between networks is handed in
-// as a [Network].
+// miniscript and musig() included. The differences between networks are handed
+// in as a [Network].
 //
 // The package is pure: no files, no clock, no network, and no state but what a
 // caller keeps in [Expansions]. All its functions and methods are safe for
@@ -18,8 +18,8 @@ package descriptor
 import "slices"
 
 const (
-	// MaxTextLen is the length in bytes of the longest text that is parsed.
-	// The largest multi_a() of extended keys takes a fifth of it.
+	// MaxTextLen is the length in bytes of the longest text that is parsed. The
+	// largest multi_a() of extended keys takes a fifth of this length.
 	MaxTextLen = 1 << 20
 
 	// maxBranchesText bounds the sum of the texts of all branches, because

@@ -20,8 +20,8 @@ const (
 // ExpandRange calls visit with the scripts of each index from first to last,
 // both included, in ascending order and in the caller's goroutine. For
 // descriptors that are not ranged it visits index 0 once, whatever the range.
-// visit may keep the scripts but must not write to them; an error that it
-// returns ends the expansion and is returned.
+// The callback visit may keep the scripts but must not change any. An error of
+// visit ends the expansion and is returned.
 //
 // Keys are derived by the given number of goroutines, or by the caller's own
 // for less than two; what they have in common is derived once. Memory does not

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Expansions remembers the output scripts of ranges that were expanded, the
-// latest used ones up to a number of bytes, so that who asks again for the same
-// range of the same descriptor has them at once. It holds public data only:
-// descriptors with private keys, or with a [Cache], pass through it.
+// Expansions remembers the output scripts of expanded ranges, the latest used
+// up to a number of bytes. The same range of the same descriptor is then not
+// derived again. It holds public data only: descriptors with private keys, or
+// with a [Cache], pass through it.
 //
 // It is safe for concurrent use. A nil Expansions remembers nothing.
 type Expansions struct {
@@ -40,7 +40,8 @@ const (
 	// allocator adds.
 	sliceSize = 32
 
-	// largestShare is the part of all memory that one range may take.
+	// largestShare limits a range: it may take the limit of all memory divided
+	// by largestShare.
 	largestShare = 4
 )
 

@@ -80,7 +80,8 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// What is asked for again is not derived again; what has private keys is.
+// A repeated range is not derived again, except for descriptors with private
+// keys.
 func TestExpansionsRemember(t *testing.T) {
 	for text, want := range map[string]bool{
 		"wpkh(" + expansionsXpub + "/0/*)":  true,
@@ -120,7 +121,7 @@ func TestExpansionsKeepKeysApart(t *testing.T) {
 	}
 }
 
-// What is not complete, or too large, is not remembered.
+// Expansions that are incomplete or too large are not remembered.
 func TestExpansionsForget(t *testing.T) {
 	d := parsed(t, "wpkh("+expansionsXpub+"/0/*)")
 	enough := errors.New("enough")

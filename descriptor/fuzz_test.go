@@ -78,8 +78,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzScript reads output scripts: what Infer prints with an address must be
-// the address of the script and parse to it.
+// FuzzScript reads output scripts: where Infer prints an address, it must be
+// the address of the script and parse to the script.
 func FuzzScript(f *testing.F) {
 	for _, script := range scriptForms {
 		f.Add(unhex(f, script.hex))

@@ -15,16 +15,15 @@ import (
 )
 
 // Infer describes an output script by a descriptor with checksum, as Bitcoin
-// Core does when it knows no keys: pk() and multi() for scripts that hold
-// their keys, rawtr() for taproot, rawmr()
-// for P2MR, addr() for other scripts with an address,
-// raw() for the rest. Keys of pk() and multi() need not lie on the curve, so
-// not every result parses.
+// Core does when it knows no keys. It uses pk() and multi() for scripts that
+// hold their keys, rawtr() for taproot, rawmr() for P2MR, addr() for other
+// scripts with an address, and raw() for the rest. Keys of pk() and multi()
+// need not lie on the curve, so not every result parses.
 func Infer(script []byte, net *Network) string { return new(known).describe(script, net.orMain()) }
 
-// InferWitness describes the output script of version 0 that pays to a witness
-// script by its hash, with what the witness script tells: wsh() where it holds its
-// keys or is a miniscript, else addr().
+// InferWitness describes the output script of version 0 that pays to the hash of a
+// witness script. The result is wsh() if the witness script holds its keys or is a
+// miniscript, else addr().
 func InferWitness(witnessScript []byte, net *Network) string {
 	k := new(known)
 	k.addScript(witnessScript)
@@ -52,8 +51,8 @@ type scriptTree struct {
 	left, right *scriptTree
 }
 
-// describe infers a descriptor with checksum. What the parts do not tell is
-// described by its address, or as it is.
+// describe infers a descriptor with checksum. A script that the known parts do
+// not explain is described by its address, or else as raw bytes.
 func (k *known) describe(script []byte, net *Network) string {
 	body, ok := k.infer(script, inTop, net)
 	if !ok {
@@ -67,7 +66,7 @@ func (k *known) describe(script []byte, net *Network) string {
 }
 
 // infer describes a script by the keys and scripts that are known. The order of
-// what it tries, and where, is Core's (InferScript).
+// its attempts, and the scopes of each, are Core's (InferScript).
 func (k *known) infer(script []byte, at scope, net *Network) (body string, ok bool) {
 	if at == inTr {
 		return k.inferLeaf(script)

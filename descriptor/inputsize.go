@@ -5,7 +5,7 @@ import (
 	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
-// Sizes of what satisfies a script, with the push of it.
+// Sizes in bytes of the elements that satisfy a script, each with its push.
 const (
 	signaturePush  = 1 + 71 // ECDSA, as wallets make it
 	signatureLarge = 1 + 72 // ECDSA, as others may make it
@@ -22,8 +22,8 @@ type InputSize struct {
 	Witness  bool
 }
 
-// Of returns the weight of a whole input, where a byte that is not of a witness weighs scale;
-// witnessed says whether the transaction has any input with a witness, so that each has the
+// Of returns the weight of a whole input, where a byte outside the witness weighs scale. If
+// witnessed is true, some input of the transaction has a witness, so that each input has the
 // number of its elements.
 func (s InputSize) Of(witnessed bool, scale int) int {
 	const outPointAndSequence = 32 + 4 + 4
@@ -49,8 +49,8 @@ func compactSize(n int) int {
 }
 
 // InputSize returns the size of an input that spends a script of the descriptor. It is
-// false where that cannot be told. large says that signatures may be a byte longer than
-// those that wallets make. As in Core, taproot is taken to be spent by its key.
+// false where the size is unknown. If large is true, signatures may be a byte longer
+// than wallets make them. As in Core, taproot is taken to be spent by its key.
 func (d *Descriptor) InputSize(index uint32, script []byte, large bool) (InputSize, bool) {
 	place := 0
 	if combo, ok := d.root.(*keyScript); ok && combo.name == "combo" {

@@ -13,8 +13,8 @@ import (
 const uncompressedKey = "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" +
 	"483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
 
-// inputSizes has the sizes that Core expects of inputs: a signature of ECDSA takes 71 bytes or, where others may have
-// made it, 72; one of taproot 65; within a miniscript always the most.
+// inputSizes has the sizes in bytes that Core expects of inputs. An ECDSA signature takes 71 or, where others may
+// have made it, 72; a taproot signature takes 65. Within a miniscript the most is always assumed.
 var inputSizes = []struct {
 	text   string
 	place  int // of the script
@@ -138,7 +138,7 @@ func TestInputSizeNumbers(t *testing.T) {
 	}
 }
 
-// What is known tells how large an input is, with large signatures.
+// Known keys and scripts suffice for the size of an input, with large signatures.
 func TestKnownInputSize(t *testing.T) {
 	for _, test := range inputSizes {
 		d := parse(t, sizeKeys(t, test.text), mainNet)

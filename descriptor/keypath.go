@@ -36,7 +36,8 @@ func (p *keyPath) hardened() bool {
 }
 
 // pathParser reads the steps of one key expression and notes which marker of
-// hardened steps came last, because that one is printed for all of them.
+// hardened steps came last, because all hardened steps are printed with the
+// last marker.
 type pathParser struct {
 	apostrophe bool
 }

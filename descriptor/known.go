@@ -10,10 +10,10 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 )
 
-// know adds what an expression tells of its scripts. Where two key expressions
-// stand for one key, the origin that is shown is that of the first; but where both
-// are in one function, that of the last, with the paths of those before it after
-// its own. That is how Core's ExpandHelper comes to gather them.
+// know adds what an expression tells of its scripts. If two key expressions stand
+// for the same key, the origin of the first is shown. If both are in the same
+// function, the origin of the last is shown, its path followed by the paths of the
+// earlier expressions. That is how Core's ExpandHelper comes to gather them.
 func (s *solver) know(k *known, root script) error {
 	own := new(known)
 	switch e := root.(type) {
@@ -103,8 +103,9 @@ func (s *solver) knowTree(k *known, t *taproot) error {
 }
 
 // sortedTree is a tree of scripts in the order in which it is described. The output
-// does not tell an order: the subtree with the lowest script comes first, where that
-// script is in both of them the one where its path to the root is lower.
+// does not tell the order of subtrees: the subtree with the lowest script comes
+// first. If both have that script, the subtree where its path to the root is lower
+// comes first.
 type sortedTree struct {
 	tree   *scriptTree
 	hash   *chainhash.Hash

@@ -85,9 +85,9 @@ func (r *policyKeys) ReadKey(text string) error {
 }
 
 // Identity implements [miniscript.Keys]. As in Core, the public keys of index 0
-// on the first branch are compared, and all keys behind hardened steps are
-// taken for the same, whether their private key is known or not; but those of
-// participants of a musig() are told apart by their texts.
+// on the first branch are compared. All keys behind hardened steps count as the
+// same key, whether their private key is known or not. Participants of a
+// musig() behind hardened steps are told apart by their texts.
 func (r *policyKeys) Identity(i int) string {
 	source := neutered(r.keys[i].keySource)
 	public, err := source.open(opening{})

@@ -197,7 +197,7 @@ func TestP2MRSatisfiable(t *testing.T) {
 	}
 }
 
-// TestP2MRUnknownToBitcoin shows that Bitcoin's networks know none of it.
+// TestP2MRUnknownToBitcoin shows that Bitcoin's networks know no P2MR.
 func TestP2MRUnknownToBitcoin(t *testing.T) {
 	for _, text := range []string{"mr(pk(" + p2mrKey0 + "))", "rawmr(" + p2mrKey0 + ")"} {
 		_, err := descriptor.Parse(text, regtest, descriptor.Options{})

@@ -66,7 +66,8 @@ func (n *Network) orMain() *Network {
 }
 
 // Allows reports whether outputs of the network can pay to the destination of a
-// script: one that has an address, of a kind that the network does not exclude.
+// script: the script has an address, of a kind that the network does not
+// exclude.
 func (n *Network) Allows(script []byte) bool {
 	n = n.orMain()
 	s := n.solve(script)

@@ -7,11 +7,11 @@ import (
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
 )
 
-// NormalizedString returns the text with public keys only and with checksum,
-// in the form from which all scripts can be derived: extended keys are those
-// at the last hardened step, with their origin, and hardened steps are marked
-// with h. As in Core, keys with a hardened wildcard, and keys within
-// miniscript, stay what they are.
+// NormalizedString returns the text with public keys only and with checksum, in
+// the form from which all scripts can be derived. Extended keys are given at
+// the last hardened step, with their origin. Hardened steps are marked with h.
+// As in Core, keys with a hardened wildcard, and keys within miniscript, stay
+// what they are.
 //
 // Errors: [ErrNeedsPrivateKey] if neither the private key is there nor the
 // cache knows the extended key; [ErrNotDerivable].

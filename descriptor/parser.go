@@ -33,7 +33,7 @@ type function struct {
 }
 
 // dialects are the lists of functions by dialect. They are made when they are
-// first needed, because functions parse with them.
+// first needed, because their functions in turn use the lists to parse.
 var dialects [P2MR + 1]atomic.Pointer[[]function]
 
 // functions returns the script expressions of the dialect.

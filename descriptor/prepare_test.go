@@ -8,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
-// What is prepared is only faster: scripts, public and private keys are the same, of all branches; and the private
-// keys are gone after Wipe.
+// Prepare makes derivation faster and changes no result: scripts, public and private keys of all branches are the
+// same. The private keys are gone after Wipe.
 func TestPrepare(t *testing.T) {
 	for _, text := range []string{
 		"wpkh(K/84h/1h/0h/0/*)", "wpkh(K/1h/*h)", "pkh(K)", "pkh(K/7)", "sh(wpkh(K/<0;1>/*))", "wpkh(K/<2h;3>/5/*h)",

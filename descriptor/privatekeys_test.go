@@ -112,7 +112,7 @@ func TestPrivateKeysOfText(t *testing.T) {
 	}
 }
 
-// No private key of a descriptor works after Wipe, nor of the other branches that were parsed with it.
+// After Wipe no private key of the descriptor works, and none of the other branches of the same text.
 func TestWipe(t *testing.T) {
 	for _, text := range []string{
 		"wpkh(XPRV/<1;2>/*)", "pkh(LONG)", "wsh(multi(1,KEY,SHORT,XPRV/1h))", "tr(musig(XPRV/1,SHORT))",

@@ -33,11 +33,11 @@ type Preimager interface {
 	Preimage(function string, digest []byte) []byte
 }
 
-// Satisfy returns the witness of a script that a miniscript describes, which is
-// a tapscript or, for an output of version 0, a witness script; the script
-// itself is not part of it. Of several ways it is the smallest one that
-// strangers cannot replace by another. It is false for other scripts, and where
-// there is none. Preimages are known to a [Preimager] alone.
+// Satisfy returns the witness of a script that a miniscript describes, without
+// the script itself. The script is a tapscript or, for an output of version 0,
+// a witness script. Of several witnesses it is the smallest that strangers
+// cannot replace by another. It is false for other scripts, and if there is no
+// such witness. Preimages are known to a [Preimager] alone.
 func Satisfy(script []byte, tapscript bool, by Spender) ([][]byte, bool) {
 	ctx := miniscript.P2WSH
 	if tapscript {
@@ -94,7 +94,7 @@ type TapTree struct {
 	Leaves   []TapLeaf
 }
 
-// A TapLeaf is a tapscript, and the proof that an output commits to it.
+// A TapLeaf is a tapscript, and the proof that an output commits to the script.
 type TapLeaf struct {
 	Script       []byte
 	ControlBlock []byte

@@ -149,7 +149,7 @@ func (r *treeParser) parse(depth int) (*tapTree, error) {
 }
 
 func (r *treeParser) parseLeaf() (*tapTree, error) {
-	// What follows the leaf is for the tree to judge.
+	// The tree judges the text after the leaf.
 	arg, rest := cutExpression(r.text)
 	leaf, _, err := r.parseScript(arg, r.scope)
 	if err != nil {

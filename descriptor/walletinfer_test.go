@@ -21,8 +21,8 @@ var inferKeys = strings.NewReplacer(
 	"D", "02e493dbf1c10d80f3581e4904930b1404cc6c13900ee0758474fa94abe8c4cd13",
 )
 
-// What describes a script is inferred from it, not from the descriptor that it came
-// of. The texts are those of Bitcoin Core's getaddressinfo.
+// The description of a script is inferred from the script, not from the descriptor
+// that it came from. The texts are from Bitcoin Core's getaddressinfo.
 func TestSolveInfers(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		// The wrappers of and_v() are those of its last part: the script is the same.
@@ -62,7 +62,7 @@ func TestSolveInfers(t *testing.T) {
 	}
 }
 
-// What a witness script tells describes the output that pays to it.
+// InferWitness describes an output from the witness script that it pays to.
 func TestInferWitness(t *testing.T) {
 	for script, want := range map[string]string{
 		"21A.ad0111b2":         "wsh(and_v(v:pk(A),older(17)))",

@@ -135,7 +135,7 @@ func (d *Descriptor) Prepare() {
 		}
 		end, err := source.root.Derive(source.path.of(d.branch)...)
 		if err != nil {
-			continue // whoever asks for a key is told
+			continue // a later request for a key gets the error
 		}
 		if source.ends == nil {
 			source.ends = make(map[int]*hdkey.Key)
@@ -144,8 +144,8 @@ func (d *Descriptor) Prepare() {
 	}
 }
 
-// Wipe overwrites the private keys of the descriptor and of the other branches that
-// were parsed with it. None of them can be used any more.
+// Wipe overwrites the private keys of the descriptor and of the other branches of
+// the same text. None of these keys can be used any more.
 func (d *Descriptor) Wipe() {
 	for k := range d.expressions {
 		switch source := k.keySource.(type) {

@@ -10,13 +10,14 @@ import (
 // ErrOtherScript reports a script that a descriptor does not have at an index.
 var ErrOtherScript = errors.New("script is not the descriptor's")
 
-// Solution tells what is known of how to spend one script of a descriptor.
+// Solution describes how to spend one script of a descriptor, as far as that is
+// known.
 type Solution struct {
 	// Text describes the script alone, with the keys of the index and their
 	// origins, and with checksum. As in Core it is inferred from the scripts and
-	// their keys, not from the descriptor: combo() and sortedmulti() are not in
-	// it, a miniscript may be another one with the same script, and where a part
-	// cannot be described it is rawtr() or addr().
+	// their keys, not from the descriptor. It never has combo() or
+	// sortedmulti(), and a miniscript may be a different text for the same
+	// script. Where a part cannot be described it is rawtr() or addr().
 	Text string
 
 	// Solvable is false if the text only repeats the script or its address.

@@ -13,8 +13,8 @@ import (
 // solveKey is an extended private key, and solveFP its fingerprint.
 const solveKey = "tprv8ZgxMBicQKsPePp3ijiziJAMKBsqkvsffzma4GKW89KeM5ST9iGaTweUb6iy6dCJjadASj9As5Em13WxqwhK82Rpmt5snsfbiadVYryvKBT"
 
-// TestSolve solves all scripts of descriptors of every kind. What describes a
-// script must have that script, and give itself as solution.
+// TestSolve solves all scripts of descriptors of every kind. A solution that
+// describes a script must have that script, and give itself as solution.
 func TestSolve(t *testing.T) {
 	for _, test := range []struct {
 		text  string

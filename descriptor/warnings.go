@@ -8,8 +8,8 @@ const (
 	lockIsAge = 1 << 22 // the value counts units of 512 seconds
 )
 
-// Warnings tells of parts of a descriptor that do not do what they seem to, in the words of Bitcoin Core 31: relative
-// lock times that lock for less than they say, or not at all.
+// Warnings describes misleading parts of a descriptor in the words of Bitcoin Core 31. These are relative lock times
+// that lock for less than they say, or not at all.
 func (d *Descriptor) Warnings() []string {
 	var all []string
 	for _, lock := range appendLocks(nil, d.root) {

@@ -59,10 +59,10 @@ func probeLimit512(n int) int { return n/7 + 10 }
 // half of a second-level cache of 1 MB.
 const maxSorted = 2_048
 
-// searches512 is true where to hash and sort the scripts for all lanes, which takes
-// in proportion to k*log(k)^2, is faster than to make bitmaps of the elements
-// (BenchmarkModes: up to about 55 scripts for 20 elements, 60 for 200, 280 for
-// 2,000, 800 for 8,000).
+// searches512 is true where hashing and sorting the scripts for all lanes is faster
+// than making bitmaps of the elements. The time for hashing and sorting is in
+// proportion to k*log(k)^2. BenchmarkModes: it is faster up to about 55 scripts for
+// 20 elements, 60 for 200, 280 for 2,000, 800 for 8,000.
 func searches512(group, n, k int) bool {
 	if group < minLanes {
 		return searchesValues(group, n, k)

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestSortingNetwork sorts columns of zeros and ones, which is enough to know
-// that it sorts all (the 0-1 principle), with numbers around as a check of that.
+// TestSortingNetwork sorts columns of zeros and ones. By the 0-1 principle a
+// network that sorts these sorts all columns; some columns of other numbers
+// check the principle.
 func TestSortingNetwork(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 158))
 	for n := range 40 {

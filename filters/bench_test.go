@@ -13,8 +13,9 @@ import (
 )
 
 // BenchmarkMatch matches filters of n elements against k scripts that they do
-// not hold, as nearly every step of a scan does, with each kernel and in the
-// same run with btcutil's gcs. ns/elt is time for each element of the filters.
+// not hold, as nearly every step of a scan does. It runs with each kernel and
+// in the same run with btcutil's gcs. The unit ns/elt is time for each element
+// of the filters.
 func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{2_000, 5_000} {
 		batch := benchBatch(128, n, n)

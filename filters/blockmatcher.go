@@ -3,11 +3,11 @@ package filters
 // Presence is what a block itself shows of the scripts of a query.
 type Presence int
 
-// What a block may show.
+// How scripts of a query are present in a block.
 const (
 	Absent    Presence = iota // none of them: where its filter matches, it does so by chance
 	Unindexed                 // some, but none that filters have: OP_RETURN outputs, empty scripts
-	Indexed                   // at least one that the block's filter has
+	Indexed                   // at least one script of the block's filter
 )
 
 // BlockMatcher looks the scripts of blocks up in a query of any size. It holds the memory of
@@ -26,8 +26,9 @@ type BlockMatcher struct {
 // NewBlockMatcher returns a matcher for a query.
 func NewBlockMatcher(q *Query) *BlockMatcher { return &BlockMatcher{query: q} }
 
-// Match tells what a block shows. Its arguments are those of [Query.InBlock], which agrees with it.
-// The error wraps [ErrBadBlock]; it is not sure to be noticed when the block has an indexed script.
+// Match tells what a block shows. It takes the arguments of [Query.InBlock] and agrees with its
+// result. The error wraps [ErrBadBlock]; it is not sure to be noticed when the block has an indexed
+// script.
 func (m *BlockMatcher) Match(rawBlock []byte, headerLen int, spent [][]byte) (Presence, error) {
 	defer clear(m.scripts[:]) // parts of the block
 	m.presence, m.count, m.outputs = Absent, 0, false

@@ -24,8 +24,8 @@ type Builder struct {
 	code   bitWriter
 }
 
-// span is a part of a block. It holds no pointer, so that the collector has nothing to do
-// with thousands of them.
+// span is a part of a block. It holds no pointer, so that the garbage collector need not
+// scan thousands of spans.
 type span struct{ from, size uint32 }
 
 func (s span) of(b []byte) []byte { return b[s.from:][:s.size] }
@@ -36,10 +36,10 @@ type entry struct {
 	element uint32
 }
 
-// BuildBlock builds the basic filter of a serialized block: of the scripts of
-// its outputs, without empty ones and those that begin with OP_RETURN, and of
-// spent, the scripts of the outputs that its inputs spend, without empty ones
-// (BIP158). Scripts may repeat, in any order.
+// BuildBlock builds the basic filter of a serialized block (BIP158). Its
+// elements are the scripts of the block's outputs, except scripts that begin
+// with OP_RETURN, and spent, the scripts of the outputs that its inputs spend.
+// Empty scripts are left out. Scripts may repeat, in any order.
 //
 // The block is as for [EachOutputScript]; blockHash, which is trusted, keys the
 // filter. The error wraps [ErrBadBlock].
@@ -87,8 +87,8 @@ func (b *Builder) Build(blockHash *chainhash.Hash, elements [][]byte) []byte {
 	return b.build(func(i uint32) []byte { return elements[i] })
 }
 
-// build builds the filter of the elements whose hashes are there; element returns one of
-// them.
+// build builds the filter of the elements whose hashes are there; element returns the
+// element with an index.
 func (b *Builder) build(element func(i uint32) []byte) []byte {
 	b.sort()
 	b.dropRepeated(element)

@@ -55,7 +55,8 @@ func TestBuildBlock(t *testing.T) {
 }
 
 // TestBuildBlockRepeated: a block's filter is that of its scripts, however often they
-// occur, among its outputs and among what it spends. One builder makes all of them.
+// occur, among its outputs and among what it spends. All filters are made by the same
+// builder.
 func TestBuildBlockRepeated(t *testing.T) {
 	var b, plain filters.Builder
 	for seed := range uint64(200) {

@@ -7,8 +7,8 @@ import (
 )
 
 // maxRun is the longest unary quotient whose element is sure to lie within one
-// window: a load of 8 bytes starting at the element's first byte holds 57 bits
-// of it, of which the closing zero and the remainder take minBits.
+// window. A load of 8 bytes starting at the element's first byte holds 57 bits
+// of the element, of which the closing zero and the remainder take minBits.
 const maxRun = 57 - minBits
 
 // Decode returns the elements of a serialized filter in ascending order, each
@@ -93,7 +93,7 @@ func (l *lane) step() {
 	l.last += run<<P + w>>(64-minBits)
 }
 
-// ended checks what a filter of n elements must be like after the last of them.
+// ended checks the end of a filter of n elements, after its last element.
 func (l *lane) ended(n uint64) error {
 	if left := uint64(len(l.code)) - (l.pos+7)/8; left > 0 {
 		return fmt.Errorf("%w: %d bytes left over", ErrBadFilter, left)

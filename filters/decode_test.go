@@ -28,9 +28,9 @@ func randomValues(rng *rand.Rand, n int) []uint64 {
 			values[i] = min(base+rng.Uint64N(spread), limit-1)
 		}
 	case 2: // runs
-		// Around the 17 that two elements share in a window, the 37 that
-		// one has, and the 64 that end it; between them zeros, to stay
-		// below the limit.
+		// Quotients around 17, the most that two elements share in a window,
+		// around 37, the most of a single element, and around 64, which end a
+		// window. Between them are zeros, to stay below the limit.
 		run := []uint64{9, 17, 37, 64}[rng.IntN(4)]
 		var last uint64
 		for i := range values {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// What is looked up by probe lines is found in the parts that EachPart tells of: all
-// other bytes may be anything. Of filters that most of is looked at for so many scripts some
-// kernels read all.
+// Lookups by probe lines need only the parts that EachPart reports: all other bytes may be
+// anything. Left out are filters with so few lines for the scripts that some kernels read
+// all of the filter.
 func TestEachPart(t *testing.T) { eachKernel(t, testEachPart) }
 
 func testEachPart(t *testing.T) {

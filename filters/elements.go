@@ -21,9 +21,9 @@ const (
 type elements struct {
 	values []uint64 // ascending
 
-	// cells are a bitmap, and where its values are: bit v>>slotShift%32 of cell
-	// v>>cellShift is set for each value v that is marked, and no other; the
-	// upper half of a cell with bits is the index of its first value.
+	// cells are a bitmap with the positions of its values. Bit v>>slotShift%32
+	// of cell v>>cellShift is set for each marked value v; no other bits are
+	// set. The upper half of a cell with bits is the index of its first value.
 	cells []uint64
 
 	done int    // values that are marked
@@ -40,9 +40,10 @@ func (e *elements) begin(values []uint64) {
 	e.done, e.cell, e.at = 0, 0, ^uint64(0)
 }
 
-// finish marks the values that are left. As they ascend, a cell is built up before
-// it is stored for good: to load what was stored just before would take longer,
-// and so would a shift in place of the rotation, by what the compiler makes of it.
+// finish marks the values that are left. Values ascend, so that a cell is built up
+// in a register: loading a cell that was stored just before would take longer. A
+// shift in place of the rotation would take longer too, in the code that the
+// compiler makes.
 func (e *elements) finish() {
 	cell, at, cells := e.cell, e.at, e.cells
 	for i := e.done; i < len(e.values); i++ {

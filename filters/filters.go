@@ -3,11 +3,12 @@
 // no actor, disk, clock or network.
 //
 // A filter is a Golomb-coded set of the scripts that a block creates and
-// spends, each hashed to a number below N*[M] by SipHash-2-4 under a key taken
-// from the block's hash. On the wire and in this package it is a byte slice:
-// the number N of elements as a CompactSize, then the differences of the
-// sorted numbers, each a quotient by 2^[P] in unary and a remainder of [P]
-// bits, most significant bit first, zero bits up to the next full byte.
+// spends. Each script is hashed to a number below N*[M] by SipHash-2-4 under a
+// key taken from the block's hash. On the wire and in this package a filter is
+// a byte slice: the number N of elements as a CompactSize, then the differences
+// of the sorted numbers. Each difference is a quotient by 2^[P] in unary and a
+// remainder of [P] bits, most significant bit first. Zero bits fill the last
+// byte.
 //
 // # Matching
 //
@@ -25,11 +26,12 @@
 //
 // Filters come from a disk, so every byte may be wrong. [Decode] and
 // [Matcher.Match] accept exactly the same filters, whatever the scripts, and
-// refuse all others with [ErrBadFilter]: N not in its shortest form or more
-// than the bytes can hold, an end within an element, whole bytes left over
-// after the last element, or an element of N*M or more. Bits left over in the
-// last byte may have any value, as in Bitcoin Core. Nothing is allocated by a
-// number that was read, beyond what the bytes at hand can encode.
+// refuse all others with [ErrBadFilter]. Bad are an N not in its shortest form
+// or larger than the bytes can hold, and an end within an element. Bad are also
+// whole bytes left over after the last element, and an element of N*M or more.
+// Bits left over in the last byte may have any value, as in Bitcoin Core.
+// Nothing is allocated by a number that was read, beyond what the bytes at hand
+// can encode.
 package filters
 
 import (
@@ -60,9 +62,9 @@ var ErrBadFilter = errors.New("malformed block filter")
 // Hash returns the hash of a serialized filter: SHA-256, twice (BIP157).
 func Hash(filter []byte) chainhash.Hash { return chainhash.DoubleHashH(filter) }
 
-// Header returns the filter header of a block from the [Hash] of its filter
-// and the filter header of the block before it, which for the genesis block is
-// 32 zero bytes (BIP157).
+// Header returns the filter header of a block from the [Hash] of its filter and
+// the filter header of the block before. For the genesis block prev is 32 zero
+// bytes (BIP157).
 func Header(filterHash, prev *chainhash.Hash) chainhash.Hash {
 	var both [2 * chainhash.HashSize]byte
 	copy(both[:], filterHash[:])

@@ -17,9 +17,9 @@ import (
 // kernel and in both ways, and holds elements, hits and errors against the slow
 // decoder and btcutil. Filters lie before memory that may not be read.
 //
-// Of the numbers come the scripts to look for, from none to several chunks of
-// them, of all lengths, some twice; filters from none to several groups of lanes;
-// and elements, from none to 65,536 and more.
+// The numbers determine the scripts to look for, from none to several chunks, of
+// all lengths, some twice. They also determine the number of filters, from none
+// to several groups of lanes, and of elements, from none to 65,536 and more.
 func FuzzKernels(f *testing.F) {
 	for seed := range uint64(12) {
 		f.Add(seed, uint8(seed*7), uint16(seed*131), uint16(seed*seed*6), []byte{})

@@ -64,9 +64,9 @@ func flipBit(f *filters.Filter, bit int) {
 	}
 }
 
-// checkProbed holds hits and the first bad filter against those of the batch
-// before one was damaged, at an index or -1: that one may be bad, or have the
-// right answer.
+// checkProbed compares hits and the first bad filter with the results before a
+// filter of the batch was damaged. The damaged filter, at an index or -1 for
+// none, may be bad, or have the right answer.
 func checkProbed(t *testing.T, name string, hits, want []bool, bad, wantBad, damaged int) {
 	t.Helper()
 	if bad >= 0 && bad == damaged {

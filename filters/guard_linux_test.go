@@ -96,8 +96,9 @@ func testProbeReadsNoFurther(t *testing.T) {
 	}
 }
 
-// TestMatchFault: a fault in the memory of a filter, of a mapped file that fails,
-// is a panic that can be recovered from where the program asks for that.
+// TestMatchFault: a fault in the memory of a filter, as of a mapped file that
+// fails, is a panic. The program can recover from the panic if it has called
+// SetPanicOnFault.
 func TestMatchFault(t *testing.T) { eachKernel(t, testMatchFault) }
 
 func testMatchFault(t *testing.T) {

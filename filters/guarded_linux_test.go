@@ -29,8 +29,8 @@ var guardMemory = sync.OnceValue(func() []byte {
 	return mem
 })
 
-// guard puts bytes where reading further ends the process. What it returns is
-// valid until the next guard is used.
+// guard puts bytes where reading further ends the process. Its copies are valid
+// until the next guard is used.
 type guard struct{ used int }
 
 // before returns a copy of b, with those bytes up to its capacity that may be

@@ -37,9 +37,9 @@ type decoder interface {
 	// or with err set.
 	decode(group []lane)
 
-	// search decodes the filters of a group as decode does, but may leave
-	// out the values, and sets hit of those lanes that have no err and hold
-	// one of the query's scripts. It is the way for few scripts.
+	// search decodes the filters of a group as decode does, but may leave out
+	// the values. It sets hit of the lanes that have no err and hold one of the
+	// query's scripts. It is meant for few scripts.
 	search(group []lane, q *Query, s *scratch)
 }
 
@@ -50,9 +50,9 @@ type hasher interface {
 	// of tileWidth, for which there must be capacity.
 	hash(dst, tiles []uint64, words int, key sipKey, limit uint64)
 
-	// hashAcross sets dst[i] to the hash of one message, whose words are
-	// tileWidth apart, with each of the first n keys. The rest of dst is below the
-	// limit of its key too, or zero, where the kernel looks at lines for it.
+	// hashAcross sets dst[i] to the hash of one message, whose words are tileWidth
+	// apart, with each of the first n keys. The rest of dst is below the limit of
+	// its key too, or zero, because the kernel looks up lines by these hashes.
 	hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int)
 
 	// mark marks the values of elements that are left.
@@ -98,9 +98,8 @@ type codeReader interface {
 	sumParts(sums []uint32, places []place, which []uint32, all []probe)
 
 	// walk looks at the places whose indices are in which, in ascending order of
-	// before, and sets hit of the filters whose code has the number that is looked
-	// for there. walkAhead bits from the end of each place on, 8 bytes must be
-	// readable.
+	// before. It sets hit of the filters whose code has the wanted number. From
+	// walkAhead bits after the end of each place, 8 bytes must be readable.
 	walk(places []place, which []uint32, all []probe)
 }
 
@@ -115,9 +114,9 @@ type scratch struct {
 	sorted int
 }
 
-// KernelNames returns the names of all kernels that this processor can run,
-// the fastest first: "portable" is plain Go, "avx2" and "avx512" need what they are
-// called after, and "neon" is for ARM's of 64 bits.
+// KernelNames returns the names of all kernels that this processor can run, the
+// fastest first. The kernel "portable" is plain Go, "avx2" and "avx512" need the
+// instructions of their name, and "neon" is for 64-bit ARM.
 func KernelNames() []string {
 	var names []string
 	for _, k := range kernels {

@@ -28,8 +28,8 @@ func tilesOf(m *messages) []uint64 {
 	return m.tile(0)
 }
 
-// TestKernelParts calls what kernels consist of for all numbers of messages and
-// hashes up to more than two tiles of them.
+// TestKernelParts calls the parts of kernels with each number of messages and
+// hashes up to more than two tiles.
 func TestKernelParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 158))
 	for count := range 2*tileWidth + 3 {

@@ -94,9 +94,10 @@ func TestKernelDecode(t *testing.T) {
 	})
 }
 
-// TestKernelDecodeRuns decodes filters with one quotient around the lengths that
-// two share in a window, four in two, one has and that end it, as each of four that
-// are decoded at once, from every bit of a byte on, in all lanes.
+// TestKernelDecodeRuns decodes filters with a quotient around the limits of
+// windows: of two elements in a window, of four in two, of a single element, and of
+// the window itself. The element is each of four that are decoded at once, begins
+// at every bit of a byte, and is in all lanes.
 func TestKernelDecodeRuns(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		t.Helper()

@@ -9,9 +9,9 @@ import (
 )
 
 // Probe lines are an index of a filter's elements that is kept beside the
-// filter, so that one script is looked up with its hash and one line: the line
-// tells for two of three numbers that they are no elements, and for the others
-// where in the filter to decode at most a chunk of some 21 elements.
+// filter, so that looking up a script takes its hash and a single line. The
+// line rules out two of three numbers as elements. For the others it says where
+// in the filter to decode at most a chunk of some 21 elements.
 //
 // A line is a cache line. Line i covers the numbers from i<<lineBits on, in four
 // chunks of 2^chunkBits. Numbers are little-endian:

@@ -13,7 +13,7 @@ const (
 	// multiple of tileWidth.
 	chunk = 256
 
-	// readAhead is how many bytes after a filter may be read along with it.
+	// readAhead is how many bytes after the end of a filter may be read.
 	readAhead = 64
 )
 
@@ -101,8 +101,8 @@ func (m *Matcher) SetQuery(q *Query) { m.query = q }
 // and sizes do not matter. It allocates nothing once the matcher has seen a
 // filter and a batch as large.
 //
-// If filters are damaged the error is a [*BatchError] for the first of them.
-// Their hits are false, those of the others are set.
+// If filters are damaged the error is a [*BatchError] for the first damaged
+// filter. Hits of damaged filters are false, hits of the others are set.
 func (m *Matcher) Match(batch []Filter, hits []bool) error {
 	hits = hits[:len(batch)]
 	clear(hits)
@@ -197,9 +197,9 @@ func (m *Matcher) load(batch []Filter, group []uint64) []lane {
 	return lanes
 }
 
-// spaced returns how far apart the values of lanes must be for n of them: an odd
-// number of cache lines, for lines a power of two apart would share a few places
-// in the cache.
+// spaced returns how far apart the values of lanes must be for n values: an odd
+// number of cache lines. Lines a power of two apart would share a few places in
+// the cache.
 func spaced(n int) int { return ((n+7)/8 | 1) * 8 }
 
 // match decodes the lanes and sets hit or err of each.

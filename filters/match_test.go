@@ -13,9 +13,9 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// TestMatch holds a matcher against btcutil, over filters of many sizes in one
-// batch and queries of many sizes, half of the filters with a script of the
-// query in them. 6,000 elements are beyond 32-bit values.
+// TestMatch compares a matcher with btcutil, over filters of many sizes in one
+// batch and queries of many sizes. Half of the filters have a script of the
+// query. 6,000 elements are beyond 32-bit values.
 func TestMatch(t *testing.T) {
 	eachKernel(t, testMatch)
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/seed61375155/trawl/internal/siphash"
 )
 
-// tileWidth is how many messages a tile holds: four AVX-512 vectors of them.
+// tileWidth is how many messages a tile holds: enough for four AVX-512 vectors.
 const tileWidth = 32
 
 // slabMessages is how many messages a slab has. It is a multiple of chunk.
 const slabMessages = 1 << 14
 
 // messages are the SipHash messages of scripts with the same number of message
-// words, in tiles: first the first words of tileWidth scripts side by side, then
-// their second words, and so on. The last tile is filled up with zeros. With its
-// length in the last word a message is all there is to know of its script.
+// words, in tiles. A tile has the first words of tileWidth scripts side by side,
+// then their second words, and so on. The last tile is filled up with zeros. The
+// last word has the script's length, so that a message determines its script.
 //
 // Tiles are in slabs, so that many grow without a copy.
 type messages struct {
@@ -29,7 +29,7 @@ type messages struct {
 // wordsOf returns how many words the message of a script has.
 func wordsOf(script []byte) int { return len(script)/8 + 1 }
 
-// reserve makes room for the messages that are expected, or the first slab of them.
+// reserve makes room for the expected messages, but at most for the first slab.
 func (m *messages) reserve() {
 	m.places = make([]uint32, 0, m.expected)
 	m.slabs = [][]uint64{make([]uint64, 0, tileCeil(min(m.expected, slabMessages))*m.words)}
@@ -107,8 +107,8 @@ func tileCount(dst, tiles []uint64, words int) int {
 }
 
 // eachHash calls f with the hashes of the query's scripts under a key, reduced to
-// below limit, chunk by chunk, until f returns true; it returns whether it did. f
-// may overwrite the hashes.
+// below limit, chunk by chunk, until f returns true. It returns whether f
+// returned true. Hashes may be overwritten by f.
 func (q *Query) eachHash(by hasher, key sipKey, limit uint64, s *scratch, f func(hashes []uint64) bool) bool {
 	for i := range q.groups {
 		m := &q.groups[i]

@@ -15,8 +15,9 @@ type Method struct {
 }
 
 // NewMethod returns the method of a kernel, one of [KernelNames], and a layout, one of
-// [Layouts]; the one that is empty is that of the zero value. The error tells that there
-// is no such layout or kernel, or that this processor cannot run it.
+// [Layouts]. An empty name stands for the kernel or layout of the zero value. The error
+// says that there is no such layout or kernel, or that this processor cannot run the
+// kernel.
 func NewMethod(kernel, layout string) (m Method, err error) {
 	if layout != "" {
 		if m.layout = Layout(layout); !slices.Contains(Layouts, m.layout) {

@@ -10,11 +10,10 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// BenchmarkModes finds, for filters of n elements that are decoded, the number of
-// scripts from which on to test them on a bitmap of the elements is faster than to
-// look each up, and compares it with what each kernel takes it for. Filters are as
-// many as are decoded side by side, twice; the time is that of the fastest of some
-// runs.
+// BenchmarkModes finds the number of scripts from which on testing them on a
+// bitmap of n decoded elements is faster than looking each up. It reports the
+// number that each kernel assumes beside it. There are twice as many filters as
+// are decoded side by side; the time is the fastest of some runs.
 func BenchmarkModes(b *testing.B) {
 	for _, n := range []int{20, 200, 2_000, 5_000, 8_000} {
 		batch := benchBatch(64, n, n)

@@ -1,8 +1,8 @@
 package filters
 
-// readsAll is how much of the code a part is taken for in deciding whether so few are
-// read that to find out which pays: with the page that it lies in, and what is read
-// along with it.
+// readsAll is the assumed number of bytes that reading a part of the code costs: the
+// page that it lies in, and the bytes that the system reads ahead. [Filter.ReadsMost]
+// uses it to decide whether choosing parts pays.
 const readsAll = 20 << 10
 
 // ReadsLines reports whether matchers that work by the method look so many scripts up
@@ -22,8 +22,8 @@ func (m Method) ReadsLines(f *Filter, scripts int) bool {
 func (f *Filter) ReadsMost(scripts int) bool { return scripts*readsAll*2/7 >= len(f.Data) }
 
 // EachPart calls part with the parts of Data that looking the query up by the probe
-// lines reads. It is for who reads ahead: nothing is checked, so where the lines are
-// damaged these are other parts, or none.
+// lines reads. It is for reading ahead: nothing is checked, so that damaged lines
+// give other parts, or none.
 func (q *Query) EachPart(f *Filter, part func(b []byte)) {
 	size := compactLen(f.N)
 	if f.N == 0 || len(f.Lines) != LinesSize(f.N) || len(f.Data) < size {

@@ -14,7 +14,7 @@ import (
 type place struct {
 	want   uint64 // the number
 	last   uint64 // the first element of its chunk
-	pos    uint32 // where that one ends
+	pos    uint32 // where the chunk's first element ends
 	base   uint32 // where the first element of the line ends
 	end    uint32 // where the last element of the line ends
 	sum    uint32 // CRC-32C of the bytes from base to end
@@ -127,8 +127,8 @@ func touchLines(hashes *row, g *probeGroup) {
 	}
 }
 
-// touch reads a byte of each cache line, which is as good as a request for them
-// as long as nothing waits for it.
+// touch reads a byte of each cache line, which is as good as a prefetch as long
+// as nothing waits for the result.
 //
 //go:noinline
 func touch(b []byte) (sum byte) {

@@ -35,9 +35,9 @@ func (portable) decode(group []lane) {
 	}
 }
 
-// decodeTwo decodes the filters a and b side by side, up to near the end of
-// the shorter one, or up to a run that does not fit a window, which happens
-// once in 10^10 elements.
+// decodeTwo decodes the filters a and b side by side, up to near the end of the
+// shorter filter. It ends earlier at a run that does not fit a window, which
+// happens once in 10^10 elements.
 func decodeTwo(a, b *lane) {
 	for {
 		pairs := min(a.safePairs(), b.safePairs())
@@ -47,9 +47,9 @@ func decodeTwo(a, b *lane) {
 	}
 }
 
-// safePairs returns how many pairs of elements decodePairs can decode without
-// loading bytes that may not be read or storing after the values, however they
-// look: a pair takes at most two windows of 57 bits.
+// safePairs returns how many pairs of elements decodePairs can decode safely,
+// whatever the bytes are. Safe means to load only readable bytes and to store
+// nothing after the values. A pair takes at most two windows of 57 bits.
 func (l *lane) safePairs() int {
 	size := uint64(l.readable()) * 8
 	if l.pos+64 > size {
@@ -192,9 +192,10 @@ func (portable) sumParts(sums []uint32, places []place, which []uint32, all []pr
 
 func (portable) walk(places []place, which []uint32, all []probe) { walkEach(places, which, all) }
 
-// searchesValues is true where looking up each script among the values, which takes
-// some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:
-// the same number at 200, 2,000 and 8,000 elements, with AVX2 too).
+// searchesValues is true where looking up each script among the values is faster
+// than making a bitmap of the values. A lookup takes some sqrt(n) steps
+// (BenchmarkModes: the same number at 200, 2,000 and 8,000 elements, with AVX2
+// too).
 func searchesValues(_, n, k int) bool { return uint64(k)*uint64(k) <= 9*uint64(n) }
 
 func (k portable) search(group []lane, q *Query, s *scratch) { searchValues(k, k, group, q, s) }

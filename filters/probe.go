@@ -226,7 +226,7 @@ func (p *prober) sumParts(k *kernel, places []place, which []uint32) {
 }
 
 // sort tells which parts of code must be checked for places, and puts places that
-// are about as far from their number side by side. Those that a kernel must not
+// are about as far from their number side by side. Places that a kernel must not
 // walk from come last.
 func (p *prober) sort(places []place) {
 	clear(p.ranked[:])

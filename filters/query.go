@@ -94,7 +94,7 @@ func (b *QueryBuilder) groupOf(script []byte) *messages {
 	return &(*groups)[at]
 }
 
-// Query returns the query of what was added. The builder must not be used any more.
+// Query returns the query of the scripts that were added. The builder must not be used any more.
 func (b *QueryBuilder) Query() *Query { return &b.q }
 
 // findGroup returns where the group of messages of so many words is, or would be.
@@ -182,10 +182,10 @@ func (q *Query) find(hash uint64, script []byte) (g *messages, at int) {
 }
 
 // InBlock reports whether a block really creates or spends one of the query's
-// scripts, which tells a right match of its filter from a wrong one. spent are
-// the scripts of the outputs that the block spends. Unlike the filter, it
-// counts the scripts of OP_RETURN outputs and empty scripts, as Bitcoin Core
-// does for scanblocks with filter_false_positives.
+// scripts, which tells right matches of its filter from wrong matches. The
+// slice spent has the scripts of the outputs that the block spends. Unlike the
+// filter, it counts the scripts of OP_RETURN outputs and empty scripts, as
+// Bitcoin Core does for scanblocks with filter_false_positives.
 //
 // The block is as for [EachOutputScript]. The error wraps [ErrBadBlock]; it is
 // not sure to be noticed when a script is found.

@@ -159,7 +159,7 @@ func checkSet(t *rapid.T, q *filters.Query, places map[string]int) {
 	}
 }
 
-// Whatever the scripts and their number, looking into a block tells the same both ways.
+// BlockMatcher and Query.InBlock agree on every block, for all scripts and numbers of scripts.
 func TestBlockMatcher(t *testing.T) {
 	many := manyScripts(20_000)
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,8 +14,9 @@ const (
 	// minCells is how many cells there are at least; it is a power of two.
 	minCells = 16
 
-	// manyCells is from how many cells on they are filled up to three quarters and not to a half,
-	// and there are marks, which stay in the processor's cache longer than the cells.
+	// manyCells is the number of cells from which on they are filled up to three quarters, not to
+	// a half. From this size on there are also marks, which stay in the processor's cache longer
+	// than the cells.
 	manyCells = 1 << 13
 
 	// marksShift is by how much more marks there are than cells, as a power of two.

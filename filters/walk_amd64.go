@@ -16,7 +16,7 @@ func (avx512) walk(places []place, which []uint32, all []probe) {
 		}
 		which = which[n:]
 		// The chunk's first element may be in the first of the slots before, but
-		// in each of the others is one that comes after it.
+		// each of the other slots has a later element.
 		passed := max(int(places[group[0]].before)-1, 0) / 4
 		found, stuck := walkPlaces(&places[0], &group[0], &all[0], passed)
 		if stuck != 0 {

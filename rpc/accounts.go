@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// accounts are who may log in and what each may call. They do not change: a server
-// replaces them as a whole.
+// accounts are the logins of a server and the calls that each of them may make. They do not
+// change: a server replaces them as a whole.
 type accounts struct {
 	credentials []access.Credential
 	whitelists  access.Whitelists
@@ -48,11 +48,11 @@ func (none) Limited() bool      { return true }
 func (none) Any() bool          { return false }
 func (none) Allows(string) bool { return false }
 
-// Reload has a server take up what c says of -rpcuser, -rpcpassword, -rpcauth,
-// -rpcwhitelist, -rpcwhitelistdefault and -rpctls; all else of c is left alone. The cookie of
-// this start stays what it is. After an error, whose reason is in the log, the server goes on
-// with what it had. Calls that run are not ended; streams of events and sessions of the page
-// whose login is gone are.
+// Reload has a server take up what c says of -rpcuser, -rpcpassword, -rpcauth, -rpcwhitelist,
+// -rpcwhitelistdefault and -rpctls; all else of c is left alone. The cookie of this start
+// stays what it is. After an error, whose reason is in the log, the server keeps the settings
+// that it had. Running calls go on; event streams and sessions of the page end if their login
+// is gone.
 func Reload(s *Server, c *Config) error {
 	next, err := readAccounts(s, c, s.accounts.Load())
 	if err != nil {

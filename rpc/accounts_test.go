@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/internal/corenode/access"
 )
 
-// A reload changes who may call and what, for the calls after it; one with a mistake changes
-// nothing.
+// A reload changes the logins and their rights for later calls; a reload with a mistake
+// changes nothing.
 func TestReload(t *testing.T) {
 	var log safeBuffer
 	path := filepath.Join(t.TempDir(), ".cookie")
@@ -63,7 +63,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// Where a reload leaves no login at all the log says so.
+// The log reports a reload that leaves no login at all.
 func TestReloadOfNobody(t *testing.T) {
 	var log safeBuffer
 	s := startServer(t, Config{User: "u", Password: "p", Log: slog.New(slog.NewTextHandler(&log, nil))})

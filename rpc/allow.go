@@ -23,9 +23,9 @@ func mustParse(text string) netaddr.Subnet {
 // cjdns are the addresses of the CJDNS network.
 var cjdns = netip.MustParsePrefix("fc00::/8")
 
-// parseAllowed reads the -rpcallowip options. Addresses may have any spelling that those of
-// peers may have: 127.1 is 127.0.0.1. Where the node reaches CJDNS an
-// address of that network does not tell who calls.
+// parseAllowed reads the -rpcallowip options. Addresses may have any spelling that peer
+// addresses may have: 127.1 is 127.0.0.1. Where the node reaches CJDNS, an address of that
+// network does not identify the caller.
 func parseAllowed(entries []string, reachesCJDNS bool) ([]netaddr.Subnet, error) {
 	allowed := alwaysAllowed[:len(alwaysAllowed):len(alwaysAllowed)]
 	for _, entry := range entries {

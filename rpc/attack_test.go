@@ -39,7 +39,7 @@ func head(login, rest string) string {
 		base64.StdEncoding.EncodeToString([]byte(login)) + "\r\n" + rest
 }
 
-// Whoever does not go on is cut off once the timeout has passed.
+// A client that stops sending is cut off once the timeout has passed.
 func TestSilentClientsAreCutOff(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p", Timeout: 300 * time.Millisecond})
 	s.Ready(blockerTable(t, newBlocker()))

@@ -18,8 +18,8 @@ type endpoint struct {
 	port uint16
 }
 
-// endpoints decides where to listen. As in Core, -rpcbind counts only
-// together with -rpcallowip: whoever opens the port must say to whom.
+// endpoints decides where to listen. As in Core, -rpcbind counts only together with
+// -rpcallowip: an operator who opens the port must say for which addresses.
 func (s *Server) endpoints(c *Config) ([]endpoint, error) {
 	port, err := c.port()
 	if err != nil {
@@ -66,7 +66,7 @@ func parseEndpoint(s string, port uint16) (endpoint, bool) {
 	return endpoint{s, port}, true
 }
 
-// listen binds all endpoints. One that works is enough.
+// listen binds all endpoints. It is enough if a single endpoint works.
 func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
 	var failed []error
 	for _, e := range endpoints {

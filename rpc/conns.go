@@ -10,10 +10,10 @@ import (
 )
 
 // conns are the open connections of a server. There are never more than the
-// limit: when it is reached a new one takes the place of the one that has
-// been quiet longest, so that half-open connections, however many, do not
-// keep clients out. Connections of users who have logged in are closed last. A
-// connection is not quiet while its login waits, and once its request was read.
+// limit: at the limit a new connection replaces the connection that has been
+// quiet longest. So half-open connections, however many, do not keep clients out.
+// Connections of users who have logged in are closed last. A connection is not
+// quiet while its login waits, and once its request was read.
 type conns struct {
 	limit, perPeer int
 	patience       time.Duration // endPatience
@@ -32,11 +32,11 @@ type conn struct {
 	owner *conns
 	peer  netip.Prefix
 	quiet *list.Element // nil: a request of it is being answered
-	list  *list.List    // the one that quiet is in
+	list  *list.List    // the list that holds quiet
 	gone  bool
 
 	// The handler's, which has one request at a time.
-	user   *string // who has logged in on it last; nil: nobody, or the last login was wrong
+	user   *string // the user of the last login; nil: there was none, or the last was wrong
 	failed bool    // the last login was wrong
 }
 
@@ -46,7 +46,7 @@ func (c *conn) isOf(user string) bool { return c != nil && c.user != nil && *c.u
 // hasFailed reports whether the last login on the connection was wrong.
 func (c *conn) hasFailed() bool { return c != nil && c.failed }
 
-// belongTo says who has logged in; nil: somebody has failed to.
+// belongTo sets the user that has logged in; nil: a login has failed.
 func (c *conn) belongTo(user *string) {
 	if c != nil {
 		c.user, c.failed = user, user == nil
@@ -134,8 +134,7 @@ func (s *conns) remove(c *conn) {
 	}
 }
 
-// close closes all quiet connections, and from now on each one that becomes
-// quiet.
+// close closes all quiet connections, and from now on each connection that becomes quiet.
 func (s *conns) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +212,8 @@ func (c *conn) Close() error {
 // isLocal reports whether the client is on this machine.
 func (c *conn) isLocal() bool { return !c.peer.IsValid() || c.peer.Addr().IsLoopback() }
 
-// peerOf returns whose connection it is: an address, of IPv6 the network that
-// one machine may have for itself. It is not valid for a Unix socket.
+// peerOf returns the peer of a connection: its address or, for IPv6, the network that a single machine may have. It
+// is not valid for a Unix socket.
 func peerOf(addr net.Addr) netip.Prefix {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {

@@ -98,8 +98,8 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	}
 }
 
-// What is being answered is not closed, but as soon as it has been when the
-// server stops.
+// A connection is not closed while its request is being answered. When the server stops it is closed after
+// the answer.
 func TestHeldConnections(t *testing.T) {
 	s := newConns(1)
 	held := &distant{from: "127.0.0.1:1"}

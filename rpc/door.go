@@ -55,8 +55,7 @@ func takesHTML(accept []string) bool {
 // with the same limits, whitelists and accounting.
 type Door struct{ server *Server }
 
-// A Visitor is somebody who has logged in, without the password. Its methods are safe for
-// concurrent use.
+// A Visitor is a logged-in user, without the password. Its methods are safe for concurrent use.
 type Visitor struct {
 	server     *Server
 	who        command.Caller
@@ -117,7 +116,7 @@ func (v *Visitor) LoggedIn(ctx context.Context) bool {
 	return ok
 }
 
-// now returns the caller, with what it may call, as the logins are now.
+// now returns the caller with its present rights; ok is false if its login is no longer valid.
 func (v *Visitor) now(ctx context.Context) (who command.Caller, ok bool) {
 	if v.header == "" {
 		return v.who, slices.Contains(v.server.accounts.Load().credentials, v.credential)
@@ -144,8 +143,8 @@ func (v *Visitor) rights() rights {
 // MayCall reports whether the visitor may call a method.
 func (v *Visitor) MayCall(method string) bool { return v.rights().Allows(method) }
 
-// Methods returns the names of the methods that there are and that a visitor may call, in order;
-// starting is what the node does instead of answering calls, empty where it answers.
+// Methods returns the sorted names of the methods that are not hidden and that a visitor may call. While the
+// node does not answer calls yet, starting says why not; it is empty afterwards.
 func (d *Door) Methods(v *Visitor) (names []string, starting string) {
 	table, err := d.server.ready()
 	if warming, ok := errors.AsType[command.Error](err); ok {
@@ -178,8 +177,8 @@ func (d *Door) Call(w http.ResponseWriter, r *http.Request, v *Visitor, wallet *
 	call(s, w, r, who)
 }
 
-// Do makes one call for a visitor, who asks from an address, and returns its HTTP status with its reply,
-// an envelope of version 2.0 where the status is 200. wallet is as for Call, params a JSON array.
+// Do makes one call for a visitor at the address from. It returns the HTTP status and the reply, which is an
+// envelope of version 2.0 if the status is 200. wallet is as for Call, params a JSON array.
 func (d *Door) Do(
 	ctx context.Context, v *Visitor, from string, wallet *string, method string, params []byte,
 ) (status int, reply []byte) {
@@ -234,8 +233,8 @@ func (d *Door) Reply(w http.ResponseWriter, status int, kind string, body []byte
 	d.server.reply(w, resp)
 }
 
-// Body returns the body of a request, whose sender has to be as fast as any. What is read after limit
-// bytes is an error.
+// Body returns the body of a request, whose sender has to be as fast as any. Reading more than limit bytes is
+// an error.
 func (d *Door) Body(w http.ResponseWriter, r *http.Request, limit int64) io.ReadCloser {
 	return http.MaxBytesReader(w, &patientReader{
 		ReadCloser: r.Body, control: http.NewResponseController(w), timeout: d.server.timeout, began: time.Now(),

@@ -325,7 +325,7 @@ func TestServeTellsOfTheFirstFailure(t *testing.T) {
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 }
 
-// What a caller sends fills the log with no more than a line, and begins none.
+// A caller's text fills no more than a line of the log, and begins none.
 func TestCallersTextInTheLog(t *testing.T) {
 	var log safeBuffer
 	s := startServer(t, Config{

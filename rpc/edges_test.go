@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Bytes that may be in a header's name or value, in Host and in an escape, by what the
-// standards say of them.
+// The standards say which bytes may be in a header's name or value, in Host and in an
+// escape.
 func TestCharacters(t *testing.T) {
 	const (
 		letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -43,7 +43,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// What becomes of request lines.
+// Request lines as they are handed on.
 func TestRequestLines(t *testing.T) {
 	for sent, want := range map[string]string{
 		"POST / HTTP/1.1":             "POST / HTTP/1.1",
@@ -168,7 +168,7 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// What requests count for, and how long they may take.
+// The weights of requests, and how long they may take by their size.
 func TestWeights(t *testing.T) {
 	for body, want := range map[string]int{
 		"": 64, "1": 1 + 64, "[]": 2 + 2*64, "[1]": 3 + 2*64, "[1,2]": 5 + 3*64, `{"a":1}`: 7 + 3*64,
@@ -293,7 +293,7 @@ func TestCookieOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What is shown of a caller's text in the log is cut between characters.
+// A caller's text in the log is cut between characters.
 func TestShown(t *testing.T) {
 	long := strings.Repeat("x", maxShown)
 	for text, want := range map[string]string{

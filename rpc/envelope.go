@@ -36,9 +36,9 @@ type request struct {
 	params *jsontree.Value // array, object or null
 }
 
-// parseRequest reads one request. The header is as complete as the request
-// allowed when it fails with a command.Error; for something that is not even
-// an object it is before, the header of the request that came before it.
+// parseRequest reads one request. If it fails with a command.Error, the header
+// is as complete as the request allowed. If v is not even an object, the header
+// is before, which belongs to the previous request.
 func parseRequest(v *jsontree.Value, before header) (request, error) {
 	if v.Kind() != jsontree.Object {
 		return request{header: before}, invalid("Invalid Request object")

@@ -18,7 +18,7 @@ import (
 type rights interface {
 	// Limited reports whether there are methods that are refused.
 	Limited() bool
-	// Any is false for a caller who may call nothing.
+	// Any reports whether the caller may call any method.
 	Any() bool
 	// Allows reports whether a method may be called.
 	Allows(method string) bool
@@ -86,8 +86,7 @@ func (s *Server) parse(body []byte) (*jsontree.Value, error) {
 	return jsontree.Parse(body)
 }
 
-// answer replies to a body of a caller who may use what it asks for. ctx ends
-// with the client.
+// answer replies to a body within the caller's rights. ctx ends with the client.
 func (s *Server) answer(ctx context.Context, who command.Caller, list rights, body []byte) response {
 	v, err := s.parse(body)
 	if err != nil {
@@ -152,8 +151,8 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 	return s.envelope(j.status(failure), reply, j.told(failure))
 }
 
-// answerBatch runs the requests of a batch one after the other, with one
-// worker for all of them. Only a few control calls need none.
+// answerBatch runs the requests of a batch one after the other, all with the same
+// worker. Only a few control calls need none.
 func (s *Server) answerBatch(ctx context.Context, who command.Caller, list rights, batch *jsontree.Value) response {
 	if batch.Len() > maxBatch {
 		return s.refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
@@ -224,9 +223,9 @@ func (s *Server) batchWorks(who command.Caller, batch *jsontree.Value) bool {
 	return false
 }
 
-// addWaited is addReply for a job that waits, which has a place for that. A worker
-// that the batch has is another's meanwhile; it returns whether there is one
-// afterwards.
+// addWaited is addReply for a job that waits, after workers.wait has given it a
+// place. The batch's worker, if it has one, serves others meanwhile; addWaited
+// returns whether the batch has a worker afterwards.
 func (s *Server) addWaited(ctx context.Context, b *batchReply, j *job, working bool) bool {
 	defer s.workers.waited()
 	if !working {
@@ -279,8 +278,8 @@ func (s *Server) mayCall(who command.Caller, list rights, method string) bool {
 	return false
 }
 
-// run runs a job and appends its reply. The failure, nil when there is none,
-// is the one that the reply tells of.
+// run runs a job and appends its reply. failure is the error that the reply
+// reports, nil when it reports none.
 func (s *Server) run(ctx context.Context, j *job, dst []byte) (reply []byte, failure *command.Error) {
 	began := time.Now()
 	defer func() { observe(s, j, began, failure != nil) }()
@@ -336,8 +335,8 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 	return j.appendResult(dst, result)
 }
 
-// reveal returns what the client may know of an error and logs one that it
-// may not.
+// reveal returns the error that the client may see, and logs an error that it may
+// not see.
 func (s *Server) reveal(method string, err error) command.Error {
 	if e, ok := errors.AsType[command.Error](err); ok {
 		return e

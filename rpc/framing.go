@@ -6,14 +6,14 @@ import (
 )
 
 // A framing follows the requests on one connection, so that it knows where each
-// head begins and ends, and hands them on as net/http wants them: heads mended
-// (see mendHead), chunks without extensions, and one way alone to tell how long a
-// body is. Whoever stands between a client and this server may read two ways
+// head begins and ends. It hands them on as net/http wants them: with mended heads
+// (see mendHead), chunks without extensions, and a single statement of the body's
+// length. A proxy between a client and this server may read two such statements
 // otherwise than we do, and so take a part of a body for a request of its own.
 //
-// What it cannot read becomes something that net/http refuses, in its turn among
-// the answers; nothing after that is read. Of what was sent it keeps no more than
-// a head that is not whole yet.
+// Input that it cannot read becomes something that net/http refuses, in its turn
+// among the answers; nothing after that is read. It keeps no more of the input
+// than a head that is not whole yet.
 type framing struct {
 	state framingState
 	line  []byte // the head, or the line of the chunk, as far as it was read

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// FuzzFraming: however requests are cut into pieces, what is handed on is the
-// same; net/http reads it as far as it was not refused, finds no length of a body
-// told in two ways, and framing passes it unchanged a second time.
+// FuzzFraming: the output does not depend on the pieces in which requests come.
+// The package net/http finds in it no body whose length is told in two ways. A
+// second framing leaves the output unchanged.
 func FuzzFraming(f *testing.F) {
 	for _, seed := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbodyGET / HTTP/1.1\r\n\r\n",
@@ -73,8 +73,8 @@ func passAll(tb testing.TB, f *framing, sent []byte) (passed []byte) {
 	return passed
 }
 
-// FuzzHead: a head that net/http can read stays what it is, but for what is
-// after a second Host header, and is refused only where it is not plain.
+// FuzzHead: if net/http can read a head and mendHead accepts it, the method,
+// version, path and body length stay the same.
 func FuzzHead(f *testing.F) {
 	for _, seed := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "POST /a b%zz HTTP/1.1\r\n\r\n", "POST x HTTP/1.1\nHost: a\nhost: b\n\n", "\r\n\r\n",

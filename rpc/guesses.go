@@ -123,7 +123,7 @@ func (g *guesses) fuller() *lane {
 	return &g.lanes[1]
 }
 
-// dispatch gives the next turn away if it is time for it. The lock is held.
+// dispatch gives the next turn away if its time has come. The lock is held.
 func (g *guesses) dispatch() {
 	wait := time.Until(g.next)
 	if wait <= 0 {
@@ -170,7 +170,7 @@ func (g *guesses) giveBack(t turn) {
 	g.dispatch()
 }
 
-// right gives a turn back in which a login was right, and remembers who has logged in from where.
+// right gives a turn back after a right login, and remembers the user and the network that the login came from.
 func (g *guesses) right(t turn, user string, from netip.Prefix) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

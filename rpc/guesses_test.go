@@ -92,7 +92,7 @@ func (coreUser) Any() bool          { return true }
 func (coreUser) Allows(string) bool { return true }
 
 // Of guesses from any mix of addresses, connections, users and doors no more than 20 are compared in any second; each
-// that was is in the log. Users who know their passwords are let in soon meanwhile, each in the way that is theirs.
+// that was is in the log. Right logins are let in soon meanwhile, each in its own way.
 func TestGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := &core{}
@@ -210,7 +210,7 @@ func TestNoGuesses(t *testing.T) {
 	})
 }
 
-// Who guesses on a connection of its own pays like everybody: the right login there, between the guesses, buys none.
+// A guesser with a connection of its own pays like everybody: right logins there, between the guesses, buy no guess.
 func TestGuessesOnProvenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, nil, "u")
@@ -234,7 +234,7 @@ func TestGuessesOnProvenConnections(t *testing.T) {
 	})
 }
 
-// What is remembered of logins has an end: addresses, users, and who waits no more.
+// The memory of logins has an end: of addresses, of users, and of logins that no longer wait.
 func TestGuessesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, nil)
@@ -261,8 +261,8 @@ func TestGuessesAreForgotten(t *testing.T) {
 	})
 }
 
-// No more logins wait than may; the next one puts out the one that has waited longest where most do, so that others
-// keep their turns. A connection whose login waits is not closed for another one, but afterwards.
+// No more logins wait than may. The next login puts out the oldest login of the fullest lane, so that others keep
+// their turns. A connection is not closed for a new connection while its login waits, but may be afterwards.
 func TestFewWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, nil, "alice")

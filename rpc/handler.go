@@ -50,7 +50,7 @@ var tooManyGuesses = response{
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // of the reply before on this connection
-	// Whoever is refused may have this long to send the body nobody reads.
+	// A refused client may have this long to send the body, which nobody reads.
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
 	wallet, found := walletPath(r.RequestURI)
 	switch {
@@ -117,7 +117,7 @@ func refuseLogin(s *Server, w http.ResponseWriter, r *http.Request, refused *res
 	s.reply(w, *refused)
 }
 
-// call answers a POST of a caller who has logged in.
+// call answers a POST of a logged-in caller.
 func call(s *Server, w http.ResponseWriter, r *http.Request, who command.Caller) {
 	held := share{of: &s.bodies}
 	defer held.release()

@@ -29,14 +29,13 @@ func headEnd(head []byte, from int) int {
 }
 
 // mendHead returns a whole head as net/http wants it, and the length of the body
-// that follows. It makes net/http take requests as Core's HTTP library does:
-// without a Host header or with several, of which the first counts; with a space
-// in the path, a percent sign there that escapes nothing, or no slash at its
-// beginning; with headers that are none of ours and have a name or a value as no
-// header may have it.
+// that follows. It makes net/http take requests as Core's HTTP library does. The
+// Host header may be missing; of several the first counts. The path may have a
+// space, a percent sign that escapes nothing, or no slash at its beginning.
+// Headers that are not in own may have an invalid name or value.
 //
-// ok is false for what is to be answered with 400: what is no request of HTTP/1,
-// and every head that tells the length of its body in two ways.
+// The result ok is false for a head that must be answered with 400: it is no request of
+// HTTP/1, or tells the length of its body in two ways.
 func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 	at := bytes.IndexByte(head, '\n') + 1
 	line := head[:at]
@@ -110,8 +109,8 @@ var own = map[string]bool{
 	"origin": true, "sec-fetch-site": true, "trailer": true, "transfer-encoding": true, "upgrade": true,
 }
 
-// add takes one header, with the lines that continue it. It is false for one that
-// cannot be passed over and not be taken either.
+// add takes one header, with the lines that continue it. It returns false for a header
+// that can be neither taken nor skipped.
 func (h *headMender) add(field []byte) bool {
 	name, value, found := bytes.Cut(field, []byte(":"))
 	for line := range bytes.Lines(field) {
@@ -162,7 +161,7 @@ func (h *headMender) add(field []byte) bool {
 	return true
 }
 
-// isToken reports whether a name is one that a header may have.
+// isToken reports whether a header may have this name.
 func isToken(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {

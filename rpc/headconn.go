@@ -24,7 +24,7 @@ type headConn struct {
 	framing framing
 	ready   []byte // read, mended and not handed on yet
 	unused  []byte // the memory of ready
-	later   []byte // read, and of the requests after the one that is in ready
+	later   []byte // read, of the requests after the request in ready
 	given   []byte // net/http's buffer for reading, as far as it is known
 }
 
@@ -79,7 +79,7 @@ func (c *headConn) forget() {
 	c.given = nil
 }
 
-// badRequest is the answer to what is not HTTP as this server takes it.
+// badRequest is the answer to input that this server does not take as HTTP.
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html; charset=ISO-8859-1\r\n" +
 	"Connection: close\r\nContent-Length: 0\r\n\r\n"
 
@@ -89,7 +89,7 @@ var finer = [][]byte{
 	[]byte("HTTP/1.1 400 "), []byte("HTTP/1.1 431 "), []byte("HTTP/1.1 501 "), []byte("HTTP/1.1 505 "),
 }
 
-// finerHeaders are all headers of those. No answer of a handler has so few.
+// finerHeaders are all headers of the finer answers. No answer of a handler has so few.
 var finerHeaders = []byte("Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
 // Write implements net.Conn.

@@ -23,7 +23,7 @@ const (
 	// healthWorkers is how many questions whether the node is ready are looked into at a time.
 	healthWorkers = 2
 
-	// healthQueue is how many more wait for that.
+	// healthQueue is how many more such questions may wait.
 	healthQueue = 16
 
 	// healthPatience is how long looking may take; a node that takes longer is not ready.
@@ -86,9 +86,9 @@ func maxLag(query string) (lag int64, ok bool) {
 	return int64(n), err == nil
 }
 
-// ready reports whether calls are answered and the initial download is over; and, where a lag is
-// named, whether the chain is no more blocks behind its best header, and no index behind the chain.
-// A client that leaves gives its place to others.
+// ready reports whether calls are answered and the initial download is over. Where a lag is named,
+// the chain must also be at most that many blocks behind its best header, and each index behind the
+// chain. A client that leaves gives its place to others.
 func (d *healthDoor) ready(client context.Context, lag int64) bool {
 	table, err := d.server.ready()
 	if err != nil || !d.workers.enter() {

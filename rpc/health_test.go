@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A sick node is one whose methods about its chain and indexes answer what the test says.
+// A sick node has methods about its chain and indexes that answer as the test says.
 type sick struct {
 	chain, indexes string
 	err            error
@@ -64,7 +64,7 @@ func (c *client) status(t *testing.T, method, target string) int {
 	return answer.StatusCode
 }
 
-// Whoever asks without a login learns whether the node is ready, and nothing else.
+// A client without a login learns whether the node is ready, and nothing else.
 func TestReady(t *testing.T) {
 	const synced, initial = `,"initialblockdownload":false}`, `,"initialblockdownload":true}`
 	const none = `{}`

@@ -80,7 +80,7 @@ func (c *cookie) is(said *claim) bool {
 	return c != nil && said.user == cookieUser && subtle.ConstantTimeCompare(said.password, []byte(c.password)) == 1
 }
 
-// knows reports whether a claim is right, by this server's logins or by what it knows of another node's.
+// knows reports whether a claim is right, by this server's logins or by the known logins of another node.
 func knows(ctx context.Context, s *Server, c *claim, who *command.Caller) bool {
 	if c.none {
 		return false

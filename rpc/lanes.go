@@ -13,7 +13,7 @@ type lane struct {
 	order   list.List // of the lanes below, the next first
 	waiters list.List // the last first
 	size    int       // how many wait here and below
-	oldest  bool      // the one that has waited longest was picked last
+	oldest  bool      // the last pick took the waiter that had waited longest
 }
 
 // A waiter is in a lane until its turn comes.
@@ -62,9 +62,9 @@ func (l *lane) putOut() {
 	close(w.turn)
 }
 
-// pick takes out the waiter whose turn it is, nil where none waits. It is the last that came and the first in turns: a
-// guesser that keeps many in a lane has few of those that came last, and one that comes again and again none of those
-// that have waited longest.
+// pick takes out the waiter whose turn it is, nil where none waits. It is the newest and the oldest waiter in turns.
+// A guesser that keeps many waiters in a lane has few of the newest; a guesser that comes again and again has none of
+// the oldest.
 func (l *lane) pick() *waiter {
 	for l.order.Len() > 0 {
 		first := l.order.Front()

@@ -11,7 +11,7 @@ import (
 // holds for each, some 20 KiB, silent ones take 250 MB at most.
 const DefaultMaxConns = 12_000
 
-// What a server takes from its clients, beyond what Core limits.
+// Limits of a server for its clients, beyond Core's own limits.
 const (
 	// maxConnsPerPeer bounds the connections of one address, or one IPv6
 	// network of 64 bits, other than this machine's own.

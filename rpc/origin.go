@@ -72,8 +72,8 @@ func isOrigin(origins []string, host string) bool {
 	return false
 }
 
-// fromBrowser reports whether a browser may have made the request, for a page of anybody. What the rule is made of, and
-// the attack that each part of it stops, is in docs/rpc-server.md.
+// fromBrowser reports whether a browser may have made the request, for a page of anybody. The file docs/rpc-server.md
+// has the parts of the rule, and the attack that each of them stops.
 func fromBrowser(r *http.Request) bool {
 	h := r.Header
 	switch {

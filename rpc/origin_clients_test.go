@@ -44,8 +44,8 @@ func TestClientsByName(t *testing.T) {
 	}
 }
 
-// A page whose name leads here cannot look like a program by a header that is no header: some browsers let it write its
-// own languages and its own agent, with all but the end of a line in them.
+// A page whose name leads here cannot look like a program by an invalid header. Some browsers let a page write its
+// own languages and agent, with any byte but the end of a line.
 func TestLanguagesCannotBeTakenAway(t *testing.T) {
 	for _, languages := range []string{"en", "", "en\x01", "\x7f", "en\x1f\r\n fr"} {
 		head := "GET /rest/chaininfo.json HTTP/1.1\r\nHost: evil.example:8332\r\nUser-Agent: curl/8\r\n" +

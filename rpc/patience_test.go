@@ -264,8 +264,8 @@ func TestTimeForBodies(t *testing.T) {
 	}
 }
 
-// Who is refused may go on sending for the timeout, on a connection whose last reply may
-// have been slow.
+// A refused client may go on sending for the timeout, on a connection whose last reply
+// may have been slow.
 func TestTimeForTheRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{observer: nobody{}, timeout: 40 * time.Second}

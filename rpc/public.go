@@ -102,7 +102,7 @@ func (d *publicDoor) response(r rest.Reply) response {
 	return response{status: r.Status, body: [][]byte{r.Body}, form: r.Type, held: held}
 }
 
-// tableCalls makes calls for whoever has no login.
+// tableCalls makes calls for clients without a login.
 type tableCalls struct {
 	table *command.Table
 	from  string

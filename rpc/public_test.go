@@ -34,7 +34,8 @@ func (c *client) get(t *testing.T, target, body string) string {
 	return answer.Status[:3] + " " + answer.Header.Get("Content-Type") + " " + string(text)
 }
 
-// chainTable has the method behind chaininfo, which runs until it is let go, and one that panics.
+// chainTable has the method behind chaininfo, which runs until it is let go, and a method that
+// panics.
 func chainTable(t *testing.T, b *blocker) *command.Table {
 	t.Helper()
 	blocked := b.commands()[0]
@@ -48,8 +49,8 @@ func chainTable(t *testing.T, b *blocker) *command.Table {
 	return table
 }
 
-// Public requests need no login and have bounds of their own: however many there are, who has a
-// login is served.
+// Public requests need no login and have bounds of their own: however many there are, users
+// with a login are served.
 func TestPublicRequests(t *testing.T) {
 	b := newBlocker()
 	s := startServer(t, Config{User: "u", Password: "p", Threads: 4, WorkQueue: 4, REST: true})

@@ -22,8 +22,8 @@ type wrecked struct{ command.Reader }
 // Headers implements [command.Reader].
 func (wrecked) Headers(*chainhash.Hash, int) ([]byte, error) { panic("wreck") }
 
-// startPublic starts a server of one public worker and a queue of one, with what is behind chaininfo blocking,
-// behind deployments panicking, and behind the memory pool panicking when it is written.
+// startPublic starts a server of one public worker and a queue of one. The method behind chaininfo blocks, the
+// method behind deployments panics, and the result behind the memory pool panics when it is written.
 func startPublic(t *testing.T, b *blocker, log *safeBuffer) (*Server, *client) {
 	t.Helper()
 	s := startServer(t, Config{
@@ -101,7 +101,7 @@ func TestPublicPanics(t *testing.T) {
 	}
 }
 
-// Who stops the node ends what runs, which is told so, and what waits.
+// Stopping the node ends running requests, which get that reason, and waiting requests.
 func TestPublicStop(t *testing.T) {
 	var log safeBuffer
 	b := newBlocker()

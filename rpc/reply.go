@@ -42,7 +42,7 @@ func (r *response) length() int {
 }
 
 // envelope returns the response whose body is one reply, or noMemory where there
-// is no room for it.
+// is no room for the reply.
 func (s *Server) envelope(status int, reply []byte, secret bool) response {
 	reply = append(reply, '\n')
 	held := share{of: &s.replies}
@@ -93,8 +93,9 @@ var errBatchMemory = command.Error{Code: command.OutOfMemory, Message: "Too many
 
 func (b *batchReply) last() *[]byte { return &b.parts[len(b.parts)-1] }
 
-// add appends the reply that write appends. Where it is too large for what others
-// leave, it is what fail appends instead. One with secrets has a part of its own.
+// add appends the reply that write appends. Where it is too large for the memory
+// that other replies leave, add appends the reply of fail instead. A reply with
+// secrets has a part of its own.
 func (b *batchReply) add(secret bool, write, fail func(dst []byte) []byte) {
 	if secret || b.sealed || len(*b.last()) >= partSize {
 		b.begin()

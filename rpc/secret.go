@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// Passphrases and private keys that come and go with calls are overwritten when the
-// call is answered, wherever this package or net/http has put them: in the buffers
-// of the connection, in the body, in the tree that it was parsed into, in the
-// reply. What a command says of its parameters and results tells where they are.
+// Passphrases and private keys in calls and replies are overwritten when the call is
+// answered, wherever this package or net/http has put them. They may be in the
+// buffers of the connection, in the body, in its parse tree, and in the reply. A
+// command declares which of its parameters and results hold secrets.
 
 const (
 	// escaped is how much longer a text becomes in JSON at most, and slack more
@@ -55,8 +55,8 @@ func (j *job) wipe(v *jsontree.Value) {
 }
 
 // appendSecrets appends the reply to a request with a result that may hold secrets,
-// and overwrites these. dst has room for it before they are written there, so that no
-// part of it is left where it would have grown.
+// and overwrites the secrets in the result. It gives dst enough room for the reply
+// first, because growing later would leave a copy behind.
 func (j *job) appendSecrets(dst []byte, result any) ([]byte, error) {
 	teller, ok := result.(command.Teller)
 	if !ok {

@@ -1,28 +1,29 @@
-// Package rpc serves the methods of a command.Table as JSON-RPC over HTTP,
-// as Bitcoin Core does: its paths, statuses, envelopes and log lines, cookie
-// and password logins, whitelists, and limits.
+// Package rpc serves the methods of a command.Table as JSON-RPC over HTTP, as Bitcoin Core does.
+// It has Core's paths, statuses, envelopes and log lines, cookie and password logins, whitelists,
+// and limits.
 //
 // # Concurrency
 //
-// A call runs in the goroutine of its connection once a worker is free;
-// Config says how many there are and how many calls may wait. Calls that the
+// A call runs in the goroutine of its connection once a worker is free. Config
+// says how many workers there are and how many calls may wait. Calls that the
 // command declares as control, refusals and wrong logins take no worker, so
 // that a scan can be stopped however many wait. The requests of a batch run
 // one after the other.
 //
 // # Limits
 //
-// What a client can make the server hold is bounded: connections, of which the
-// longest quiet ones make room for new ones; heads; bodies, each and all
-// together with what they are parsed into; batches and their replies; replies
-// that are not taken. Whoever sends or takes too slowly is cut off. Credentials are
-// checked before anything of a body is read.
+// A client can make the server hold only a bounded number of bytes and connections.
+// Bounds hold for heads; for bodies, each and all together with their parse trees;
+// for batches and their replies; for replies that are not taken. At the limit of
+// connections the longest quiet ones make room for new ones. A client that sends or
+// takes too slowly is cut off. Credentials are checked before anything of a body is
+// read.
 //
 // # Lifetime
 //
-// The context of a call ends with the server and not with the client: a
-// client that leaves ends nothing, its reply is dropped. [Server.Shutdown]
-// ends the context, lets running calls answer and refuses new ones with 503.
+// The context of a call ends with the server and not with the client. If a client leaves, its
+// call goes on and the reply is dropped. [Server.Shutdown] ends the context, lets running calls
+// answer and refuses new ones with 503.
 //
 // # Secrets
 //
@@ -170,7 +171,7 @@ func (s *Server) open(c *Config) error {
 	return s.listenUnix(s.ctx, c.Unix)
 }
 
-// setLogins collects who may log in.
+// setLogins collects the logins.
 func (s *Server) setLogins(c *Config) error {
 	if c.Password == "" {
 		if err := s.setCookie(c); err != nil {
@@ -185,8 +186,8 @@ func (s *Server) setLogins(c *Config) error {
 	return nil
 }
 
-// readAccounts reads who may log in; the cookie, where there is one, may. A password that has not
-// changed stays the credential that it was.
+// readAccounts reads the logins, among them the cookie where there is one. A password that has
+// not changed stays the credential that it was.
 func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
 	credential := func(user, password string) access.Credential {
 		if same, ok := access.Find(before.credentials, user, []byte(password)); ok {
@@ -332,14 +333,14 @@ func (s *Server) errorf(format string, args ...any) { s.logf(s.log, slog.LevelEr
 
 // debugf is for the category of calls.
 func (s *Server) debugf(format string, args ...any) {
-	if s.log.Enabled(s.ctx, slog.LevelDebug) { // of all levels the one that every call asks for
+	if s.log.Enabled(s.ctx, slog.LevelDebug) { // checked first, for every call asks for this level
 		s.logf(s.log.With("category", "rpc"), slog.LevelDebug, format, args)
 	}
 }
 
 func (s *Server) logf(log *slog.Logger, level slog.Level, format string, args []any) {
 	var caller [1]uintptr
-	runtime.Callers(3, caller[:]) // Callers, this function and the one that calls it left out
+	runtime.Callers(3, caller[:]) // 3: without Callers, this function and its caller
 	if handler := log.Handler(); handler.Enabled(s.ctx, level) {
 		r := slog.NewRecord(time.Now(), level, fmt.Sprintf(format, args...), caller[0])
 		_ = handler.Handle(s.ctx, r) // as slog does: nowhere to report it

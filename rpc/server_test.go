@@ -231,7 +231,8 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 	close(stuck)
 }
 
-// A client that does not read its reply does not hold up the end, and one that reads gets all of it.
+// A client that does not read its reply does not hold up the end; a client that reads gets its whole
+// reply.
 func TestShutdownBesideSilentReader(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p", Threads: 2})
 	s.conns.patience = 500 * time.Millisecond
@@ -423,7 +424,7 @@ func TestHeadIsMended(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n04 " +
 			"\r\nbody\r\n0\r\nA: b\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n": "POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: " +
 			"Chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: \r\n\r\n",
-		// What is refused.
+		// Refused requests.
 		"\r\n\r\n":   refused,
 		"no end\r\n": "",
 		strings.Repeat("x", 3*maxHead) + "\r\n\r\n":                                           refused,
@@ -505,7 +506,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// The log names who calls by his address only where the operator wants that.
+// The log has the address of a caller only where the operator wants addresses.
 func TestLogIPs(t *testing.T) {
 	for _, wanted := range []bool{false, true} {
 		var log safeBuffer

@@ -9,9 +9,9 @@ import (
 // maxShown is how much of a caller's text is logged, in bytes.
 const maxShown = 100
 
-// shown is text of a caller as the log has it: cut, and without line ends that
-// would begin a line of the log, and without backslashes that would look like
-// what stands for one.
+// shown returns a caller's text for the log, cut after at most maxShown bytes.
+// Line ends are escaped, because they would begin a line of the log, and
+// backslashes, because they would look like an escape.
 func shown(text string) string {
 	cut := len(text)
 	if cut > maxShown {

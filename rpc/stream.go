@@ -59,8 +59,8 @@ func (j *job) streamed() response {
 	}
 }
 
-// copyStream writes the stream of a response. What cannot be read to its end cuts the
-// connection, so that no client takes what it has for the whole.
+// copyStream writes the stream of a response. If the stream cannot be read to its end
+// the connection is cut, so that no client takes a part for the whole.
 func (r *response) copyStream(write func([]byte) error) error {
 	buf := make([]byte, partSize)
 	for {

@@ -40,13 +40,13 @@ type EventStream interface {
 type StreamEvent struct {
 	ID, Name string
 	Data     []byte // JSON, one line
-	Method   string // that tells the same: who may not call it gets no such event; empty: everybody may
-	IDMethod string // that tells what the ID does: who may not call it gets HiddenID; empty: everybody may
+	Method   string // that tells the same: clients without the right to it get no such event; empty: all get it
+	IDMethod string // that tells what the ID does: clients without the right to it get HiddenID; empty: all get ID
 	Waits    bool   // it is read from the disk: it waits for a reader that is behind, who is not cut off
 }
 
-// HiddenID is the ID of all events to who may not know the real ones. No stream goes on from there: who comes back with
-// it hears that something may have been missed.
+// HiddenID is the ID of all events for clients that may not know the real IDs. No stream continues from there: a
+// client that comes back with it is told that events may have been missed.
 const HiddenID = "-"
 
 // Streams are those of GET /events of a server: none before Serve was called.
@@ -111,7 +111,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	s.serve(r.Context(), w, r, subscription{caller, login, query})
 }
 
-// A subscription is who wants to be told which events.
+// A subscription is a client of the event stream and its query, which selects the events.
 type subscription struct {
 	subscriber
 

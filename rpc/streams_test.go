@@ -60,8 +60,8 @@ func (c *client) stream(t *testing.T, path, login string) *http.Response {
 	return resp
 }
 
-// Events reach who may call the methods that tell the same, and the stream ends
-// in order with the server.
+// Events reach clients with the right to call the methods that tell the same, and the stream ends in order with the
+// server.
 //
 //nolint:bodyclose // the cleanup of stream closes them
 func TestStream(t *testing.T) {
@@ -103,7 +103,7 @@ func TestStream(t *testing.T) {
 	<-from.closed
 }
 
-// Who does not read is cut off, and nobody waits for it.
+// A client that does not read is cut off and holds up nobody.
 //
 //nolint:bodyclose // the cleanup of stream closes them
 func TestSlowStream(t *testing.T) {
@@ -207,8 +207,7 @@ func (w *lockedWriter) take() string {
 	return text
 }
 
-// What waits for a reader that is behind is let in when there is room, and is given up with the
-// stream.
+// An event that waits for a reader that is behind is let in when there is room, and is given up with the stream.
 func TestOutboxWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newOutbox()
@@ -240,7 +239,7 @@ func TestOutboxWaits(t *testing.T) {
 	})
 }
 
-// Who reads slowly what waits for it is not cut off.
+// A client that reads slowly is not cut off if the events wait for their reader.
 //
 //nolint:bodyclose // the cleanup of stream closes them
 func TestPatientStream(t *testing.T) {
@@ -267,8 +266,8 @@ func TestPatientStream(t *testing.T) {
 	}
 }
 
-// What waits for a reader is handed on in its order and a part at a time, so that little of it is not counted any more;
-// the error comes after the last of it, and to one who is too far behind nothing but that.
+// The outbox hands events on in order and in small parts, because a part is no longer counted once it is taken. The
+// error comes after the last event; a reader that is too far behind gets the error alone.
 func TestOutboxParts(t *testing.T) {
 	out := newOutbox()
 	const events = 10

@@ -62,8 +62,8 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// A tlsListener has clients speak TLS. The handshake is made by who reads first, under the
-// deadline of a request's head, so that a silent client holds up nobody else.
+// A tlsListener has clients speak TLS. The first read makes the handshake, under the deadline
+// of a request's head, so that a silent client holds up nobody else.
 type tlsListener struct {
 	net.Listener
 	config *tls.Config
@@ -78,8 +78,8 @@ func (l tlsListener) Accept() (net.Conn, error) {
 	return tlsConn{tls.Server(c, l.config)}, nil
 }
 
-// A tlsConn does not keep those waiting who close it: its last words, which a client that reads
-// nothing may not take, are sent by another goroutine, which ends within seconds.
+// A tlsConn closes without waiting: another goroutine sends its last words, which a client that
+// reads nothing may not take, and ends within seconds.
 type tlsConn struct{ *tls.Conn }
 
 // Close implements net.Conn.

@@ -53,9 +53,9 @@ func texts(v *jsontree.Value) (list []string) {
 	return list
 }
 
-// What came in a request that nobody needs any more is overwritten, however the request
-// ends: secrets, and all that nobody has read. Methods and ids, which are in logs and
-// replies, stay.
+// The parts of a request that nobody needs any more are overwritten, however the
+// request ends: secrets, and all that nobody has read. Methods and ids, which are in
+// logs and replies, stay.
 func TestRequestsAreWiped(t *testing.T) {
 	const who = "caller"
 	limited := access.ParseWhitelists([]string{":status"}, nil).Of("")
@@ -112,8 +112,8 @@ func TestRequestsAreWiped(t *testing.T) {
 	}
 }
 
-// Replies that may show secrets are written where they have room, so that no part of
-// them is left where they would have grown, whatever room there was.
+// Replies that may show secrets are written where they have room, however little the
+// buffer had before. Growing while they are written would leave a part behind.
 func TestRepliesLeaveNothingBehind(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	s.Ready(takers(t, nil))
@@ -204,7 +204,7 @@ func TestBatchReplyParts(t *testing.T) {
 	}
 }
 
-// The context of a call that waits ends with it.
+// The context of a waiting call ends with the call.
 func TestContextOfWaitingCalls(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	waiting := make(chan context.Context, 1)

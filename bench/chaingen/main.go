@@ -1,6 +1,7 @@
-// Command chaingen writes a generated regtest chain as a block file, which any
-// node loads with -loadblock (Bitcoin Core 30 needs -checkblockindex=0 too, or
-// it stops when its data directory is empty), and the scripts to look for in it.
+// Command chaingen writes a generated regtest chain as a block file, and the
+// scripts to look for in the chain. Any node loads the file with -loadblock.
+// Bitcoin Core 30 needs -checkblockindex=0 too, or it stops when its data
+// directory is empty.
 //
 //	go run ./bench/chaingen -o chain.dat -q queries.txt
 package main

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// writeHeader says what was measured, where and how.
+// writeHeader writes the machine, the revision, the data and the method of the
+// measurement.
 func writeHeader(w io.Writer, o options, loadBefore string, took time.Duration) {
 	fmt.Fprintf(w, "# %s: %s\n\n", time.Now().Format(time.DateOnly), o.name)
 	fmt.Fprintf(w, "- Machine: %s, %d cores, %s/%s, load before %s and after %s\n",

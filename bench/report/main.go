@@ -1,13 +1,13 @@
-// Command report runs the benchmarks of package bench and writes what they
-// found, with the machine and the command, to bench/results.
+// Command report runs the benchmarks of package bench and writes their results,
+// with the machine and the command, to bench/results. Run it in the root of the
+// repository, on a machine that has nothing else to do:
 //
 //	go run ./bench/report                           # all of them
 //	go run ./bench/report -name match -bench Match  # some, chosen as with go test
 //	go run ./bench/report -plot FILE.md             # draws the picture of README
 //
-// Run it in the root of the repository, on a machine that has nothing else to
-// do. With BITCOIND=/path/to/bitcoind in the environment, Bitcoin Core 30 is
-// measured in the same run. What was measured before a failure is written too.
+// With BITCOIND=/path/to/bitcoind in the environment, Bitcoin Core 30 is
+// measured in the same run. Results from before a failure are written too.
 package main
 
 import (
@@ -94,7 +94,7 @@ func run(o options) error {
 	return errors.Join(os.WriteFile(path, out.Bytes(), 0o644), failure)
 }
 
-// ownPackage is the one that knows the flags about chains and stores.
+// ownPackage is the package that knows the flags about chains and stores.
 const ownPackage = "./bench"
 
 // measure builds and runs the benchmarks of a package, and shows what they print.

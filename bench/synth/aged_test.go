@@ -13,9 +13,9 @@ import (
 	"github.com/seed61375155/trawl/bench/synth"
 )
 
-// TestAged checks that blocks are valid by themselves and follow each other, that all
-// inputs spend what is there and nothing twice, and that it makes no difference in how
-// many pieces they were made.
+// TestAged checks that blocks are valid by themselves and follow each other. All
+// inputs must spend existing outputs, none twice. Blocks made in several pieces must
+// equal blocks made in a single piece.
 func TestAged(t *testing.T) {
 	params := &chaincfg.RegressionNetParams
 	whole, parts := &synth.Aged{Seed: 1, Base: 110, Txs: 3, Outputs: 4, Spends: 5}, bytes.Buffer{}

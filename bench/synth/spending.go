@@ -14,9 +14,9 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 )
 
-// Spending chooses a chain whose blocks spend outputs, as those of the main chain do:
-// each spends what the coinbase of 100 blocks before paid, by transactions of two
-// inputs and two outputs.
+// Spending chooses a chain whose blocks spend outputs, as blocks of the main chain
+// do. Each spends the outputs of the coinbase of 100 blocks before, by transactions
+// of two inputs and two outputs.
 type Spending struct {
 	Seed   uint64
 	Blocks int  // above the genesis block

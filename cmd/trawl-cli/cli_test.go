@@ -106,7 +106,7 @@ func cli(t *testing.T, stdin string, args ...string) result {
 	return r
 }
 
-// want compares a run with what it should be.
+// want compares the status, the output and the errors of a run.
 func (r result) want(t *testing.T, status int, out, errors string) {
 	t.Helper()
 	if r.status != status || r.out != out || r.errors != errors {

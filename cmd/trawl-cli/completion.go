@@ -17,10 +17,10 @@ import (
 //go:embed methods.txt
 var methodList string
 
-// completions are the scripts of -completion, by shell. What they complete is
-// put in the place of @METHODS@, a method and its parameters a line, and
-// @OPTIONS@, @DAEMON@ and @LOAD@, an option of the client, the daemon or the load generator a
-// line, with an equals sign where it needs a value.
+// completions are the scripts of -completion, by shell. In the scripts @METHODS@ is replaced
+// by the methods, each with its parameters on a line. Likewise @OPTIONS@, @DAEMON@ and
+// @LOAD@ are replaced by the options of the client, the daemon and the load generator, each
+// on a line, with an equals sign where it needs a value.
 //
 //go:embed completion.bash
 var bashCompletion string

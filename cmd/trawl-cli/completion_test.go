@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// completionTests are what is typed and some of what is offered; with a dash
-// before it, what is not.
+// completionTests are typed lines and some of the words that are offered; a word with a
+// dash before it must not be offered, unless it is an option that begins with -rpc.
 var completionTests = []struct{ typed, offered string }{
 	{"trawl-cli getblockc", "getblockcount -getblockhash"},
 	{"trawl-cli ", "scanblocks help stop -echo"},

@@ -104,9 +104,9 @@ func toldAddress(s *options.Settings, host string) (told string, port uint16) {
 	return told, port
 }
 
-// takeToldChain selects the network of the daemon of the data directory, where no option
-// does: one that is attached to a Bitcoin Core has it from there. A daemon of the main
-// network, which has its cookie in that directory, goes before.
+// takeToldChain selects the network of the data directory's daemon, where no option does: a
+// daemon that is attached to a Bitcoin Core takes its network from Core. A daemon of the main
+// network, which has its cookie in that directory, takes precedence.
 func takeToldChain(s *options.Settings) {
 	set := []string{"chain", "regtest", "signet", "testnet", "testnet4", "rpcconnect", "rpcport", "rpcunix"}
 	if slices.ContainsFunc(set, s.IsSet) {

@@ -11,13 +11,14 @@ import (
 	api "github.com/seed61375155/trawl/rpc/client"
 )
 
-// An entryWriter writes the entries of a search, each on a line. What cannot be written flush tells.
+// An entryWriter writes the entries of a search, each on a line. flush returns the errors of
+// writing.
 type entryWriter interface {
 	write(e *api.Entry)
 	flush() error
 }
 
-// newEntryWriter returns the one that the options ask for.
+// newEntryWriter returns the writer that the options ask for.
 func newEntryWriter(s *options.Settings, w io.Writer) entryWriter {
 	switch {
 	case s.Bool("csv", false):
@@ -78,8 +79,9 @@ func owner(s *api.Script) string {
 	}
 }
 
-// columns are those of a table. txid and vout are of the output, spent_by and its input of the
-// transaction that spends it. What an entry has not is empty.
+// columns are the names of the columns of a table. txid and vout are of the output, spent_by
+// and its input of the transaction that spends it. A value that an entry does not have is
+// empty.
 var columns = []string{
 	"type", "height", "blockhash", "time", "amount", "txid", "vout", "spent_by", "input",
 	"address", "script", "descriptor", "index",

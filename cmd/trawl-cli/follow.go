@@ -35,8 +35,8 @@ type listing struct {
 	pool       map[string]struct{} // unconfirmed entries that were printed
 }
 
-// entries makes a search, or takes one that is there, and prints its entries: those that there are, or
-// with -follow all until it ends.
+// entries creates a search, or takes an existing search, and prints its entries: all found by now, or
+// with -follow all until the search ends.
 func (c *client) entries(method string, params *jsontree.Value) error {
 	if c.settings.Bool("csv", false) && c.settings.Bool("json", false) {
 		return failf("Only one of -csv, -json may be specified.")

@@ -71,7 +71,7 @@ func (s *searchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0",%s,"id":1}`, answer)
 }
 
-// cli runs the program; an interrupt comes when hits says so.
+// cli runs the program, which gets its interrupts from hits.
 func (s *searchServer) cli(t *testing.T, hits chan os.Signal, args ...string) result {
 	t.Helper()
 	var out, errors bytes.Buffer
@@ -154,7 +154,7 @@ func TestSearchPauses(t *testing.T) {
 	s.cli(t, nil, "-follow", "getsearchentries", "00c3").want(t, 0, "", "The search pauses: disk full\n")
 }
 
-// An interrupt leaves the search and tells how to see the rest of it.
+// An interrupt leaves the search running and prints how to see its further entries.
 func TestInterruptLeavesSearch(t *testing.T) {
 	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a",`+`"more":false,`+running,
 		`"entries":[],"cursor":"a","more":false,`+running)

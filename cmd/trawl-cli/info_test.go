@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares with a file. What they hold was printed by bitcoin-cli 30.2 for
-// the same replies, but for the name of the program.
+// golden compares with a file. bitcoin-cli 30.2 printed the contents of these
+// files for the same replies, but for the name of the program.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)

@@ -25,7 +25,7 @@ func formOfName(method, name string) form {
 	return lookup(method, func(p parameter) bool { return p.name == name })
 }
 
-// parameter is one that is not a plain string.
+// parameter is a parameter of a method that is not a plain string.
 type parameter struct {
 	place int
 	name  string

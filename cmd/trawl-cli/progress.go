@@ -28,8 +28,8 @@ func isScan(method string, params *jsontree.Value) bool {
 }
 
 // scan starts a scan and shows how far it is until it ends, on the standard error
-// stream. An interrupt aborts it, which makes the server answer with what was
-// found so far; another one ends the program.
+// stream. An interrupt aborts the scan, which makes the server answer with the
+// results so far; a second interrupt ends the program.
 func (c *client) scan(params *jsontree.Value) (*jsontree.Value, error) {
 	hits, stop := c.interrupts()
 	defer stop()

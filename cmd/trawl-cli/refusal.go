@@ -19,7 +19,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// advised is the text with what the user can do, where that is known. cli is what the client is called.
+// advised is the text, with advice for the user where there is any. cli is the name of the client.
 func (r *refusal) advised(cli string) string {
 	if r.code == walletNotSpecified {
 		return r.text + walletAdvice(cli)

@@ -11,7 +11,7 @@ import (
 const inWarmup = -28
 
 // keyPlaces are the methods that pay again when they are called again, with the place of the parameter that
-// keeps them from it.
+// prevents a second payment.
 var keyPlaces = map[string]int{"send": 6, "sendall": 5, "sendmany": 10, "sendtoaddress": 11}
 
 // repeatable reports whether a call may be made again that the server may have served already.

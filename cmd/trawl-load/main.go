@@ -1,6 +1,6 @@
-// Command trawl-load makes a trawld, or any node that speaks Bitcoin Core's
-// JSON-RPC, answer many callers at once that start, poll and abort scans, and
-// says how long it took and whether what they were told can be true.
+// Command trawl-load makes a node answer many callers at once that start, poll
+// and abort scans. It says how long the answers took and whether they can be
+// true. The node is a trawld, or any other that speaks Bitcoin Core's JSON-RPC.
 //
 // It finds the node and its credentials as trawl-cli does. It needs the node's
 // scans to itself, and leaves a node on another machine alone unless

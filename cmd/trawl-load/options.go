@@ -178,8 +178,8 @@ func (p *plan) setObjects(s *options.Settings) error {
 	return nil
 }
 
-// scanObjects makes a JSON array of what is one already, or of lines. Empty
-// lines are passed over.
+// scanObjects makes a JSON array of a text that is such an array, or has a
+// descriptor on each line. Empty lines are passed over.
 func scanObjects(text []byte) (json.RawMessage, error) {
 	var list []json.RawMessage
 	if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("[")) {

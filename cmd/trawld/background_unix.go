@@ -35,8 +35,9 @@ func isBackground(s *options.Settings) bool {
 }
 
 // goToBackground starts the program again, in a session of its own and without
-// this one's streams, and returns the exit status of this one: at once, or, with
-// -daemonwait, when the other's node serves or has failed to start.
+// the streams of this process. It returns the exit status of this process: at
+// once, or, with -daemonwait, when the other's node serves or has failed to
+// start.
 func goToBackground(s *options.Settings, args []string, std streams) int {
 	err := startAgain(s, args, std.stdout)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // is none.
 const noLimit = 1 << 62
 
-// containerMemory returns how many bytes the container may use that this program runs
-// in, 0 where nothing bounds them: the least of its own control group and those above it.
-// root is the root of the file system.
+// containerMemory returns how many bytes of memory the container of this program may use,
+// 0 where nothing bounds them. The bound is the least of its own control group and the
+// groups above. root is the root of the file system.
 func containerMemory(root fs.FS) int64 {
 	list, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {

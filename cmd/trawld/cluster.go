@@ -141,7 +141,8 @@ func (s *session) clusterPath(path string) string {
 	return filepath.Join(s.netDir, path)
 }
 
-// clusterFile reads a file; one that is private may be read by its owner alone.
+// clusterFile reads a file. It refuses a private file to which others than its owner have access,
+// except credentials.
 func (s *session) clusterFile(path string, private bool) ([]byte, error) {
 	full := s.clusterPath(path)
 	info, err := os.Stat(full)
@@ -161,8 +162,9 @@ func (s *session) clusterFile(path string, private bool) ([]byte, error) {
 	return text, nil
 }
 
-// isCredential reports whether a file is one that the service manager has given to this service alone
-// (LoadCredential of systemd): the right to read it may be in an access list, which shows as a group's.
+// isCredential reports whether the service manager has given a file to this service alone
+// (LoadCredential of systemd). The right to read such a file may be in an access list, which shows as a
+// group's right.
 func isCredential(path string) bool {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	return dir != "" && filepath.Dir(path) == filepath.Clean(dir)

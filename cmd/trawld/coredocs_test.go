@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// What Bitcoin Core 30.2 lists: its methods with their usage lines and arguments, as its help
-// has them, and its options. internal/differ holds the methods against a live one.
+// The lists of Bitcoin Core 30.2: its methods with their usage lines and arguments, as its
+// help has them, and its options. internal/differ compares the methods with a live Core.
 const (
 	coreMethods = "testdata/core/methods.txt"
 	coreOptions = "testdata/core/options.txt"
@@ -65,8 +65,8 @@ var idleOptions = map[string]string{
 		"node does not find it",
 }
 
-// TestCoreDocs: docs/core.md tells of every method and option of Core, and what it calls
-// the same is so.
+// TestCoreDocs: docs/core.md lists every method and option of Core, and its claims about
+// sameness are true.
 func TestCoreDocs(t *testing.T) {
 	page := coreIntroduction + methodRows(t, servedTable(t)) + optionRows(t)
 	const path = "../../docs/core.md"

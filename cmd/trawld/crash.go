@@ -14,9 +14,9 @@ import (
 // defaultBatch is Core's nDefaultDbBatchSize, in bytes.
 const defaultBatch = 16 << 20
 
-// crasher obeys -dbcrashratio, by which one tests what is left of a node that is killed while it
-// writes unspent outputs: every -dbbatchsize bytes the program ends with a chance of one in so
-// many. It is nil where that is never.
+// crasher returns the function that obeys -dbcrashratio, an option for tests of a node that is
+// killed while it writes unspent outputs. Every -dbbatchsize bytes the program ends with a
+// chance of one in -dbcrashratio. The function is nil where there is no such chance.
 func crasher(o *options.Settings, log *slog.Logger) func(bytes int) {
 	return crashes(o.Int("dbcrashratio", 0), o.Int("dbbatchsize", defaultBatch), rand.Int64N, func() {
 		corelog.Printf(log, slog.LevelInfo, "Simulating a crash. Goodbye.")

@@ -40,13 +40,12 @@ func blocksDir(s *options.Settings) (string, error) {
 	return filepath.Join(base, s.Chain().Dir(), "blocks"), nil
 }
 
-// makeDirs makes the folders of a session, in Core's layout:
+// makeDirs makes the folders of a session. Like Core it makes the folder wallets
+// only together with its parent folder, so that wallets of an old layout are still
+// found. The layout is Core's:
 //
 //	<datadir>/[<network>/]{chainstate,indexes,wallets}
 //	<blocksdir>/[<network>/]blocks
-//
-// Like Core it makes the folder wallets only together with the one it lies in,
-// so that wallets of an old layout are still found.
 func makeDirs(s *options.Settings, blocks string) error {
 	for _, dir := range []string{s.DataDir(), s.NetDir()} {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {

@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 )
 
-// What files and connections the process needs at least, as Core counts them: the
-// files of its stores, the connections to peers that were asked for, and the port
+// The least number of files and connections that the process needs, as Core counts
+// them: the files of its stores, the requested connections to peers, and the port
 // that it listens on.
 const (
 	leastFiles       = 151

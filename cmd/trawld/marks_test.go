@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// secretTexts are the arguments and results that hold passphrases or private keys, or
-// may: method, then the names down to them. Results are in brackets.
+// secretTexts are the arguments and results that hold, or may hold, passphrases or
+// private keys: method, then the names down to the text. Results are in brackets.
 var secretTexts = []string{
 	"createsearch scanobjects",
 	"createwallet passphrase",

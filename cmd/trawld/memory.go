@@ -41,9 +41,8 @@ type memoryPlan struct {
 	bound int64 // that the process has to keep to, 0: none
 }
 
-// planMemory shares out memory, where a cache was asked for and the process may be
-// bound: half of the bound is for the cache at most, and a sixteenth is for what neither
-// of them counts.
+// planMemory shares out memory between the cache, whose size was asked for, and the work. Where the process has
+// a bound, the cache gets at most half of it; a sixteenth is left for memory that neither of them counts.
 func planMemory(cache, bound int64) memoryPlan {
 	p := memoryPlan{cache: max(cache, leastCache), work: workMemory, bound: bound}
 	if bound > 0 {
@@ -107,15 +106,17 @@ func askedCache(o *options.Settings) int64 {
 	return coinShare(min(max(o.Int("dbcache", trawl.DefaultCache>>20), leastDatabases>>20), most) << 20)
 }
 
-// coinShare is what of the memory of -dbcache unspent outputs have: as in Bitcoin Core, an eighth is for the
-// tree of blocks and half of the rest for what goleveldb holds of the outputs, but 2 and 8 MiB at most.
+// coinShare is the part of the memory of -dbcache that unspent outputs have. As in Bitcoin Core, an eighth, at
+// most 2 MiB, is for the tree of blocks. Half of the rest, at most 8 MiB, is for the outputs that goleveldb
+// holds.
 func coinShare(databases int64) int64 {
 	databases -= min(databases/8, 2<<20)
 	return databases - min(databases/2, 8<<20)
 }
 
-// warnOfCache warns of a -dbcache that is more than three quarters of the memory of the system, or more than the
-// default where that is small; empty: there is nothing to say. system is 0 where it is not known.
+// warnOfCache returns a warning if -dbcache is more than three quarters of the system's memory, or more than the
+// default where that memory is below 2 GiB. Otherwise the text is empty. system is the memory in bytes, 0 where
+// it is not known.
 func warnOfCache(o *options.Settings, system int64) string {
 	const most = math.MaxUint64 >> 20 // MiB, with which Core counts in bytes
 	asked, enough := max(o.Int("dbcache", trawl.DefaultCache>>20), leastDatabases>>20), system/100*75>>20
@@ -154,8 +155,8 @@ func readMemory() memory {
 	return memory{asked: value(0), held: value(1) + value(2) + value(3)}
 }
 
-// A memoryWatch has memory given back when the program does little, once after each
-// time of work. What of it is garbage is not known before it is looked for.
+// A memoryWatch has memory given back when the program does little, once after each time of work. How much of it
+// is garbage is known only after a collection.
 type memoryWatch struct {
 	free   func()
 	before memory

@@ -11,7 +11,7 @@ import (
 
 const mb = 1 << 20
 
-// Memory is given back once after each time of work, when there is much of it.
+// Memory is given back once after each time of work, when there is much to give.
 func TestMemoryIsGivenBack(t *testing.T) {
 	freed := 0
 	w := memoryWatch{free: func() { freed++ }}
@@ -39,8 +39,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// What the process is bound to holds cache and heap; without a bound the cache is what
-// was asked for.
+// Cache and heap fit the bound of the process, as far as their least sizes allow.
+// Without a bound the cache is as large as was asked for.
 func TestPlanMemory(t *testing.T) {
 	for _, test := range []struct {
 		cache, bound         int64
@@ -63,7 +63,8 @@ func TestPlanMemory(t *testing.T) {
 	}
 }
 
-// What of -dbcache is for unspent outputs, as Core's log says of "in-memory UTXO set".
+// The part of -dbcache for unspent outputs, as Core's log has it for "in-memory UTXO
+// set".
 func TestCoinShare(t *testing.T) {
 	for databases, want := range map[int64]int64{4: 7, 8: 14, 16: 28, 19: 36, 450: 4 * 440, 8192: 4 * 8182} {
 		if got := coinShare(databases * mb); got != want*mb/4 {

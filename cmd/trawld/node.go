@@ -61,7 +61,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 	s.tellMagic(cfg)
 	cfg.Signer.Command = s.settings.String("signer", "")
 	cfg.Signer.Timeout = time.Duration(s.settings.Int("signertimeout", 0)) * time.Second
-	if cfg.BlockFilterIndex { // the only one who is in a hurry is who scans
+	if cfg.BlockFilterIndex { // only scans are in a hurry
 		threads := cores.NewWorkerThreads()
 		defer threads.Close()
 		cfg.StartWorker = threads.Start
@@ -175,7 +175,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 		d.server.Streams.Serve(node.Events())
 		d.server.Ready(table)
 	}
-	d.say("Done loading") // who waits for it in the log calls at once
+	d.say("Done loading") // programs that wait for this line in the log call at once
 	d.ready(ctx)
 	go d.keepAlive(ctx, d.chainAnswers)
 	go d.watchRoom(ctx, roomTurn, func() bool { return d.hasRoom(d.blocksDir, leastRoom) })

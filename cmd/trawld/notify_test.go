@@ -39,8 +39,8 @@ func waitForFiles(t *testing.T, dir string, n int) []string {
 	}
 }
 
-// The commands of the options are run: for each block, for each transaction of a
-// wallet, with what they are about, and for those that a rescan finds. One that never ends does not hold the end up.
+// The commands of the options are run with their subject: for each block, for each transaction of a wallet, and for
+// the transactions that a rescan finds. A command that never ends does not hold up the end of the node.
 func TestNotifyCommands(t *testing.T) {
 	blocks, txs := t.TempDir(), t.TempDir()
 	d := runDaemon(

@@ -119,7 +119,8 @@ func checkSections(s *options.Settings) error {
 	return nil
 }
 
-// testOptions are what -test may name, in Core. That of reindexing has no effect.
+// testOptions are the values that -test may have in Core. The value about reindexing
+// has no effect.
 var testOptions = []string{"addrman", "reindex_after_failure_noninteractive_yes", "bip94"}
 
 // configWarnings names the sections of the file that are no network's, and options that

@@ -14,7 +14,7 @@ import (
 func restrictNewFiles() { syscall.Umask(0o077) }
 
 // noCoreDumps keeps the memory of the process, which may hold private keys, out of
-// files. Who wants them all the same may raise the limit again.
+// files. Operators that need core dumps all the same may raise the limit again.
 func noCoreDumps() {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {

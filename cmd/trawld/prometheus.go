@@ -73,8 +73,8 @@ func metricsAddress(o *options.Settings, port uint16) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
-// serveMetrics answers scrapes. What it returns is closed when that has ended; a listener
-// that fails is no reason to end the node.
+// serveMetrics answers scrapes. The returned channel is closed when serving has ended; a
+// listener that fails is no reason to end the node.
 func (d *daemon) serveMetrics() <-chan struct{} {
 	ended := make(chan struct{})
 	if d.scraped == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 )
 
-// reload reads the configuration files again and takes up what may change while the node
-// runs: the categories of the log, who may log in and what they may call, the certificate.
-// After a mistake in the files all is as it was, and the log says why.
+// reload reads the configuration files again and takes up the settings that may change
+// while the node runs: the log's categories, the logins and their rights, and the
+// certificate. After a mistake in the files all is as it was, and the log says why.
 func (s *session) reload() {
 	settings, filter, err := s.readAgain()
 	if err == nil {

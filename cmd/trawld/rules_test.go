@@ -46,7 +46,8 @@ func TestRulesAreRefused(t *testing.T) {
 	}
 }
 
-// Of the ways to find targets one is chosen; other dialects and chains know none of them.
+// Only one way to find targets may be chosen. Other dialects and chains ignore the
+// options.
 func TestWaysOfTargets(t *testing.T) {
 	const both = "-asert and -legacyretarget cannot both be enabled."
 	for _, test := range []struct {
@@ -73,7 +74,8 @@ func TestWaysOfTargets(t *testing.T) {
 	}
 }
 
-// What is given is what the node is told, the last word of each rule first.
+// The node gets the rules that the options give; the last option about a rule
+// counts. Other chains get none.
 func TestRulesAreRead(t *testing.T) {
 	var got trawl.RegtestConfig
 	read := func(_ context.Context, s *session) (err error) {

@@ -183,7 +183,7 @@ func TestSecrets(t *testing.T) {
 				learned.WriteString(d.post(t, "other:"+authPassword, call))
 			}
 			learned.WriteString(d.post(t, "nobody:"+privateKey, "{}"))
-			learned.WriteString(d.post(t, login+privateKey, "{}")) // as one who mistypes
+			learned.WriteString(d.post(t, login+privateKey, "{}")) // as if mistyped
 			written := d.stop(t, login)
 			if !strings.Contains(written, "incorrect password attempt") {
 				t.Error("the log is not the right one")

@@ -91,8 +91,8 @@ func (s *session) keepAlive(ctx context.Context, alive func(context.Context) err
 	}
 }
 
-// chainAnswers returns when the actor that owns the chain has answered: that it does tells more
-// than that a timer of this process runs.
+// chainAnswers returns when the actor that owns the chain has answered. Its answer proves more
+// than a timer of this process that runs.
 func (d *daemon) chainAnswers(ctx context.Context) error {
 	_, err := trawl.Ask(ctx, d.node.Chain(), messages.GetImportStatus{})
 	return err

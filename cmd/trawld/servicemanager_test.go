@@ -61,7 +61,7 @@ func TestNoServiceManager(t *testing.T) {
 	}
 }
 
-// A service manager that has gone holds nothing up, and the log says so.
+// A service manager that has gone is logged and holds nothing up.
 func TestServiceManagerIsGone(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "none"))
 	node := func(ctx context.Context, s *session) error {

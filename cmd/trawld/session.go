@@ -84,7 +84,8 @@ func showError(stderr io.Writer, err error) {
 	}
 }
 
-// joined returns what errors.Join has put together. What fmt.Errorf has is one sentence, and one error.
+// joined returns the errors that errors.Join has put together. An error of fmt.Errorf is a single
+// sentence, and stays a single error.
 func joined(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -185,7 +186,8 @@ func warn(s *options.Settings, stderr io.Writer) {
 	}
 }
 
-// ready says that the node serves: to who has started it, and by the command of -startupnotify.
+// ready says that the node serves: to the process that has started it, to the service manager,
+// and by the command of -startupnotify.
 func (s *session) ready(ctx context.Context) {
 	tellReady()
 	s.tellManager("READY=1\nSTATUS=Answers calls")

@@ -35,7 +35,8 @@ func TestStopAtHeight(t *testing.T) {
 	}
 }
 
-// Every chain is as high as a height below zero, also one that became negative as an int of Core's.
+// Every chain is as high as a height below zero, also a height that became negative as an int of
+// Core's.
 func TestStopAtOnce(t *testing.T) {
 	for _, height := range []string{"-1", "2147483648"} {
 		var stderr bytes.Buffer

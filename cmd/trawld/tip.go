@@ -58,7 +58,8 @@ func (d *daemon) checkTime(ctx context.Context) error {
 	return nil
 }
 
-// startChecks reads -checkblocks and -checklevel. Who sets one of them wants all that it says.
+// startChecks reads -checkblocks and -checklevel. If either is set, the node makes the checks in
+// full or does not start.
 func startChecks(o *options.Settings) *messages.StartChecks {
 	return &messages.StartChecks{
 		Level:  int(o.Int("checklevel", defaultCheckLevel)),
@@ -67,7 +68,7 @@ func startChecks(o *options.Settings) *messages.StartChecks {
 	}
 }
 
-// What is looked at where nothing is said.
+// Defaults of -checklevel and -checkblocks.
 const (
 	defaultCheckLevel  = 3
 	defaultCheckBlocks = 6

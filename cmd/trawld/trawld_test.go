@@ -97,7 +97,8 @@ func TestNodeThatFails(t *testing.T) {
 	}
 }
 
-// Errors that were joined are told one by one, one that wraps others as one.
+// Joined errors are shown separately; an error that wraps others is shown as a
+// whole.
 func TestSeveralErrors(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	node := func(context.Context, *session) error {

@@ -25,7 +25,7 @@ func walletsOf(t *testing.T, dir string, args ...string) (cfg *trawl.WalletConfi
 	return cfg, errs.String()
 }
 
-// A folder for wallets is made together with the one it lies in. Where it is missing later,
+// A folder for wallets is made together with its parent folder. Where it is missing later,
 // wallets lie beside the other files, as in Core.
 func TestWalletsDir(t *testing.T) {
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What is to be published is read as Core does: in the order of the topics, with the mark of
-// each option; a number below 0 is no mark.
+// Publications are read as in Core: in the order of the topics, with the mark of each option;
+// a number below 0 is no mark.
 func TestPublications(t *testing.T) {
 	for _, test := range []struct{ options, want, err string }{
 		{"", "[]", ""},

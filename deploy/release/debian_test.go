@@ -121,8 +121,8 @@ func (r *debianRoot) call(args ...string) string {
 }
 
 // The package is installed, started, upgraded, removed and purged in a clean Debian. Wallets
-// outlive all of it. Neither a configuration that the administrator has removed nor a service that
-// does not start stands in the way.
+// outlive all these steps. Neither a configuration that the administrator has removed nor a
+// service that does not start stands in the way.
 func TestDebianPackage(t *testing.T) {
 	packagesOnly(t)
 	older := filepath.Join(released(t, "0.1.0-rc.1"), "trawl_0.1.0~rc.1_amd64.deb")

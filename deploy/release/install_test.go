@@ -14,7 +14,8 @@ import (
 const modulePath = "github.com/seed61375155/trawl"
 
 // moduleProxy writes this tree as a version into a folder that the go command takes for a
-// module proxy, as a proxy makes it from a tag: what git knows, without nested modules.
+// module proxy. As when a proxy reads a tag, the version has the files that git knows,
+// without nested modules.
 func moduleProxy(t *testing.T, version string) (env []string) {
 	t.Helper()
 	source := clone(t)
@@ -69,7 +70,7 @@ func moduleProxy(t *testing.T, version string) (env []string) {
 	}
 }
 
-// Who has nothing but Go gets the programs by go install, from a tag.
+// With nothing but Go installed, go install gets the programs from a tag.
 func TestGoInstall(t *testing.T) {
 	packagesOnly(t)
 	const version = "v0.1.1-test"

@@ -1,6 +1,6 @@
-// Command release makes the files of a release out of a checkout: archives for each
-// platform, Debian packages, container images, a list of what is in them, and the sums of all
-// these. The same revision gives the same bytes in any folder, on any day.
+// Command release makes the files of a release out of a checkout. These are archives for each
+// platform, Debian packages, container images, a list of their contents, and the checksums of
+// all files. The same revision gives the same bytes in any folder, on any day.
 package main
 
 import (

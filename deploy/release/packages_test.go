@@ -146,7 +146,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// What is in an archive runs, knows what it is, and has all that README promises beside it.
+// The programs of an archive run and know their version, and the archive has all files that README
+// promises.
 func TestArchiveRuns(t *testing.T) {
 	packagesOnly(t)
 	dir := released(t, "0.1.0")

@@ -23,10 +23,10 @@ var platforms = []platform{
 	{"freebsd", "amd64"},
 }
 
-// programs are what is built for each of them.
+// programs are the programs that are built for each platform.
 var programs = []string{"trawld", "trawl-cli", "trawl-load"}
 
-// thirdParty is the file with the terms of what is not ours.
+// thirdParty is the file with the terms of third-party code.
 const thirdParty = "THIRD-PARTY-LICENCES"
 
 // choose returns the named platforms, or all.

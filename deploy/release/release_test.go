@@ -88,7 +88,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What the page has from others is in the list of contents, and a folder that nobody has named is refused.
+// Third-party files of the page are in the list of contents, and a folder that the script does not name is
+// refused.
 func TestVendored(t *testing.T) {
 	b := &build{source: t.TempDir()}
 	script := "bring a-b 1.2.3 'x==' \\\n\t" + vendorDir + "/ab dist/ab.js\n"
@@ -132,7 +133,7 @@ func TestVendored(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
 
-// What README and the documents say to read on, and what they have an operator take, is beside them.
+// Archives have the documents and files that README and the documents link to, except sources.
 func TestDocumentsAreTogether(t *testing.T) {
 	b := &build{source: "../.."}
 	files, err := b.shared()
@@ -181,7 +182,7 @@ func TestChangesAreRefused(t *testing.T) {
 	}
 }
 
-// What has no terms may not be passed on; what has several has all of them there.
+// A module without terms is refused; all terms of a module are included.
 func TestTerms(t *testing.T) {
 	dir := t.TempDir()
 	var text bytes.Buffer
@@ -206,8 +207,8 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// Each module that the programs link on this machine has terms, and each file of the package
-// is one that is made.
+// Each module that the programs link on this machine has terms, and modules that only
+// tests use are not included.
 func TestTermsOfModules(t *testing.T) {
 	b := &build{source: "../.."}
 	text, err := b.licences(platforms[0])
@@ -224,6 +225,7 @@ func TestTermsOfModules(t *testing.T) {
 	}
 }
 
+// Each file that the Debian package names is a file that the release makes.
 func TestPackageFiles(t *testing.T) {
 	config, err := os.ReadFile("../debian/nfpm.yaml")
 	if err != nil {

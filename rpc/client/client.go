@@ -28,8 +28,8 @@ type Config struct {
 
 	User, Password string
 
-	// Cookie is the path of the node's cookie file, which is read for each call, for a node
-	// that starts again writes another one. It is used where User is empty.
+	// Cookie is the path of the node's cookie file, used where User is empty. It is read for each
+	// call, for a node that starts again writes a new cookie.
 	Cookie string
 
 	// HTTP makes the requests. Nil: a client of its own.

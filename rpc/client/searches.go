@@ -31,7 +31,7 @@ type ScanObject struct {
 // SearchOptions say what a search is to do. The zero value looks at all blocks up to the tip of the
 // moment.
 type SearchOptions struct {
-	Name    string `json:"name,omitempty"` // where one has it and is of the same, it is that one
+	Name    string `json:"name,omitempty"` // an identical search of this name is returned instead of a new one
 	Start   int32  `json:"start_height,omitempty"`
 	Stop    *int32 `json:"stop_height,omitempty"` // nil: the tip
 	Follow  bool   `json:"follow,omitempty"`      // go on with new blocks; without Stop
@@ -235,7 +235,7 @@ func (c *Client) ResumeSearch(ctx context.Context, id string) (changed bool, err
 	return changed, err
 }
 
-// AbortSearch ends a search. What it has found stays.
+// AbortSearch ends a search. The entries that it has found stay.
 func (c *Client) AbortSearch(ctx context.Context, id string) (changed bool, err error) {
 	err = c.Call(ctx, &changed, "abortsearch", id)
 	return changed, err
@@ -253,11 +253,10 @@ const (
 	longPause  = 5 * time.Second
 )
 
-// FollowSearch returns the pages of a search behind a cursor as they come: each with entries, or
-// with another height, state or unconfirmed entries than the one before. It goes on over lost connections and restarts
-// of the node, and ends after the last page of a search that has ended, with an [*Error] as with a
-// search that was removed, and with ctx. Keep the cursor of a page together with what was done with
-// its entries: so none is missed or taken twice.
+// FollowSearch returns the pages of a search behind a cursor as they come: each with entries, or with another height,
+// state or unconfirmed entries than the page before. It continues after lost connections and restarts of the node. It
+// ends after the last page of a search that has ended, with an [*Error] (a search that was removed, for example), and
+// with ctx. Store the cursor of a page together with the results of its entries: then none is missed or taken twice.
 func (c *Client) FollowSearch(ctx context.Context, id, cursor string) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		last := Page{Height: -2}
@@ -289,9 +288,9 @@ type retry struct {
 	refused int // logins in a row
 }
 
-// after waits, and reports whether to try again after an error. The answers of a node that has
-// read the call are final, but for those of one that starts, stops or has too much to do. A cookie may be
-// that of the node before: it is read again.
+// after waits, and reports whether to try again after an error. The answers of a node that has read the call are
+// final, unless it starts, stops or has too much to do. A cookie may belong to the previous run of the node: it is
+// read again.
 func (r *retry) after(ctx context.Context, cookie bool, err error) bool {
 	const shuttingDown, inWarmup = -9, -28
 	if refused, ok := errors.AsType[*Error](err); ok && refused.Code != shuttingDown && refused.Code != inWarmup {

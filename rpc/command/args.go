@@ -2,7 +2,7 @@ package command
 
 import "github.com/seed61375155/trawl/internal/jsontree"
 
-// Args are the arguments of one call, with who calls.
+// Args are the arguments of one call, with the caller.
 //
 // The typed readers give Core's errors for a value that is not what was asked
 // for; a method returns them as they are. An absent argument reads as null.

@@ -1,17 +1,17 @@
 // Package command is the table of JSON-RPC methods: what each is called, what
 // it takes and gives, and the function behind it.
 //
-// A method is one [Command] value. Reading its arguments, refusing wrong ones
-// with Bitcoin Core's codes and texts, its help text and its place in the
-// list of all methods follow from that value, so that none of them can be
-// forgotten. The package knows nothing of HTTP and of who answers a method.
+// A method is one [Command] value. That value says how arguments are read, and
+// which are refused with Bitcoin Core's codes and texts. The help text and the
+// list of all methods follow from it too, so that neither can be forgotten. The
+// package knows nothing of HTTP and of who answers a method.
 //
 // # Errors
 //
-// A method returns any error. What the client sees of it is decided by
-// [Table.Reveal]: an [Error] as it is, a conversion error of jsontree with
-// Core's code for it, an error the table knows ([KnownError]) in its words,
-// and nothing but "Internal error" for all others.
+// A method returns any error. [Table.Reveal] decides how much the client sees.
+// An [Error] is shown as it is, a conversion error of jsontree with Core's
+// code, an error that the table knows ([KnownError]) in its words. All others
+// are shown as "Internal error".
 package command
 
 import (
@@ -55,8 +55,8 @@ type Command struct {
 	Effect Effect
 	At     At
 
-	// Own methods are this program's: Bitcoin Core has no such method. They are left out of what is held
-	// against tables of Core's.
+	// Own methods are this program's: Bitcoin Core has no such method. They are left out of comparisons
+	// with Core's tables.
 	Own bool
 
 	// Run does the work. The arguments have the declared number and types.
@@ -122,9 +122,9 @@ type Param struct {
 	// AnyType leaves the check of the JSON type to the method.
 	AnyType bool
 
-	// Secret parameters hold a passphrase or private keys, or may, as every
-	// descriptor does. What Run was given of them, with all it contains, is overwritten
-	// when the call is answered: what is to stay of it has to be copied before.
+	// Secret parameters hold a passphrase or private keys, or may, as every descriptor does. The values
+	// that Run was given for them, with all that they contain, are overwritten when the call is
+	// answered. Run has to copy any part that is to stay.
 	Secret bool
 
 	// Hidden parameters are accepted but not in the help text, and neither
@@ -135,8 +135,8 @@ type Param struct {
 	Extension bool
 }
 
-// A Result declares what a method returns, or one member or element of it.
-// Several Results of one command are alternatives, told apart by When.
+// A Result declares what a method returns, or a member or element of such a result. Several Results of
+// one command are alternatives, told apart by When.
 type Result struct {
 	Type     Type
 	Key      string // of a member of an object

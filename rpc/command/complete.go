@@ -13,9 +13,10 @@ var categories = []string{
 	Blockchain, Control, Generating, Hidden, Mining, Network, RawTransactions, Signer, Util, Wallet, ZMQ,
 }
 
-// Check reports every command that is not documented in full: one whose facts (About, Effect, At)
-// are missing or contradict each other, one without category, summary, result or example, a
-// parameter without type or help, an example that the command would refuse. It is meant for a test.
+// Check reports every command that is not documented in full, and is meant for a test. A command
+// must have a category, a summary, a result, an example, and facts (About, Effect, At) that do not
+// contradict each other. Its parameters must have a type and help, and it must not refuse its own
+// examples.
 func (t *Table) Check() error {
 	var errs []error
 	for _, c := range t.sorted {
@@ -37,7 +38,7 @@ func (c *Command) incomplete() []error {
 	if c.Summary == "" {
 		errs = append(errs, errors.New("no summary"))
 	}
-	if len(c.Results) == 0 && c.Category != Hidden { // one that is gone has none
+	if len(c.Results) == 0 && c.Category != Hidden { // a removed method has none
 		errs = append(errs, errors.New("no result"))
 	}
 	for i := range c.Results {

@@ -10,9 +10,9 @@ type Conversion struct {
 	Text     bool // the parameter is a string: the client's text as it is
 }
 
-// Conversions returns all parameters of all methods that Bitcoin Core has too, each under each of its names,
-// by method and position: clients hold the list against their own of Core's. Those that may be given by name only
-// come before the object that holds them.
+// Conversions returns all parameters of all methods that Bitcoin Core has too, each under each of its names, by
+// method and position: clients hold the list against their own of Core's. Parameters that may be given by name
+// only come before the object that holds them.
 func (t *Table) Conversions() []Conversion {
 	var all []Conversion
 	for _, c := range t.sorted {

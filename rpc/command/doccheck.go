@@ -9,10 +9,10 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// CheckResults has what each call returns held against what the method says of its results: a call
-// whose result is another one fails, in Core's words (-rpcdoccheck). It takes as much time and memory as
-// reading the result. Results that may hold secrets, that are streamed or that another node gives are not
-// looked at. Call it before the table is used.
+// CheckResults has the result of each call compared with the results that the method declares: a call
+// with another result fails, in Core's words (-rpcdoccheck). It takes as much time and memory as reading
+// the result. Results that may hold secrets, that are streamed or that another node gives are not looked
+// at. Call it before the table is used.
 func (t *Table) CheckResults() *Table {
 	t.checksResults = true
 	return t

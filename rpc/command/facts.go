@@ -1,6 +1,6 @@
 package command
 
-// A Subject is what a method is about. It says which node answers a call where the chain is that of
+// A Subject is what a method is about. It says which node answers a call if the chain comes from
 // another node, and which rights a call needs.
 type Subject uint8
 
@@ -40,7 +40,7 @@ type At uint8
 
 // The needs.
 const (
-	Tip         At = 1 << iota // the present tip: a caller who has seen it elsewhere sees it here
+	Tip         At = 1 << iota // the present tip: a caller that has seen it elsewhere sees it here
 	Block                      // a block that the caller names, which may be younger than the chain here
 	BlockOrCore                // a block that another node may know where this one does not
 )

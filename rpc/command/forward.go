@@ -13,7 +13,7 @@ import (
 type Login interface {
 	// Limited reports whether there are methods that are refused.
 	Limited() bool
-	// Any is false for a caller who may call nothing.
+	// Any reports whether the caller may call any method.
 	Any() bool
 	// Allows reports whether a method may be called.
 	Allows(method string) bool

@@ -139,8 +139,8 @@ func shellWord(v *jsontree.Value) string {
 // quoted is a text as it stands between single quotes of a shell.
 func quoted(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }
 
-// Help returns the help text of a method; of one that does not exist a
-// sentence that says so; and for the empty name the list of all methods.
+// Help returns the help text of a method, for an unknown method a sentence that
+// reports this, and for the empty name the list of all methods.
 func (t *Table) Help(method string) string {
 	if method == "" {
 		return t.list()
@@ -153,7 +153,7 @@ func (t *Table) Help(method string) string {
 }
 
 // makeList returns the usage lines of all methods that are listed, by category.
-// Those that make blocks for tests are not, as in Core.
+// Methods that make blocks for tests are not listed, as in Core.
 func (t *Table) makeList() string {
 	var b strings.Builder
 	category := ""

@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// Do makes a call for a caller of this process and returns the result as JSON. params is
-// JSON as a client would send it, null for none; it is overwritten where the method takes
+// Do makes a call for a caller of this process and returns the result as JSON. The params are
+// JSON as a client would send it, null for none; they are overwritten where the method takes
 // secrets.
 //
 // Unlike a client that leaves, a ctx that ends does end the call; its error is returned

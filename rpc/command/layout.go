@@ -46,8 +46,8 @@ const (
 	inObject
 )
 
-// addParam adds the lines of a nested parameter. Of one that stands alone
-// only the inside is added: it has a line of its own already.
+// addParam adds the lines of a nested parameter. If the parameter stands alone
+// only its inside is added, because it has a line of its own already.
 func (l *layout) addParam(p *Param, indent int, in container) {
 	margin, key, right, comma := strings.Repeat(" ", indent), "", "", ""
 	if in == inObject {

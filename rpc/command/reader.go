@@ -32,7 +32,7 @@ type TxReader interface {
 	// the active chain: then getrawtransaction tells. Errors are those of getrawtransaction.
 	Tx(id *chainhash.Hash) ([]byte, error)
 
-	// TxText is Tx as JSON, with the hash of the block but without what else the chain says of it.
+	// TxText is Tx as JSON, with the hash of the block but without the chain's other facts about the transaction.
 	TxText(id *chainhash.Hash) ([]byte, error)
 }
 
@@ -70,8 +70,8 @@ type BlockReader interface {
 	// HeadersText is Headers as a JSON array of what getblockheader tells of each, seen from one tip.
 	HeadersText(from *chainhash.Hash, count int) ([]byte, error)
 
-	// BlockText is what getblock shows of a block with verbosity 1, or 3 with details; of one that is stored without
-	// its witnesses too, as [BlockStripped] refuses it. Errors are those of getblock.
+	// BlockText is the result of getblock for a block with verbosity 1, or 3 with details. It also shows blocks that
+	// are stored without their witnesses, which getblock refuses with [BlockStripped]. Errors are those of getblock.
 	BlockText(block *chainhash.Hash, details bool) ([]byte, error)
 
 	// Filter returns the BIP158 basic filter of a block of any branch. It must not be written

@@ -22,8 +22,8 @@ func (Secret) GoString() string { return "****" }
 // A Teller is a result with [Secret] texts, which it returns.
 type Teller interface{ Secrets() []Secret }
 
-// Masked has do called while other bytes stand in the place of the secrets of a result,
-// as many of them.
+// Masked calls do while the secrets of a result are replaced by other bytes of the same
+// number.
 func Masked(secrets []Secret, do func()) {
 	kept := make([]Secret, len(secrets))
 	for i, secret := range secrets {
@@ -39,8 +39,8 @@ func Masked(secrets []Secret, do func()) {
 	}
 }
 
-// TakesSecrets reports whether an argument of the command holds secrets, so that an
-// error may show some of them.
+// TakesSecrets reports whether an argument of the command holds secrets, so that an error
+// may show secrets too.
 func (c *Command) TakesSecrets() bool { return anySecret(c.Params) }
 
 // ShowsSecrets reports whether the result of the command may hold secrets.
@@ -80,8 +80,8 @@ func (p *Param) wipe(v *jsontree.Value) {
 	}
 }
 
-// TakesSecrets reports whether the call was given secrets, so that an error may show some
-// of them.
+// TakesSecrets reports whether the call was given secrets, so that an error may show
+// secrets too.
 func (c *Call) TakesSecrets() bool { return c.command.TakesSecrets() }
 
 // ShowsSecrets reports whether the result may hold secrets.

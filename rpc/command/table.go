@@ -32,8 +32,8 @@ type Table struct {
 	active []*Call // in the order they began
 }
 
-// NewTable makes a table of the commands of all lists. The error names a
-// command without name or function, or one that is there twice.
+// NewTable makes a table of the commands of all lists. The error names a command without name or function, or
+// a command that is there twice.
 func NewTable(lists ...[]Command) (*Table, error) {
 	t := &Table{byName: map[string]*Command{}, known: []KnownError{shuttingDown}}
 	t.list = sync.OnceValue(t.makeList)
@@ -136,7 +136,7 @@ func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*
 	return &Call{command: c, args: args, login: caller.Login, params: params}, nil
 }
 
-// Name returns the method, or what stands for one that may be anything.
+// Name returns the method, or "(forwarded)" for a forwarded method that nobody here knows.
 func (c *Call) Name() string { return c.command.Name }
 
 // Control reports whether the call may pass calls that wait.
@@ -145,7 +145,7 @@ func (c *Call) Control() bool { return c.command.Control != nil && c.command.Con
 // Waits reports whether the call only waits for something.
 func (c *Call) Waits() bool { return c.command.Waits != nil && c.command.Waits(c.args) }
 
-// Run runs the method and is answered by what it returns.
+// Run runs the method, or has the forwarder run it, and returns its result.
 func (c *Call) Run(ctx context.Context) (any, error) {
 	t := c.args.Table
 	t.begin(c)

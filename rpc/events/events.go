@@ -1,11 +1,11 @@
-// Package events makes of the news of a node what GET /events streams.
+// Package events makes the streams of GET /events from the news of a node.
 //
 // # Ids
 //
-// The id of an event is the block up to which the reader knows the chain. Who comes back with
-// one hears of the tips since; whatever else happened cannot be told again, so that a stream of
-// other topics too, or from a block that is not known, begins with an event "reset". In the
-// stream of one search the id is a cursor of its list, and nothing of it is missed or told
+// The id of an event is the block up to which the reader knows the chain. A client that comes
+// back with an id gets the tips since that block. Other events cannot be sent again: a stream
+// that has other topics too, or starts from an unknown block, begins with an event "reset". In
+// the stream of one search the id is a cursor of its list, and no entry is missed or sent
 // again.
 package events
 

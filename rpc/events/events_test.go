@@ -107,8 +107,8 @@ func tip(b *chainview.Block, gone ...*chainview.Block) string {
 		b.Hash.String()[:8], b.Height, b.Hash, b.Time().Unix(), strings.Join(list, ","))
 }
 
-// Who comes back hears of each tip since, in order, over a reorganisation too, and of what
-// left the chain; what cannot be told again begins with a reset.
+// A client that comes back gets each tip since, in order, over a reorganisation too, and the blocks
+// that left the chain. If events cannot be sent again the stream begins with a reset.
 func TestReplay(t *testing.T) {
 	r := newRig(t)
 	a := r.chain.MineN(3)

@@ -68,7 +68,8 @@ type exhaustedEvent struct {
 	Descriptor any    `json:"descriptor"`
 }
 
-// searchPool tells what is, or was, in the memory pool for a search.
+// searchPool tells about an entry of a search that is, or was, in the memory
+// pool.
 type searchPool struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`

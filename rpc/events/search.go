@@ -13,8 +13,8 @@ import (
 // searchPage is how many entries are read at a time.
 const searchPage = 100
 
-// A searchStream tells the entries of one search in the order of its list, behind a cursor,
-// and what else there is to say of it.
+// A searchStream tells the entries of one search in the order of its list, behind a cursor, and the other news about
+// the search.
 //
 // The list is read from the store, page by page: news only say that there may be more. So
 // it does not matter how slow the reader is, and no entry is told twice or missed.
@@ -31,7 +31,7 @@ type searchStream struct {
 	ended  bool // after what is queued
 }
 
-// errNoSearches answers who asks for a search where there are none.
+// errNoSearches answers a request for a search where there are none.
 var errNoSearches = errors.New("Searches need the block filter index (-blockfilterindex)") //nolint:staticcheck // as is
 
 // openSearch begins the stream of one search. last is the cursor behind which it goes on.
@@ -96,8 +96,8 @@ func (s *searchStream) begin(status *messages.SearchStatus) {
 	}
 }
 
-// readPool tells some of what is in the memory pool. News of what changes meanwhile are told after all of it: what they
-// say last of an entry is so.
+// readPool tells some of the entries in the memory pool. News of changes meanwhile are told after all of these
+// entries, so that the last news of an entry is true.
 func (s *searchStream) readPool(ctx context.Context) error {
 	page, err := s.src.Entries(ctx, messages.GetSearchEntries{
 		ID: s.query.search, Cursor: s.cursor, Limit: 1, PoolLimit: searchPage, PoolCursor: *s.pool,
@@ -205,11 +205,10 @@ func (s *searchStream) tellPool(event, name string, e *messages.SearchEntry) {
 	s.add(event, searchPool{s.query.search, name, s.src.Print.Entry(e)}, "getsearchentries")
 }
 
-// tell queues entries up to the first that has too few confirmations. It is false where
-// there is such a one.
+// tell queues entries up to the first that has too few confirmations. It returns false if there is such an entry.
 //
-// An entry whose block has left the chain is left out once the list says that the block is
-// disconnected, which is told in any case: until then the block may come back.
+// An entry whose block has left the chain is left out once the list has the block as disconnected; until then the
+// block may come back. The disconnection itself is told in any case.
 func (s *searchStream) tell(page *messages.SearchPage) bool {
 	reader := s.src.Chain.Open()
 	for i := range page.Entries {
@@ -232,8 +231,8 @@ func (s *searchStream) tell(page *messages.SearchPage) bool {
 	return true
 }
 
-// takenBack reports whether the list takes back an entry whose block is not in the active chain: the search has come to
-// that chain, and to the height of the entry or the tip.
+// takenBack reports whether the list takes back an entry whose block is not in the active chain. The list does once
+// the search has come to that chain, and to the height of the entry or to the tip.
 func takenBack(reader chainview.Reader, page *messages.SearchPage, e *messages.SearchEntry) bool {
 	if page.Height < 0 {
 		return true

@@ -102,7 +102,7 @@ func (r *listRig) told(query, last string, at most, each func(name string, data 
 // most is how many events are read.
 type most int
 
-// Whoever adds up what a stream tells, through cuts and reorganisations, has what is in the chain
+// A reader that adds up the events of a stream, through cuts and reorganisations, has the entries in the chain
 // with so many confirmations, each entry once.
 func TestSearchStream(t *testing.T) {
 	for _, minConf := range []int32{1, 2, 6} {
@@ -167,8 +167,8 @@ func take(t *testing.T, held []string, name string, data []byte) []string {
 	return append(held, e.BlockHash)
 }
 
-// What cannot be told is refused in words; where a reader was that has no place in the list, it is
-// told to begin anew.
+// Queries without an answer are refused in words. A reader whose cursor has no place in the list is told to
+// begin again.
 func TestSearchStreamRefused(t *testing.T) {
 	r := newListRig(t)
 	r.move(r.tip, 3)
@@ -256,7 +256,7 @@ func TestSearchNews(t *testing.T) {
 	}
 }
 
-// Who has missed news goes on behind the last entry, and hears anew what is in the memory pool.
+// A reader that has missed news goes on behind the last entry, and gets the entries in the memory pool again.
 func TestSearchStreamLagged(t *testing.T) {
 	r := newListRig(t)
 	lagged, opened := &laggedFeed{}, 0
@@ -301,7 +301,8 @@ func (f *laggedFeed) Next(context.Context) (messages.Event, error) {
 
 func (f *laggedFeed) Close() { f.closed = true }
 
-// What is in the memory pool is told first, page by page, then the list; what changes meanwhile comes after it.
+// The entries in the memory pool are told first, page by page, then the list; changes meanwhile come
+// afterwards.
 func TestSearchStreamPool(t *testing.T) {
 	r := newListRig(t)
 	r.move(r.tip, 20)

@@ -45,8 +45,8 @@ func TestIDsOfSearchStream(t *testing.T) {
 	}
 }
 
-// The list is read in pages, only where there may be more of it: at first, behind a page that is not the last, and
-// when there is news of the chain or of this search.
+// The list is read in pages, and only where there may be more entries. That is at first, behind a page that is not
+// the last, and after news of the chain or of this search.
 func TestListIsReadWhereThereMayBeMore(t *testing.T) {
 	const other = "00000000000000bb"
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestUsedUpRange(t *testing.T) {
 	}
 }
 
-// A stream ends with the error of what it reads: the list, the memory pool, the news, and what it asks after news
+// A stream ends with the error of its sources: the list, the memory pool, the news, and its questions after news
 // were missed.
 func TestSearchStreamFails(t *testing.T) {
 	broken := errors.New("broken")
@@ -210,8 +210,8 @@ func (r *listRig) lagging(again func() (messages.Subscription, error)) {
 	}
 }
 
-// A search that does not look at the memory pool tells nothing anew where news were missed; without entries that are
-// not confirmed the list comes at once, whatever is said of more of them.
+// A search that does not look at the memory pool tells nothing again where news were missed. Without unconfirmed
+// entries the list comes at once, even if the page announces more unconfirmed entries.
 func TestLagWithoutPool(t *testing.T) {
 	r := newListRig(t)
 	r.move(r.tip, 1)

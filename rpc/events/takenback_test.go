@@ -8,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Only a search that has come past the height of an entry has taken it back: one that has
-// not, and does not follow, has still to look at that height.
+// Only a search that has come past the height of an entry has taken the entry back. A
+// search that has not, and does not follow, has still to look at that height.
 func TestTakenBack(t *testing.T) {
 	r := newListRig(t)
 	r.move(r.tip, 5)

@@ -1,23 +1,23 @@
-// Package forward passes calls on to a Bitcoin Core that the node is attached to: which,
-// for whom, and with whose login.
+// Package forward passes calls on to a Bitcoin Core that the node is attached to. It chooses
+// calls, callers and logins.
 //
 // # Whose login
 //
-// A client that logs in as one of Core's users is passed on with its own login, so that
-// Core's whitelist judges it. The logins of this node are lent the node's own one, for
-// methods that only read and for sendrawtransaction; [All] lends them everything, [Read]
-// and [None] bind everybody. stop is never passed on.
+// The calls of a client with a login of Core have that login, so that Core's whitelist
+// judges them. A client with a login of this node is lent the node's own login, for methods
+// that only read and for sendrawtransaction. [All] lends it for everything; [Read] and
+// [None] bind everybody. The method stop is never passed on.
 //
-// Which node answers a method, and what it takes to call it, follows from the facts that the
-// method's command states (see command.Subject, command.Effect and command.At).
+// Each method's command states facts (see command.Subject, command.Effect and command.At). They
+// decide about the node that answers, and the rights that a call needs.
 //
 // # Judging logins
 //
-// Core judges its logins: by a call of a method that does not exist, which tells whether
-// its whitelist binds the user. A login that is in its cookie file or configuration, or that it
-// has accepted before, is asked about at once; all others at the pace at which the server
-// answers wrong logins. A login that was accepted keeps what it could last while Core does
-// not answer, until another Core may be there.
+// Core judges its logins. Its answer to a call of a method that does not exist shows whether a
+// login is right, and whether a whitelist binds the user. Core is asked at once about a login
+// that is in its cookie file or configuration, or that it has accepted before. It is asked
+// about other logins at the pace at which the server answers wrong logins. While Core does not
+// answer, an accepted login keeps its last rights, until another Core may be there.
 //
 // # Replies
 //

@@ -33,8 +33,8 @@ type Config struct {
 	// Known returns why the chain of Core is not known: it was not followed yet, and there is
 	// nothing of it here. nil: it always is.
 	Known func(context.Context) error
-	// FollowPool does the same for the copy of Core's pool, if there are wallets that hear
-	// of it.
+	// FollowPool is like Follow, for the copy of Core's pool, if there are wallets that use the
+	// copy.
 	FollowPool func(context.Context) error
 	// NameUnknown is told of a wallet that comes here while Core cannot be asked whether it
 	// has one of that name; nil: nobody is.
@@ -93,7 +93,8 @@ func (f *Forwarder) answersAlways(c *command.Command) bool {
 	return c.Own || c.About == command.Program || c.About == command.Registry && f.OwnWallet != nil
 }
 
-// isCores reports whether Core answers a method of the node which is about no wallet of it.
+// isCores reports whether Core answers a method of the node, if the method is about no wallet of
+// the node.
 func (f *Forwarder) isCores(c *command.Command) bool {
 	if f.ServeFew {
 		return c.About != command.Filters
@@ -231,7 +232,7 @@ func (f *Forwarder) answer(method string, reply corenode.Reply) (any, error) {
 	return secretResult{result(answer.Result)}, nil
 }
 
-// What clients are told of a Core that gives no answer.
+// Errors for clients where Core gives no usable answer.
 var (
 	errAway  = command.Error{Code: command.ClientNotConnected, Message: "Bitcoin Core does not answer"}
 	errReply = command.Error{Code: command.MiscError, Message: "The reply of Bitcoin Core cannot be read"}

@@ -90,7 +90,7 @@ func TestForwarding(t *testing.T) {
 	}
 }
 
-// What Core gets is what the client sent, with the client's login and path.
+// Core gets the call as the client sent it, with the client's login and path.
 func TestWhatIsPassedOn(t *testing.T) {
 	p := newPair(t, nil)
 	p.post(t, asAlice, "/wallet/a%2Fb%20c", `{"method":"sendmany","params":{"x":1.10,"y":"argument","x":[]},"id":1}`)
@@ -157,7 +157,7 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// While Core is away a login of its own that it has accepted may what it could; one that it was
+// While Core is away a login of Core that it has accepted keeps its rights; a login that it was
 // never asked about gets nothing.
 func TestCoreAway(t *testing.T) {
 	p := newPair(t, nil)

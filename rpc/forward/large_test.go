@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/forward"
 )
 
-// largeReply answers with a string as the result, framed as given. cut leaves out so many
-// bytes of what was announced.
+// largeReply answers with a string as the result, framed as given. The reply is by cut
+// bytes shorter than announced.
 func largeReply(begin, end string, size, cut int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(begin)+2+size+len(end)))
@@ -37,8 +37,8 @@ const (
 )
 
 // A reply of Core's that is too large to be kept goes through as it comes, with the
-// envelope of the client's request, in little memory; what cannot be streamed is refused
-// in words, and what ends too early is never taken for the whole.
+// envelope of the client's request, in little memory. A reply that cannot be streamed is
+// refused in words, and a reply that ends too early is never taken for the whole.
 func TestLargeReplies(t *testing.T) {
 	const size = corenode.MaxReply + 100_000
 	whole, broken := largeReply(beginV2, endV2, size, 0), largeReply(beginV2, endV2, size, 1000)

@@ -132,7 +132,8 @@ func measure(t *testing.T, p, direct *pair, login string) {
 	t.Logf("median of %d calls: %v at Core, %v passed on", rounds, median(direct), median(p))
 }
 
-// Every method of Core's is known here, as one that it answers or as one of our own.
+// Every method of Core's is known here, as a method that Core answers or as one of our
+// own.
 func TestLiveMethods(t *testing.T) {
 	core := replay.StartCore(t, "")
 	configured, err := corenode.ReadConfig(core.Dir, "")

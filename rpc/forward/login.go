@@ -50,10 +50,10 @@ type loginID [sha256.Size]byte
 
 // logins judges the logins of Core's users.
 //
-// Rights come from Core alone: it accepts a login, and says whether a whitelist binds that; what
-// is on the list is what the configuration says that Core has read. A login that Core has accepted
-// keeps the rights that it had last while Core cannot be asked, and any other has none. Core is
-// asked again after a minute, and at once where another Core may be there by now.
+// Rights come from Core alone: it accepts a login, and its answer shows whether a whitelist binds
+// the login. The contents of the list come from the configuration that Core has read. A login that
+// Core has accepted keeps the rights that it had last while Core cannot be asked, and any other has
+// none. Core is asked again after a minute, and at once where another Core may be there by now.
 type logins struct {
 	core     *corenode.Client
 	reread   func() (corenode.Configured, error) // nil: the configuration stays what it is
@@ -236,7 +236,7 @@ func (l *logins) question(id loginID, header string) *question {
 	q := &question{began: l.now(), done: make(chan struct{})}
 	l.asking[id] = q
 	within := l.waits.ask
-	go func() { // nobody who asks has to wait for all of it
+	go func() { // no caller has to wait until this ends
 		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
 		defer close(q.done)
@@ -261,7 +261,7 @@ func (l *logins) proven(header string) (inCookie, inConfig bool) {
 	return same, false
 }
 
-// isOldCookie reports whether a login was in the cookie file, and another one is there now.
+// isOldCookie reports whether a login was in the cookie file, which has another login now.
 func (l *logins) isOldCookie(id loginID, header string) bool {
 	last, known := l.recall(id)
 	if !known || !last.cookie {
@@ -315,15 +315,14 @@ func (l *logins) remember(id loginID, a accepted) {
 	l.known[id] = a
 }
 
-// forget has a login count as one that was never seen.
+// forget makes a login count as never seen.
 func (l *logins) forget(id loginID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.known, id)
 }
 
-// heard notes the status with which Core has answered a call of a login: it may be another one
-// by now.
+// heard notes the status with which Core has answered a call of a login: Core's verdict may have changed by now.
 func (l *logins) heard(header string, status int) {
 	id, _ := l.id(header)
 	switch status {

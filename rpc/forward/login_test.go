@@ -135,7 +135,7 @@ func TestBarredFromCore(t *testing.T) {
 	}
 }
 
-// What Core says of a login while all is read again counts by what was read.
+// A login that Core is asked about while the configuration is read again has the rights of the new configuration.
 func TestReloadWhileCoreIsAsked(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")

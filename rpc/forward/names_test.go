@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/forward"
 )
 
-// A wallet that Core has, too, does not come here by any way; where Core cannot be asked it
-// does, and the log says so.
+// A wallet name that Core has too is refused here in every method. Where Core cannot be
+// asked the name is taken, and logged.
 func TestWalletNames(t *testing.T) {
 	const dir = `{"jsonrpc":"2.0","result":{"wallets":[{"name":"stored"},{"name":""}]},"id":0}`
 	taken, free := []string{"loaded", "stored", ""}, []string{"own", "Loaded", "stored/"}
@@ -60,7 +60,7 @@ func TestWalletNames(t *testing.T) {
 	}
 }
 
-// What happens in Core's pool is added to what is found in blocks here.
+// The activity in Core's pool is added to the activity that is found in blocks here.
 func TestActivity(t *testing.T) {
 	const method = "getdescriptoractivity"
 	reply := func(list string) string { return `{"jsonrpc":"2.0","result":{"activity":[` + list + `]},"id":0}` }

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// patience is how long a call of the node's own waits for Core's tip: a Core that
-	// is slow or away must not take the node's answers with it.
+	// patience is how long a call of the node's own waits for Core's tip: a Core that is slow
+	// or away must not stop the node's answers.
 	patience = 250 * time.Millisecond
 
 	// pause is how long Core is not asked before such calls after one has waited in vain.
 	pause = time.Second
 )
 
-// Own implements command.Forwarder. What depends on the tip is answered at Core's present
-// one, as far as that is known within a short time; what is about a block that is not
-// known, after another look at Core.
+// Own implements command.Forwarder. An answer that depends on the tip is given at Core's
+// present tip, if that is known within a short time. A call that fails because it is about an
+// unknown block is run again after another look at Core.
 func (f *Forwarder) Own(
 	ctx context.Context, caller command.Caller, method string, params *jsontree.Value, run func() (any, error),
 ) (any, error) {

@@ -25,8 +25,8 @@ func newForwarder(t *testing.T, c forward.Config) *forward.Forwarder {
 	return f
 }
 
-// What depends on the tip is answered after a look at Core, once; what is about a block
-// that is not known, after one more.
+// A call that depends on the tip is answered after a look at Core, once; a call about an unknown
+// block after another look.
 func TestOwnFollows(t *testing.T) {
 	missing := command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
 	beyond := command.Error{Code: command.InvalidParameter, Message: "Block height out of range"}
@@ -123,8 +123,8 @@ func TestSlowCoreIsPinged(t *testing.T) {
 	}
 }
 
-// getindexinfo has Core's indexes too, but for the one that this node keeps itself, and
-// for callers who may see them.
+// getindexinfo has Core's indexes too, except an index that this node keeps itself, and only for
+// callers with the right to Core's indexes.
 func TestOwnIndexes(t *testing.T) {
 	const (
 		theirs = `{"txindex":{"synced":true,"best_block_height":9},"basic block filter index":{"synced":false}}`

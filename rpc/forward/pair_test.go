@@ -34,8 +34,8 @@ const (
 	ownSecret    = "own-secret-4"
 )
 
-// A core answers as Core does: who may log in, one user with a whitelist, replies by
-// method.
+// A core answers as Core does: it has logins, a user with a whitelist, and replies
+// by method.
 type core struct {
 	*httptest.Server
 	mu      sync.Mutex

@@ -67,7 +67,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// What may be secret of a reply is overwritten when it is out, and what is public is not looked at.
+// A reply that may be secret is overwritten once it is sent; a public reply is not searched for secrets.
 func TestSecretReplies(t *testing.T) {
 	p := newPair(t, func(c *forward.Config) { c.Mode = forward.All })
 	for method, secret := range map[string]bool{"sendmany": true, "getmempoolinfo": false} {
@@ -164,8 +164,8 @@ func TestOwnIndexesAlone(t *testing.T) {
 	}
 }
 
-// Activity in Core's pool that cannot be read, or is more than can be kept, is never left out without a word. What is
-// asked for in a wrong form is refused.
+// Activity in Core's pool that cannot be read, or is more than can be kept, is never left out without a word. A
+// request in a wrong form is refused.
 func TestActivityIsWhole(t *testing.T) {
 	const method = "getdescriptoractivity"
 	scripts := jsontree.NewArray(jsontree.NewString("raw(51)"))
@@ -297,8 +297,8 @@ func TestSlowCoreIsSparedForASecond(t *testing.T) {
 	})
 }
 
-// An error of the node that Core could not correct stays as it is: of a caller who has left, and where Core's answer
-// is none.
+// An error of the node that Core could not correct stays as it is: if the caller has left, and if Core's answer is
+// unusable.
 func TestOwnErrorStays(t *testing.T) {
 	missing := command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
 	p := newPair(t, nil)
@@ -324,7 +324,7 @@ func TestOwnErrorStays(t *testing.T) {
 	}
 }
 
-// A caller who has left is told why the context ended, and nobody is told that Core is away.
+// The error for a caller that has left is the cause of the context's end, and not that Core is away.
 func TestCallerHasLeft(t *testing.T) {
 	p := newPair(t, nil)
 	why := errors.New("left")

@@ -71,8 +71,8 @@ func (r rights) Any() bool { return r.list == nil || r.list.Any() }
 // scan is the method whose right counts for methods that only this node has.
 const scan = "scanblocks"
 
-// Allows implements command.Login. Where Core answers, it refuses by itself what its list
-// does not have; what is known of that list refuses it before.
+// Allows implements command.Login. Where Core answers, it refuses by itself the methods
+// that its list does not have. If the list is known, Allows refuses them before.
 func (r rights) Allows(method string) bool {
 	c := r.facts(method)
 	switch {

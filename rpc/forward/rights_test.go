@@ -42,7 +42,7 @@ func decide(f *Forwarder, caller command.Caller, method string) allow {
 	return here
 }
 
-// Each sentence about who may call what.
+// Each rule about the calls that a caller may make.
 func TestRights(t *testing.T) {
 	mine, theirs := "mine", "theirs"
 	listed := access.ParseWhitelists([]string{

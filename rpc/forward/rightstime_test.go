@@ -13,9 +13,9 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A login never may more than it last could, whatever Core does, and one that Core has not
-// accepted may nothing while it cannot be asked. What was narrowed or removed at Core is when it
-// is back.
+// A login never has more rights than it last had, whatever Core does. A login that Core has not
+// accepted has none while Core cannot be asked. Rights that were narrowed or removed at Core are
+// gone once Core is back.
 func TestRightsOverTime(t *testing.T) {
 	const all = "chsw"
 	first := map[string]string{
@@ -151,7 +151,7 @@ func TestRightsInAnyOrder(t *testing.T) {
 			core.set(busy)
 			answers = false
 		case 3:
-			if m, _ := core.state(); m == busy { // one that was killed comes back by a start
+			if m, _ := core.state(); m == busy { // a killed Core comes back by a start
 				core.set(up)
 				answers = true
 			}

@@ -24,8 +24,7 @@ const (
 // probe is a call of a method that no Core has and no whitelist names.
 var probe = []byte(`{"jsonrpc":"2.0","id":0,"method":"trawl: may this login call anything?"}`)
 
-// ask has Core judge a login. One that is right is remembered with its rights, one that is wrong
-// is forgotten.
+// ask has Core judge a login. A right login is remembered with its rights, a wrong login is forgotten.
 func (l *logins) ask(ctx context.Context, id loginID, header string) (accepted bool, err error) {
 	of := l.era()
 	found, err := l.judge(ctx, header)
@@ -87,8 +86,9 @@ func (l *logins) judgeOnce(ctx context.Context, header string) (verdict, error) 
 	}
 }
 
-// judges returns an error where Core refuses this node before it looks at any login, for its address, with the
-// status that it has for whitelists too: then no login is right for that. It has another one for no login at all.
+// judges returns an error where Core refuses this node for its address, before it looks at any login. Its status
+// is then the same as for whitelists, and proves no login right. To tell the cases apart judges sends no login at
+// all: a Core that looks at logins answers with another status.
 func (l *logins) judges(ctx context.Context) error {
 	reply, err := l.core.Forward(ctx, "/", "", bytes.Clone(probe))
 	if reply.Large != nil {

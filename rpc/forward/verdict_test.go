@@ -134,8 +134,8 @@ func TestHeadersWithoutLogin(t *testing.T) {
 	}
 }
 
-// What Core says of a login with a call that is passed on counts from the next one: a refused login is forgotten,
-// and one that a whitelist has bound is asked about.
+// Core's verdict on a login in a call that is passed on counts from the next call. A refused login is forgotten, and
+// Core is asked about a login that a whitelist has bound.
 func TestHeardOfCalls(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")
@@ -273,8 +273,8 @@ func TestSends(t *testing.T) {
 	}
 }
 
-// Results are public, and may be streamed, of methods that only look, and of what is Core's own state; of no method
-// that takes secrets, changes something, or is about a wallet.
+// Results are public, and may be streamed, for methods that only look, and for Core's own state. They are not public
+// for methods that take secrets, change something, or are about a wallet.
 func TestPublicResults(t *testing.T) {
 	f := served(t)
 	for method, want := range map[string]bool{
@@ -300,8 +300,8 @@ func TestPublicResults(t *testing.T) {
 	}
 }
 
-// While Core is known to be silent nobody waits long: a login that was never asked about is told after a moment that
-// Core is away, and one that was accepted may what it could.
+// While Core is known to be silent nobody waits long. A login that was never asked about is told after a moment that
+// Core is away; an accepted login keeps its rights.
 func TestSilentCoreIsNotWaitedFor(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")
@@ -345,12 +345,12 @@ func TestCallerLeavesTheQuestion(t *testing.T) {
 	}
 }
 
-// A reply that is too large for a use is given up: Core does not go on with it.
+// A reply that is too large for a use is given up: Core stops sending.
 func TestLargeRepliesAreGivenUp(t *testing.T) {
 	type use struct {
 		name  string
 		call  func(*Forwarder)
-		first int // status of the reply to what has a login; 0: the large one
+		first int // status of the reply to a request with a login; 0: the large reply
 	}
 	for _, u := range []use{
 		{"a secret result", func(f *Forwarder) {

@@ -47,7 +47,7 @@ type coin struct {
 	output []byte // serialized, or the object with value and scriptPubKey
 }
 
-// unspent is what there is of what is asked for.
+// unspent is the answer to a query: the outputs that are there, as of a tip.
 type unspent struct {
 	height int64
 	tip    string
@@ -144,9 +144,10 @@ func parseHex(text []byte) []byte {
 	return pairs
 }
 
-// parseBody reads a count and outpoints of 36 bytes. What follows them does not matter. BIP 64 has a flag before
-// them, for the memory pool. Core takes the first byte of the body's length for that, which it puts before the
-// body: so the memory pool always counts, and bodies of 253 bytes and more begin with the rest of their length.
+// parseBody reads a count and outpoints of 36 bytes. Bytes after the outpoints do not matter. BIP 64 has a flag
+// before the count, for the memory pool. Core puts the body's length before the body, and takes the length's
+// first byte for that flag. So the memory pool always counts, and bodies of 253 bytes and more begin with the
+// rest of their length.
 func parseBody(body []byte) (wanted, error) {
 	ask := wanted{pool: true}
 	count, rest, ok := cutCount(append(command.AppendCount(nil, len(body))[1:], body...))
@@ -164,8 +165,8 @@ func parseBody(body []byte) (wanted, error) {
 	return ask, nil
 }
 
-// cutCount reads the number of elements that follow. It is false where there is none, or one
-// that is longer than it has to be.
+// cutCount reads the number of elements that follow. ok is false where there is no number, or a number in a
+// longer form than needed.
 func cutCount(data []byte) (count uint64, rest []byte, ok bool) {
 	if len(data) == 0 {
 		return 0, nil, false

@@ -1,10 +1,10 @@
 // Package rest answers the public REST requests of Bitcoin Core: blocks, headers, filters,
 // transactions, unspent outputs and the memory pool, as JSON, hexadecimal text or bytes.
 //
-// Everything comes from the methods of the node, or from what reads the same without a call for each
-// block or output, so that both doors tell the same in the same words. Paths, statuses and texts are
-// Core's. The package knows neither HTTP nor who asks: it takes the target of a request and its
-// body, and gives a [Reply].
+// Everything comes from the methods of the node, or from its [command.Reader], which reads the same
+// without a call for each block or output. So both doors tell the same in the same words. The
+// package knows neither HTTP nor the caller: it takes the target of a request and its body, and
+// gives a [Reply]. Paths, statuses and texts are Core's.
 //
 // # Limits
 //
@@ -43,8 +43,8 @@ const (
 
 // Node makes the calls that requests are answered from. It must be safe for concurrent use.
 type Node interface {
-	// Do makes a call with parameters in JSON and returns its result as JSON. What clients
-	// are told of an error is a [command.Error] in it.
+	// Do makes a call with parameters in JSON and returns its result as JSON. A [command.Error] in
+	// the error has the text for clients.
 	Do(ctx context.Context, method string, params []byte) ([]byte, error)
 
 	// Bytes makes a call whose result is hexadecimal text, and returns the bytes that it
@@ -69,7 +69,7 @@ func Warming(doing string) Reply {
 	return refuse(statusUnavailable, "Service temporarily unavailable: "+doing).reply()
 }
 
-// A refusal is an error with the reply to it.
+// A refusal is an error with the reply that clients get.
 type refusal struct {
 	status int
 	text   string
@@ -215,8 +215,8 @@ func (r *request) text(ctx context.Context, method string, params ...*jsontree.V
 // errMoved is what a function that steady runs says when it sees another tip.
 var errMoved = errors.New("the tip moved")
 
-// steady runs f until the tip is the same before and after it, a few times at most, so that
-// what several calls tell is of one chain. f is given the tip.
+// steady runs f, which is given the tip, until the tip is the same before and after it. So the
+// answers of several calls are of the same chain. After 5 attempts it returns a refusal.
 func (r *request) steady(ctx context.Context, f func(tip string) error) error {
 	for range 5 {
 		before, err := r.text(ctx, "getbestblockhash")

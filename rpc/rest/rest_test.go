@@ -175,7 +175,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What only the node can say is told in this door's words.
+// Errors that only the node knows are told in this door's words.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		method, text, target string
@@ -201,7 +201,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is beside the digits is none.
+// The characters next to the hexadecimal digits are no digits.
 func TestNoHash(t *testing.T) {
 	for _, digit := range []string{"/", ":", "@", "G", "`", "g", " "} {
 		hash := strings.Repeat("a", 63) + digit
@@ -228,7 +228,7 @@ func TestLookUpFails(t *testing.T) {
 	}
 }
 
-// What ends with the node is told so, and is no failure.
+// A request that ends with the node gets that reason, and is no failure.
 func TestEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
@@ -238,7 +238,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// Who wants to hear of a memory pool where there is none is told so, in the one words.
+// A request about a memory pool where there is none is refused in the same words by every
+// method.
 func TestNoPool(t *testing.T) {
 	n := node()
 	delete(n, "getmempoolinfo[]")
@@ -255,7 +256,7 @@ func (answers) Reader() command.Reader { return nil }
 // Reader implements rest.Node.
 func (broken) Reader() command.Reader { return nil }
 
-// moving is a node whose tip is another one at each look.
+// moving is a node whose tip changes with each look.
 type moving struct {
 	answers
 	looks *int

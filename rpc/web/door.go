@@ -64,8 +64,8 @@ func sessionCookie(r *http.Request, value string) *http.Cookie {
 	return c
 }
 
-// sessionOf returns the session whose cookie and place a request has, nil where there is none. One whose login is
-// gone ends.
+// sessionOf returns the session whose cookie and place a request has, nil where there is none. It ends a session
+// whose login is gone.
 func (h *Handler) sessionOf(r *http.Request) *session {
 	found := h.sessionByCookie(r, placeOf(r))
 	if found == nil || found.visitor.LoggedIn(r.Context()) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 )
 
-// What browsers ask for pages of other sites is refused on every path, with whatever login.
+// Requests that browsers make for pages of other sites are refused on every path, with whatever login.
 func TestOtherSites(t *testing.T) {
 	n := start(t, rpc.Config{REST: true, AllowHosts: []string{"node.example"}})
 	b := n.browser(t)
@@ -67,7 +67,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// What is no browser is answered as without a page.
+// Clients other than browsers are answered as without a page.
 func TestNoBrowser(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)
@@ -203,7 +203,7 @@ func TestFixation(t *testing.T) {
 	}
 }
 
-// Wrong logins are as slow as with Basic, and count with them.
+// Wrong logins are as slow as wrong logins with Basic, and count together.
 func TestWrongLogins(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)

@@ -99,8 +99,8 @@ var (
 	}
 )
 
-// FuzzForms: a form is taken or refused with the right status, whatever it is, and what is in it comes back as
-// text. What is too long reaches no method.
+// FuzzForms: any form is taken or refused with the right status, and its contents come back as text. A form
+// that is too long reaches no method.
 func FuzzForms(f *testing.F) {
 	n := newFuzzed(f)
 	for i, seed := range []string{
@@ -148,8 +148,8 @@ func FuzzForms(f *testing.F) {
 	})
 }
 
-// FuzzUpload: what is uploaded whole and within the bound is what the file has, which is the owner's alone, and
-// its preview is asked for by the name of the query; all else leaves nothing and reaches no method.
+// FuzzUpload: a whole upload within the bound is stored unchanged, in a file for the owner alone. Its preview
+// is asked for by the name of the query. All other uploads leave nothing and reach no method.
 func FuzzUpload(f *testing.F) {
 	n := newFuzzed(f)
 	dir := filepath.Join(f.TempDir(), uploadDir)

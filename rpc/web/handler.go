@@ -124,7 +124,7 @@ func post(
 	f(d, w, r)
 }
 
-// looks reports whether a request is one that changes nothing; all others are refused.
+// looks reports whether a request changes nothing; it refuses all others.
 func looks(d *rpc.Door, w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

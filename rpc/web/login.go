@@ -14,7 +14,7 @@ import (
 // maxForm bounds what a form has in it, in bytes.
 const maxForm = 8 << 10
 
-// What people are told whose login is refused.
+// The texts for users whose login is refused.
 const (
 	wrongLogin   = "The name or the password is wrong."
 	busyLogin    = "The node cannot judge the login now: too many wrong ones came from here. Try again in a minute."

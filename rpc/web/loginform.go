@@ -51,7 +51,7 @@ func unescaped(part []byte) (text []byte, ok bool) {
 	return text, true
 }
 
-// digit returns the value of a hexadecimal digit, -1 for what is none.
+// digit returns the value of a hexadecimal digit, -1 for any other byte.
 func digit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A noting viewer keeps which of its calls the node was too busy for, or has failed at: what a page lacks because
-// of that must not look as if it were not there.
+// A noting viewer keeps which of its calls the node was too busy for, or has failed at. A part that a page lacks
+// for that reason must not look as if it did not exist.
 type noting struct {
 	viewer
 

@@ -50,7 +50,7 @@ func (n *broken) logged() string {
 	return n.log.String()
 }
 
-// startBroken starts a node with methods of the overview, the given one of which panics.
+// startBroken starts a node with methods of the overview, of which the given method panics.
 func startBroken(t *testing.T, method string) *broken {
 	t.Helper()
 	n := &broken{fails: true}
@@ -123,8 +123,8 @@ func swap(t *testing.T, name string, f model) {
 	routes[name], parts[name] = changed, changed
 }
 
-// What makes a page may panic, in a goroutine of its own too: whoever waits for it is answered once, in words,
-// and the next page is whole.
+// The model of a page may panic, in a goroutine of its own too. Each client that waits for the page is answered
+// once, in words, and the next page is whole.
 func TestModelPanics(t *testing.T) {
 	n := startBroken(t, "")
 	const waiting = 5
@@ -184,7 +184,7 @@ func TestServePanics(t *testing.T) {
 		t.Error(got)
 	}
 
-	// What comes to pieces once the answer has begun, here for want of a door, ends the connection.
+	// A failure once the answer has begun, here for want of a door, ends the connection.
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("panics with", err)
@@ -195,7 +195,7 @@ func TestServePanics(t *testing.T) {
 	t.Error("it was answered")
 }
 
-// A call that the node is too busy for is missing on the page, which says so.
+// A call that the node is too busy for is missing on the page, which reports the call.
 func TestBusy(t *testing.T) {
 	began, free := make(chan struct{}, 2), make(chan struct{})
 	n := unready(t, rpc.Config{Threads: 1, WorkQueue: 1})
@@ -216,7 +216,7 @@ func TestBusy(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() { b.ask(t, http.MethodPost, "/ui/call", callOne) })
 	<-began
-	// One of the two that come now has no place in the queue.
+	// Two requests come now, and the queue has no room for the second.
 	answers := make(chan answer, 2)
 	for _, path := range []string{"/ui/part/index", "/ui/part/index?x"} {
 		calls.Go(func() { answers <- b.ask(t, http.MethodGet, path, "") })

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A cookie goes to every port of its host, so that whatever else is served there can have it. The pages of a session
-// are therefore at a place of their own, below /ui/~…/, which is told to the browser that has logged in and to nobody
-// else: other ports see no path of this one. A session is who has both.
+// A cookie goes to every port of its host, so that any other server there can have it. The pages of a session are
+// therefore at a place of their own, below /ui/~…/. Only the browser that has logged in is told the place: other
+// ports see no path of this port. A request belongs to a session if it has both cookie and place.
 
 // placeMark begins the name of a place.
 const placeMark = "~"

@@ -25,7 +25,7 @@ const (
 type session struct {
 	visitor *rpc.Visitor
 	key     sessionKey
-	place   string          // below /ui/, where its pages are: only who has been there knows it
+	place   string          // below /ui/, where its pages are: only its browser knows the place
 	token   string          // that its pages know, and no other site
 	ended   context.Context //nolint:containedctx // it is what ends with the session
 	end     context.CancelFunc
@@ -45,8 +45,8 @@ func (s *session) isPlace(place string) bool {
 	return subtle.ConstantTimeCompare([]byte(place), []byte(s.place)) == 1
 }
 
-// A sessionKey is the hash of a session's secret, which the table does not have: so the time that a look-up
-// takes tells nothing of it.
+// A sessionKey is the hash of a session's secret. The table does not have the secret, so that the time of a
+// look-up reveals nothing.
 type sessionKey [sha256.Size]byte
 
 // sessions are those that have begun and not ended. The zero value has none.

@@ -111,7 +111,7 @@ func awaitNone(t *testing.T, dir string) {
 	}
 }
 
-// What is refused, fails or is no wallet leaves nothing.
+// An upload that is refused, fails or is no wallet leaves nothing.
 func TestUploadRefused(t *testing.T) {
 	n, b, dir := uploading(t, rpc.Config{})
 	for what, test := range map[string]struct {
@@ -146,7 +146,7 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// Only who may restore and preview may upload.
+// Uploads need the rights to restore and to preview.
 func TestUploadRights(t *testing.T) {
 	_, b, dir := uploading(t, rpc.Config{User: "u", Password: "p", Whitelist: []string{"u:one,restorewallet"}})
 	for _, path := range []string{"/ui/upload", "/ui/upload/restore", "/ui/upload/drop"} {
@@ -216,7 +216,7 @@ func TestUploadDir(t *testing.T) {
 	}
 }
 
-// What a killed node has left is gone after the next start, and nothing beside it.
+// The uploads that a killed node has left are gone after the next start, and nothing beside them.
 func TestUploadLeftover(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{uploadDir + "/x.dat", "wallets/w/wallet.dat"} {

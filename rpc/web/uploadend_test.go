@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 )
 
-// A backup that nobody restores is gone after an hour, with its session and with the node; one that is
-// being restored stays until that has ended.
+// A backup that nobody restores is gone after an hour, with its session and with the node; a backup
+// that is being restored stays until the restore has ended.
 func TestUploadsEnd(t *testing.T) {
 	for what, end := range map[string]func(u *uploads, endSession func()){
 		"after an hour":    func(*uploads, func()) { time.Sleep(idleTime + time.Second) },

@@ -15,7 +15,7 @@ import (
 //go:embed pages/*.html
 var pages embed.FS
 
-// A view makes pages, and parts of them.
+// A view makes pages and their parts.
 type view struct {
 	templates *template.Template
 	kept      *views

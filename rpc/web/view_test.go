@@ -114,7 +114,8 @@ func TestScanStages(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatMayBeCalled: each part of a page is there for who may call what it shows.
+// TestOnlyWhatMayBeCalled: each part of a page is there for viewers with the right to the calls that it
+// shows.
 func TestOnlyWhatMayBeCalled(t *testing.T) {
 	all := fakeNode{
 		"getblockchaininfo": `{"chain":"main","blocks":800000,"headers":800000}`,

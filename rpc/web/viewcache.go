@@ -43,7 +43,7 @@ func newViews(log *slog.Logger) *views {
 	return &views{calls: make(chan struct{}, pageCalls), log: log, kept: map[viewKey]*made{}}
 }
 
-// A viewKey says what is shown to whom.
+// A viewKey names a part with its query, and the user with the methods that it is made for.
 type viewKey struct{ user, methods, part, query string }
 
 // made is what a model has returned, or will.
@@ -93,8 +93,8 @@ func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
 	return s.since(a, r, part, f, time.Time{})
 }
 
-// since is make, but for what was begun before a time: it waits until the node may be asked again then. Who asks
-// after news is told of them.
+// since is make, but does not return data that was begun before earliest: it waits until the node may be asked
+// again. So a request after news gets data that includes the news.
 func (s *views) since(a *asker, r *http.Request, part string, f model, earliest time.Time) *made {
 	query := r.URL.Query()
 	key := viewKey{a.User, strings.Join(a.Methods, " "), part, query.Encode()}

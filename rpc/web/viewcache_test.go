@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Whoever asks for a part after news is told of them, however soon; and the node is asked once in a while for all.
+// A request for a part after news gets data that includes the news, however soon; and the node is asked once in
+// a while for all.
 func TestPartsAreNotOlderThanNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := newViews(slog.New(slog.DiscardHandler)), &asker{User: "u"}

@@ -131,7 +131,8 @@ func (c *checked) choose(ctx context.Context, v viewer, choices ...choice) {
 	}
 }
 
-// check asks the node what a descriptor is. The viewer who may not ask gets it as it is.
+// check asks the node what a descriptor is. A viewer without the right to ask gets the descriptor as it
+// is.
 func (c *choice) check(ctx context.Context, v viewer) error {
 	var info struct {
 		Descriptor, Checksum string

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// columns are those of an exported table. txid and vout are of the output, spent_by and its
-// input of the transaction that spends it. What an entry has not is empty.
+// columns are the columns of an exported table. txid and vout are of the output, spent_by and
+// its input of the transaction that spends it. A value that an entry does not have is empty.
 var columns = []string{
 	"type", "height", "blockhash", "time", "amount", "txid", "vout", "spent_by", "input",
 	"address", "script", "descriptor", "index",

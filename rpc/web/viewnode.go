@@ -81,7 +81,8 @@ type scanStatus struct {
 	Stage    string
 }
 
-// A home is what the overview shows. What is nil is not for the viewer, or not there.
+// A home is the data of the overview. A field is nil where the viewer may not see it,
+// or where there is no such thing.
 type home struct {
 	Chain   *chainInfo
 	Network *networkInfo

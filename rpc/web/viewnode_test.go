@@ -50,7 +50,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// A wallet that is being loaded has a page that says how far that is, to who may list wallets.
+// A wallet that is being loaded has a page with the progress, for viewers with the right to list wallets.
 func TestWalletThatIsBeingLoaded(t *testing.T) {
 	node := fakeNode{
 		"listwalletdir": `{"wallets":[{"name":"v"},{"name":"w","loading":{"step":"<i>","duration":90,"progress":0.25}}]}`,

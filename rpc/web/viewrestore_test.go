@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What was uploaded is restored from there, and what the page sends back is shown as text.
+// An upload is restored from its own place, and the texts that the page sends back are
+// shown as text.
 func TestUploadedPreview(t *testing.T) {
 	const reply = `{"intact":true,"descriptors":[{"desc":"<b>"}],"restore":{"name":"<i>","possible":true}}`
 	for _, test := range []struct {

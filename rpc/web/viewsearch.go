@@ -122,7 +122,7 @@ func (e *entry) Signed() amount {
 	return e.Amount
 }
 
-// Whose is the address of the output, or its script where it has none.
+// Whose returns the address of the output, or its script where it has none.
 func (e *entry) Whose() string {
 	s := e.Output
 	if e.Type == "spend" {

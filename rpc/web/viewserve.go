@@ -20,8 +20,9 @@ const freshHeader = "X-Trawl-Fresh"
 // maxObjects bounds the lines of a form that are checked, in bytes.
 const maxObjects = 256 << 10
 
-// serve answers who is logged in, for / and for all below /ui/ that the handler does not answer itself.
-// What is no GET or HEAD has come from a page of this server. It is false for what is not there.
+// serve answers a logged-in client, for / and for all below /ui/ that the handler does not answer
+// itself. Requests other than GET and HEAD have come from a page of this server. It returns false for a
+// request that it does not know.
 func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
 	if a.Name == "check" || a.Name == "preview" {
 		if r.Method == http.MethodPost {

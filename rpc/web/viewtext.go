@@ -57,7 +57,7 @@ func grouped(text string) string {
 	return sign + b.String()
 }
 
-// plural writes a number with the word for what it counts.
+// plural writes a number with the word for the counted thing.
 func plural(n any, one, many string) string {
 	text := number(n)
 	if text == "1" {

@@ -78,7 +78,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// What is left of a rescan takes as long as what is done did.
+// The rest of a rescan is estimated at the speed of the part that is done.
 func TestLeft(t *testing.T) {
 	for _, test := range []struct {
 		duration int64

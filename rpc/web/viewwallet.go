@@ -57,7 +57,8 @@ type balances struct {
 	}
 }
 
-// A wallet is what is known of one. What is nil is not for the viewer.
+// A wallet is the known data of one wallet. A field is nil where the viewer may not see
+// it.
 type wallet struct {
 	Name     string
 	Info     *walletInfo

@@ -226,8 +226,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// The cookie of a session goes to servers on other ports of the host too: whoever has it alone has nothing, and learns
-// neither the place of the session nor its token.
+// The cookie of a session goes to servers on other ports of the host too. The cookie alone gives access to nothing,
+// and reveals neither the place of the session nor its token.
 func TestCookieIsNotEnough(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)

@@ -1,11 +1,11 @@
-// Package attachdb is a node's own directory of a chain that another node validates:
-// the headers, where each block and what it spends lies in that node's files, the tip,
-// and from where each filter came. schema.md has the key spaces.
+// Package attachdb is a node's own directory of a chain that another node validates.
+// It has the headers, the places of each block and its undo data in that node's files,
+// the tip, and the source of each filter. schema.md has the key spaces.
 //
 // Blocks have numbers from 1 on, in the order in which they were added; the genesis
 // block is number 0 and is not stored. A commit is with the operating system when the
-// call returns. Everything here can be asked for again: whatever cannot be read as it
-// was written is dropped with all that came after it, and is never believed. A
+// call returns. Everything here can be asked for again. Records that cannot be read
+// as they were written are dropped with all later records, and are never believed. A
 // directory is open once at a time.
 package attachdb
 
@@ -30,7 +30,7 @@ var (
 	ErrDamaged = ledger.ErrDamaged
 
 	// ErrForeign, ErrNewer and ErrLocked report, from [Open], a folder that is not to be
-	// touched: another program's or network's, a later version's, one that is open.
+	// touched: of another program or network, of a later version, or already open.
 	ErrForeign, ErrNewer, ErrLocked = ledger.ErrForeign, ledger.ErrNewer, ledger.ErrLocked
 )
 

@@ -191,8 +191,8 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// After a loss of power there is what was synced and, of what came after it, a
-// beginning, each commit as a whole.
+// After a loss of power all synced commits are there, and an unbroken run of
+// the commits after them, maybe none, each as a whole.
 func TestPowerLoss(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -365,7 +365,7 @@ func TestDamagedTables(t *testing.T) {
 	}
 }
 
-// What is decoded is encoded to the same bytes, and a change of any byte is noticed.
+// Decoded records are encoded to the same bytes, and a change of any byte is noticed.
 func FuzzRecords(f *testing.F) {
 	k := key(prefixBlock, 5)
 	b := block(5, 1)

@@ -10,7 +10,7 @@ import (
 // A Change is what one commit does, all of it or nothing.
 type Change struct {
 	Add     []Block           // get the next numbers
-	Set     map[uint32]Block  // take the place of what was kept of these blocks
+	Set     map[uint32]Block  // replace the records of these blocks
 	Filters map[uint32]Filter // by number of the block
 	Tip     *Tip              // nil: it stays; its number may be one of Add
 }
@@ -129,8 +129,8 @@ func (s *Store) Block(number uint32) (Block, error) {
 	return decodeBlock(k, record)
 }
 
-// Filter returns what is known of a block's filter; the zero value is that of one that
-// was built here. Error: [ErrDamaged].
+// Filter returns the record of a block's filter; the zero value stands for a filter
+// that was built here. Error: [ErrDamaged].
 func (s *Store) Filter(number uint32) (Filter, error) {
 	k := key(prefixFilter, number)
 	record, err := s.ledger.Get(k)

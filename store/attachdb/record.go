@@ -22,7 +22,7 @@ const Remote = -1
 type Place struct {
 	File       int32  // number of the pair of files, or Remote
 	Offset     uint32 // of the block, behind its record's header
-	UndoOffset uint32 // of what it spends; 0: not known
+	UndoOffset uint32 // of the outputs that it spends; 0: not known
 	UndoSize   uint32
 }
 
@@ -68,7 +68,7 @@ func checksum(key, record []byte) uint32 {
 // A Source is from where a filter came.
 type Source byte
 
-// The sources of filters. Those that were built here from a block are not noted.
+// The sources of filters. Filters that were built here from a block have no record.
 const (
 	Built     Source = iota // here, from the block and what it spends
 	CoreFiles               // from the filter files of the other node

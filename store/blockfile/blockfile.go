@@ -1,15 +1,15 @@
 // Package blockfile reads and writes the flat files in which Bitcoin Core
 // keeps blocks and undo data: blk?????.dat and rev?????.dat.
 //
-// A file is a run of records. A record of a blk file is the network's magic
-// (4 bytes), the block's length (uint32, little endian) and the block. A record
-// of a rev file is the magic, the length of the undo data, the undo data and a
-// checksum of 32 bytes that the length does not count. What follows the last
-// record is padding or the remains of an interrupted write.
+// A file is a run of records. A record of a blk file is the network's magic (4
+// bytes), the block's length (uint32, little endian) and the block. A record of
+// a rev file is the magic, the length of the undo data, the undo data and a
+// checksum of 32 bytes that the length does not count. After the last record
+// there is padding or the rest of an interrupted write.
 //
 // All bytes of a file are XORed with a key of 8 bytes, kept in xor.dat beside
-// the files and applied by position (Core v28, node/blockstorage.cpp); a key of
-// zeros leaves them as they are.
+// the files and applied by position (Core v28, node/blockstorage.cpp). A key of
+// zeros leaves the bytes unchanged.
 //
 // The package knows bytes and positions only. Which block lies where is the
 // caller's to remember; blocks are not parsed.
@@ -79,9 +79,9 @@ func (k Kind) Numbers(disk vfs.FS, dir string) ([]int, error) {
 }
 
 // Next returns where a record of need bytes, its header included, goes after
-// the first end bytes of a file: behind them, or at the start of the next file
-// when the file would reach limit. A record that no file can hold gets one of
-// its own.
+// the first end bytes of a file. It goes behind these bytes, or at the start of
+// the next file if the file would reach limit. A record that no file can hold
+// gets its own file.
 func Next(number int, end, need, limit int64) (file int, offset int64) {
 	if end > 0 && end+need >= limit {
 		return number + 1, 0

@@ -17,7 +17,7 @@ func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	key := Key{1, 2, 3, 4, 5, 6, 7, 8}
 	folder := filepath.Join(dir, CopiesFolder)
-	// What a program before this one has left, of any name.
+	// Files that an earlier program has left, of any name.
 	for _, name := range []string{"left.dat", "left.dat.tmp", "folder/other"} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -112,7 +112,7 @@ func TestCopiesAfterFaults(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it gives at most as much as was asked for.
+// Reading a file of any content gives at most the requested number of bytes.
 func FuzzCopies(f *testing.F) {
 	f.Add([]byte{}, 0)
 	f.Add([]byte("a block"), 7)

@@ -41,8 +41,8 @@ func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
 	return f.readInto(nil, number, offset, n)
 }
 
-// readInto is Read into the memory of buf, which grows to what is needed. nil
-// stands for memory of its own.
+// readInto is Read into the memory of buf, which grows as needed. A nil buf
+// stands for new memory.
 func (f *Files) readInto(buf *[]byte, number int, offset int64, n int) ([]byte, error) {
 	file, size, err := f.read.take(f.disk, number, func() string { return f.kind.Path(f.dir, number) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,9 +75,9 @@ func (f *Files) ReadRecord(number int, offset int64, length, trailer int) ([]byt
 	return f.ReadRecordInto(nil, number, offset, length, trailer)
 }
 
-// ReadRecordInto is ReadRecord into the memory of buf, which grows to what is needed.
-// Who reads many records, one after the other, needs memory once. Where buf is nil,
-// the record has memory of its own.
+// ReadRecordInto is ReadRecord into the memory of buf, which grows as needed. Reading
+// many records, one after the other, takes memory once. If buf is nil, the record has
+// its own memory.
 func (f *Files) ReadRecordInto(buf *[]byte, number int, offset int64, length, trailer int) ([]byte, error) {
 	record, err := f.readInto(buf, number, offset, HeaderSize+length+trailer)
 	if err != nil {
@@ -108,7 +108,7 @@ func (f *Files) Size(number int) (int64, error) {
 // WriteRecord writes a record at offset and returns where the next one goes.
 // trailer follows the payload and is not counted in the record's length. The
 // operating system has the bytes when it returns; [Files.Sync] makes them
-// durable. What was at that place before is overwritten.
+// durable. Earlier bytes at that place are overwritten.
 func (f *Files) WriteRecord(number int, offset int64, payload, trailer []byte) (end int64, err error) {
 	record := make([]byte, 0, HeaderSize+len(payload)+len(trailer))
 	record = append(record, f.magic[:]...)
@@ -189,7 +189,7 @@ func (f *Files) syncFile(number int) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// Remove deletes a file. One that is not there is fs.ErrNotExist.
+// Remove deletes a file. The error for a missing file is fs.ErrNotExist.
 func (f *Files) Remove(number int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// maxHandles is how many files stay open for those who read.
+// maxHandles is how many files stay open for readers.
 const maxHandles = 8
 
 // handles are files that stay open: to open one costs several times as much as to read a
-// transaction. What is closed while it is read is so when the last reader is done.
+// transaction. A file that is dropped while it is read is closed after its last reader.
 type handles struct {
 	mu   sync.Mutex
 	open []*handle // the one used last at the end

@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// What stands beside a blk file while another file takes its place has qbit's names: blk00000.dat.wpruned
-// is the file to come, blk00000.dat.wfull the one that was.
+// Files beside a blk file while another file takes its place have qbit's names: blk00000.dat.wpruned is
+// the new file, blk00000.dat.wfull the old file.
 const (
 	comingSuffix   = ".wpruned"
 	replacedSuffix = ".wfull"
@@ -23,8 +23,8 @@ const (
 var ErrReplaced = errors.New("the file that was replaced before is still there")
 
 // A Rewrite is a file that is written to take the place of another of the same number. The other file stays
-// until the new one is complete and durable, and is kept under another name from [Rewrite.Install] to
-// [Rewrite.Settle]: what refers to positions in the file is changed between the two.
+// until the new file is complete and durable. From [Rewrite.Install] to [Rewrite.Settle] it is kept under
+// another name: between these calls references to positions in the file are changed.
 type Rewrite struct {
 	files  *Files
 	number int
@@ -37,8 +37,8 @@ type Rewrite struct {
 // rewriteBuffer is how many bytes are written at a time.
 const rewriteBuffer = 1 << 20
 
-// Rewrite begins to write a file that is to replace the one with a number. What is left of an attempt before
-// is removed. The error is [ErrReplaced] where the file was replaced and that is not settled.
+// Rewrite begins to write a file that is to replace the one with a number. The rest of an earlier attempt is
+// removed. The error is [ErrReplaced] if the file was replaced and the replacement is not settled.
 func (f *Files) Rewrite(number int) (*Rewrite, error) {
 	path := f.kind.Path(f.dir, number)
 	if _, err := f.disk.Stat(path + replacedSuffix); err == nil {
@@ -185,7 +185,7 @@ func (k Kind) Leftovers(disk vfs.FS, dir string) ([]*Leftover, error) {
 	return list, nil
 }
 
-// Names returns the file, and the names of what was replaced and what was to come.
+// Names returns the names of the file, of the replaced file and of the file that was to come.
 func (l *Leftover) Names() (file, replaced, coming string) {
 	return l.path, l.path + replacedSuffix, l.path + comingSuffix
 }

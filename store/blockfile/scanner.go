@@ -27,10 +27,10 @@ type Record struct {
 	Block  []byte // the serialized block; the receiver's to keep
 }
 
-// A Scanner finds the blocks of one blk file, whatever lies between them: like
-// Core's import it looks for the next magic that is followed by a plausible
-// length, so that padding, garbage and a truncated last record are passed over.
-// It does not look into the blocks. Its memory is bounded by the largest block.
+// A Scanner finds the blocks of a blk file, whatever lies between them. Like
+// Core's import it looks for the next magic with a plausible length behind it,
+// so that padding, garbage and a truncated last record are passed over. It does
+// not look into the blocks. Its memory is bounded by the largest block.
 type Scanner struct {
 	src      io.ReaderAt
 	size     int64

@@ -139,7 +139,8 @@ func SplitCoins(run []byte) ([][]byte, error) {
 }
 
 // AppendRawUndo is [AppendUndo] of encoded coins: inputs has the number of
-// inputs of each transaction but the coinbase, coins the coins of all of them.
+// inputs of each transaction but the coinbase, coins the coins of all these
+// inputs.
 func AppendRawUndo(dst []byte, inputs []int, coins [][]byte) ([]byte, error) {
 	dst = appendCompactSize(dst, uint64(len(inputs)))
 	for _, n := range inputs {

@@ -8,7 +8,7 @@ type Unspent struct {
 	Height   int32 // of the block that created it
 	Coinbase bool
 	Amount   int64  // satoshis
-	Packed   []byte // the script in its short form, a part of what was parsed
+	Packed   []byte // the script in its short form, a part of the parsed bytes
 }
 
 // ParseUnspent reads an entry of the set of unspent outputs (Core's Coin): height

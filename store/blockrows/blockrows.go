@@ -31,7 +31,7 @@ var (
 	ErrForeign, ErrNewer = ledger.ErrForeign, ledger.ErrNewer
 )
 
-// formatVersion is that of the keys. In version 1 there was no record of it.
+// formatVersion is the version of the keys. Version 1 had no record of its version.
 const formatVersion = 2
 
 // The key spaces.
@@ -154,9 +154,8 @@ func (s *Store) Put(best *Best, row []byte) error {
 // Sync makes what was put survive a loss of power.
 func (s *Store) Sync() error { return s.ledger.Sync() }
 
-// Rewind makes the newest of the blocks that were the last one at a Sync the last
-// one again, of those that are known, and returns it; where none is, the index is
-// emptied.
+// Rewind takes the index back to the newest known block that was the last block
+// at a Sync, and returns that block. If none is known, the index is emptied.
 func (s *Store) Rewind(known func(block *chainhash.Hash) bool) (*Best, error) {
 	position, err := s.ledger.Rewind(func(position []byte) bool {
 		return len(position) >= bestSize && known((*chainhash.Hash)(position[:chainhash.HashSize]))

@@ -21,8 +21,8 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// Facts about the recorded chain: chain.blk has the blocks 0 to 354 of a chain, branch.blk
-// the blocks 337 to 361 of one that leaves it after block 336.
+// Facts about the recorded chain: chain.blk has the blocks 0 to 354 of a chain. The file
+// branch.blk has the blocks 337 to 361 of a branch that leaves this chain after block 336.
 const (
 	chainHeight  = 354
 	branchHeight = 361

@@ -3,8 +3,8 @@
 // Blocks and undo data lie in flat files of Bitcoin Core's format (package
 // blockfile), metadata in goleveldb; schema.md has the key spaces. [DB.BTCD]
 // gives btcd its database.DB. The rest of the node reads blocks, headers and
-// spent outputs by hash with the methods of [DB], those of blocks that left the
-// chain included.
+// spent outputs by hash with the methods of [DB]. The methods also cover blocks
+// that left the chain.
 //
 // # Durability
 //
@@ -31,7 +31,8 @@
 // # Undo data
 //
 // btcd's spend journal is kept as undo data in rev files. btcd deletes an entry
-// when its block leaves the chain; here only btcd loses sight of it.
+// when its block leaves the chain; here the undo data stays, only btcd no
+// longer sees the entry.
 package chaindb
 
 import (
@@ -183,9 +184,9 @@ func Open(o Options) (*DB, error) {
 // caches.
 const CacheSize = 16 * opt.MiB
 
-// openLevelDB opens the metadata. goleveldb's RecoverFile is not used when that
-// fails: it drops tables that it cannot read and can bring deleted keys back,
-// and a UTXO set with such a hole would pass for a good one.
+// openLevelDB opens the metadata. If that fails, it does not use goleveldb's
+// RecoverFile, which drops tables that it cannot read and can bring deleted
+// keys back. A UTXO set with such a hole would pass for a good set.
 func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
 	folder, err := dbstorage.Open(o.FS, o.Dir)
 	if err != nil {
@@ -194,8 +195,8 @@ func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
 	ldb, err := leveldb.Open(folder, &opt.Options{
 		// Without a cache of blocks, indexes and filters of open tables stay in memory,
 		// some 3 % of the tables' size. In a cache they would push each other out: a coin
-		// that was made long ago cost reading half a megabyte then. What is looked up
-		// again soon is in the cache of unspent outputs.
+		// that was made long ago cost reading half a megabyte then. Coins that are looked
+		// up again soon are in the cache of unspent outputs.
 		DisableBlockCache: true,
 
 		WriteBuffer:            cmp.Or(o.writeBuffer, CacheSize),
@@ -240,8 +241,8 @@ func (db *DB) Close() error {
 	return errors.Join(err, db.closeLevelDB(), db.folder.Close(), db.blocks.Close(), db.undo.Close())
 }
 
-// closeLevelDB closes the metadata. That of which it is not known whether it can be
-// closed is left alone, with its folder frozen.
+// closeLevelDB closes the metadata. A stuck database, which may never close, is
+// left alone, with its folder frozen.
 func (db *DB) closeLevelDB() error {
 	db.writer.Lock()
 	defer db.writer.Unlock()

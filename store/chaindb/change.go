@@ -14,8 +14,8 @@ type Change struct {
 	Rows   []Row
 }
 
-// A NewBlock is a block to be stored, as it came. One that is stored is not stored
-// again, unless it was pruned.
+// A NewBlock is a block to be stored, as it came. A block that is already stored
+// is not stored again, unless it was pruned.
 type NewBlock struct {
 	Hash chainhash.Hash
 	Raw  []byte

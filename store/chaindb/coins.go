@@ -18,8 +18,8 @@ import (
 // A CoinSet is one of the sets of unspent outputs that a database has room for.
 type CoinSet byte
 
-// FirstCoins is the set that btcd keeps. Both are there while a chain that begins with a snapshot is
-// validated; afterwards the one that the snapshot was read into stays.
+// FirstCoins is the set that btcd keeps. Both sets are there while a chain that begins with a
+// snapshot is validated; afterwards the set of the snapshot stays.
 const (
 	FirstCoins CoinSet = iota
 	SecondCoins
@@ -41,7 +41,7 @@ func (s CoinSet) Names() (bucket, tip string) { return coinSets[s].bucket, coinS
 // tipKey is the key of the item of the block.
 func (s CoinSet) tipKey() []byte { return bucketID(0).item([]byte(coinSets[s].tip)) }
 
-// A Coin is an unspent output. Packed is a part of what it was parsed from.
+// A Coin is an unspent output. Packed is a part of the bytes that the coin was parsed from.
 type Coin struct {
 	Out wire.OutPoint
 	blockfile.Unspent
@@ -61,8 +61,8 @@ type Coins struct {
 	release sync.Once
 }
 
-// Coins returns a set of unspent outputs as it was written last. What is held in memory
-// is not in it.
+// Coins returns a set of unspent outputs as it was written last. Changes that are still
+// in memory are not in it.
 func (db *DB) Coins(set CoinSet) (*Coins, error) {
 	t, err := db.newTx(false)
 	if err != nil {
@@ -81,10 +81,10 @@ func (db *DB) Coins(set CoinSet) (*Coins, error) {
 // Release gives up the set.
 func (c *Coins) Release() { c.release.Do(c.snap.Release) }
 
-// Visit calls visit with the row of every output of a transaction whose id begins with
-// two bytes from first to last, read as big-endian numbers, in the order of their keys.
-// It ends with ctx or with an error of visit, and returns it. Key and value are valid
-// only while they are visited; [Coin.Parse] reads them.
+// Visit calls visit with the row of every output of some transactions, in the order of
+// their keys. Their ids begin with two bytes from first to last, read as big-endian
+// numbers. Visit ends with ctx or with an error of visit, and returns that error. Key
+// and value are valid only while they are visited; [Coin.Parse] reads them.
 func (c *Coins) Visit(ctx context.Context, first, last uint16, visit func(key, value []byte) error) error {
 	return c.items(ctx, c.prefix, first, last, visit)
 }

@@ -29,7 +29,7 @@ func (db *DB) CoinStore(set CoinSet) (*CoinStore, error) {
 }
 
 // Erase deletes up to so many outputs of the set, and the block that it is at before them, and
-// reports whether there are more. What is deleted stays so after a loss of power.
+// reports whether there are more. Deletions survive a loss of power.
 func (s *CoinStore) Erase(limit int) (more bool, err error) {
 	if err := s.db.gate.enter(); err != nil {
 		return false, err
@@ -82,8 +82,9 @@ func (s *CoinStore) Coin(key []byte) ([]byte, error) {
 const smallFlush = 1 << 20
 
 // WriteCoins makes changes of the set, of about size bytes, and notes that the set
-// has all blocks up to tip: all of it or nothing. A nil value deletes. What the
-// changes rest on is durable before, so that the set is never ahead of the blocks.
+// has all blocks up to tip: all of it or nothing. A nil value deletes. The blocks
+// that the changes rest on are made durable first, so that the set is never ahead
+// of the blocks.
 func (s *CoinStore) WriteCoins(
 	tip *chainhash.Hash, size int, changes func(put func(key, value []byte) error) error,
 ) error {

@@ -135,8 +135,8 @@ func (w *writing) end(file int) fileEnds {
 }
 
 // batchSize estimates the bytes of the batch. A flush of btcd's unspent outputs
-// has millions of records, and goleveldb grows a batch by a few thousand at a
-// time, copying all of it.
+// has millions of records. Without an estimate goleveldb would grow the batch
+// by a few thousand records at a time, each time copying the whole batch.
 func (t *tx) batchSize() int {
 	const perRecord, others = 16, 4096
 	size := others + (len(t.blocks)+len(t.undo))*2*locationSize

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	// ErrNotFound reports a block that is not stored, or one that is but was
-	// never connected to the chain and so has no undo data.
+	// ErrNotFound reports a block that is not stored, or the missing undo data
+	// of a stored block that was never connected to the chain.
 	ErrNotFound = errors.New("not found")
 	// ErrCorrupt reports a block or undo data that cannot be read back as it
 	// was written.
@@ -28,7 +28,7 @@ var (
 	ErrDamaged = errors.New("chain database damaged")
 	// ErrClosed reports the use of a closed database.
 	ErrClosed = errors.New("chain database closed")
-	// ErrFailed reports a write after one that failed, until the database is opened
+	// ErrFailed reports a write after a failed write, until the database is opened
 	// again.
 	ErrFailed = errors.New("chain database takes no writes after a failure")
 	// ErrWrongNetwork reports, from [Open], the database of another network.

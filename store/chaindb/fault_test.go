@@ -43,8 +43,8 @@ func every(n int) int {
 	return n
 }
 
-// Whichever call fails, once or from then on, or all syncs from then on: nothing acknowledged is lost, nothing
-// wrong is read, and the database goes on when the disk is well again.
+// Whichever call fails, once or from then on, or all syncs from then on, nothing acknowledged is lost and
+// nothing wrong is read. The database goes on when the disk is well again.
 func TestEveryCallFails(t *testing.T) {
 	faultfs.SkipUnderRace(t)
 	t.Parallel()

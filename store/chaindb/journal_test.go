@@ -11,8 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// An entry of the spend journal becomes undo data of the block's shape, and that the entry
-// again; one that is torn, or has another number of coins, becomes nothing.
+// An entry of the spend journal becomes undo data of the block's shape, and the undo data
+// becomes the entry again. An entry that is torn, or has another number of coins, becomes
+// nothing.
 func TestUndoOfJournal(t *testing.T) {
 	t.Parallel()
 	coin, other := []byte{2, 0, 0, 6}, []byte{5, 0, 9, 7, 0x6a}
@@ -48,7 +49,7 @@ func TestBeenPruned(t *testing.T) {
 	}
 }
 
-// Who closes a database is not told again of what failed before.
+// Closing a database does not return an earlier failure again.
 func TestCloseAfterFailure(t *testing.T) {
 	t.Parallel()
 	disk := faultfs.New()

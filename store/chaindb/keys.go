@@ -39,8 +39,8 @@ var (
 	reloadKey = []byte{prefixReload}
 )
 
-// A location is where a block lies in the blk files, with what is needed to
-// recognise it.
+// A location is where a block lies in the blk files, with its size, checksum
+// and header to recognise the block.
 type location struct {
 	file   uint32
 	offset uint32 // of the record; the block begins blockfile.HeaderSize later

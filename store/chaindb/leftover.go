@@ -20,7 +20,7 @@ var ErrLeftover = errors.New("block files and the index disagree")
 // leftovers are those of a database that is opened.
 type leftovers struct{ *DB }
 
-// What the metadata says of the blocks in a file.
+// indexedBlocks are the blocks in a file according to the metadata.
 type indexedBlocks struct{ some, whole bool } // whether there are any, and any with witnesses
 
 // order brings the files in order that an interrupted Strip has left: the metadata says which of the
@@ -95,8 +95,8 @@ func (db leftovers) indexedBlocks(of []*blockfile.Leftover) (map[int]*indexedBlo
 	return found, it.Error()
 }
 
-// restoreReplaced gives files their place again that were to be replaced, before metadata is made anew, which
-// says what is in them: they have the most.
+// restoreReplaced puts files that were to be replaced back into their places, since they have the most data.
+// It runs before the metadata, which names their blocks, is rebuilt.
 func restoreReplaced(disk vfs.FS, dir string) error {
 	left, err := blockfile.Blocks.Leftovers(disk, dir)
 	if err != nil {

@@ -58,7 +58,7 @@ func (l *life) options(fs vfs.FS) Options {
 }
 
 // live uses a database in every way that writes, up to the first error, and closes
-// it. What was acknowledged can be read to the end.
+// it. All acknowledged data can be read to the end.
 func (l *life) live(t *testing.T, fs vfs.FS, prune bool) {
 	t.Helper()
 	for range 2 {
@@ -158,7 +158,7 @@ func (l *life) markDurable() {
 }
 
 // writeCoins changes some of the unspent outputs. The tip of the set is the number
-// of the change, so that one can tell which set is there.
+// of the change, so that tests can tell which set is there.
 func (l *life) writeCoins(size int) func(*DB) error {
 	return func(db *DB) error {
 		store, err := db.CoinStore(FirstCoins)
@@ -320,8 +320,8 @@ func (l *life) checkCoins(t *testing.T, db *DB, least int) {
 	}
 }
 
-// open opens the database on a disk that never fails and is not waited for. What
-// is damaged it builds anew, as a node does.
+// open opens the database on a disk that never fails and is not waited for. It
+// rebuilds damaged metadata, as a node does.
 func (l *life) open(t *testing.T) (db *DB, rebuilt bool) {
 	t.Helper()
 	o := l.options(faultfs.New())

@@ -129,7 +129,7 @@ func (db *DB) loadFiles() error {
 	return db.refuseMissing(missing)
 }
 
-// checkSize reports a file that is shorter than what was written to it.
+// checkSize reports a file that is shorter than its written data.
 func checkSize(files *blockfile.Files, number int, least int64) error {
 	size, err := files.Size(number)
 	if err == nil && size < least {
@@ -138,10 +138,10 @@ func checkSize(files *blockfile.Files, number int, least int64) error {
 	return err
 }
 
-// verifyCommits looks at what was committed after the last Sync: no commit may
-// be missing before a later one, and the blocks and undo data that a commit
-// names must be readable. goleveldb itself passes over a damaged part of its
-// journal without a word.
+// verifyCommits checks the commits after the last Sync. No commit may be
+// missing before a later commit, and the blocks and undo data that a commit
+// names must be readable. The check is needed because goleveldb passes over a
+// damaged part of its journal without a word.
 func (db *DB) verifyCommits() error {
 	synced, err := db.ldb.Get(syncedKey, nil)
 	if err != nil {

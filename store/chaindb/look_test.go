@@ -47,7 +47,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// What a pair has to look like to say something.
+// The form that a pair must have to tell the network.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	format := append([]byte{formatVersion}, regtestMagic[:]...)

@@ -33,8 +33,8 @@ func (db *DB) loadFile(number int, ends fileEnds) (missing bool, err error) {
 	return false, nil
 }
 
-// refuseMissing tells files that somebody took away, which are [ErrMissing], from
-// those that a loss of power did, of which nothing was durable.
+// refuseMissing returns [ErrMissing] for files that somebody took away. Files
+// lost with the power, of which nothing was durable, are [ErrCorrupt].
 func (db *DB) refuseMissing(files map[int]bool) error {
 	fresh, err := db.unsynced()
 	if err != nil {

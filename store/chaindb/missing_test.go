@@ -63,8 +63,8 @@ func TestMissingUnsyncedFile(t *testing.T) {
 	}
 }
 
-// Where the list of blocks cannot be read on, that is what is told: it is not known which
-// of them are missing.
+// If the list of blocks cannot be read to its end, the error says so, since it is unknown
+// which blocks are missing.
 func TestMissingByAListThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	l := newLife(t)

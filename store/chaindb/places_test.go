@@ -9,8 +9,8 @@ import (
 )
 
 // A part of a block is read where the block lies now: a block whose file was pruned is gone, and
-// is there again when it is stored again. What the files hold is what Used tells, after each
-// of it and when the database is opened.
+// is there again when it is stored again. Used equals the bytes that the files hold, after each
+// of these steps and when the database is opened.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	db, l := pruned(t)
@@ -72,8 +72,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What was looked up before a block was stored anew is not remembered after it, and as many
-// blocks are remembered as there is room for.
+// A place that was looked up before a block was stored again is not remembered afterwards.
+// As many places are remembered as there is room for.
 func TestPlacesForget(t *testing.T) {
 	var p places
 	hash := chainhash.Hash{1}

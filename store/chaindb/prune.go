@@ -25,8 +25,9 @@ type BlockFile struct {
 	Blocks []chainhash.Hash // that lie in it
 }
 
-// Files returns the pairs of files that hold blocks, ascending, without the one
-// that is being filled. It is for databases opened with [Options.Prunable].
+// Files returns the pairs of files that hold blocks, ascending, without the
+// pair that is being filled. It is for databases opened with
+// [Options.Prunable].
 func (db *DB) Files() (files []BlockFile, used int64) {
 	db.writer.Lock()
 	defer db.writer.Unlock()
@@ -50,11 +51,11 @@ func setEnds(db *DB, file int, ends fileEnds) {
 	db.used.Add(ends.blk + ends.rev - old.blk - old.rev)
 }
 
-// Prune removes pairs of files for good. What is remembered of their blocks is the
-// header, the size, and the number of transactions; their blocks and undo data are
-// [ErrPruned] from now on. Everything committed before is made durable first, so
-// that a kill or a loss of power at any moment leaves the files either whole and
-// known, or to be removed on opening.
+// Prune removes pairs of files for good. Of their blocks it keeps the header, the
+// size, and the number of transactions; their blocks and undo data are [ErrPruned]
+// from now on. Everything committed before is made durable first, so that a kill
+// or a loss of power at any moment leaves the files either whole and known, or to
+// be removed on opening.
 func (db *DB) Prune(numbers []int) error {
 	if err := db.Sync(); err != nil {
 		return err

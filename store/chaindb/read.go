@@ -24,8 +24,8 @@ func (db *DB) HasBlock(hash *chainhash.Hash) (bool, error) {
 // is not stored is [ErrNotFound].
 func (db *DB) Block(hash *chainhash.Hash) ([]byte, error) { return db.BlockInto(nil, hash) }
 
-// BlockInto is Block into the memory of buf, which grows to what is needed: the
-// slice is valid until buf is used again.
+// BlockInto is Block into the memory of buf, which grows as needed: the slice
+// is valid until buf is used again.
 func (db *DB) BlockInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	return read(db, hash, func() ([]byte, error) {
 		l, err := findLocation(db.ldb, hash)
@@ -61,7 +61,7 @@ func (db *DB) BlockSize(hash *chainhash.Hash) (int, error) {
 }
 
 // BlockPart returns n bytes of a stored block, or fewer where it ends, from an offset on,
-// without reading and checking the whole of it. Errors: [ErrNotFound], [ErrCorrupt].
+// without reading and checking the whole block. Errors: [ErrNotFound], [ErrCorrupt].
 func (db *DB) BlockPart(hash *chainhash.Hash, offset, n int) ([]byte, error) {
 	return read(db, hash, func() ([]byte, error) {
 		l, err := db.places.find(db.ldb, hash)
@@ -152,8 +152,8 @@ func (db *DB) readBlockInto(buf *[]byte, hash *chainhash.Hash, l *location) ([]b
 	return block, nil
 }
 
-// orPruned tells a file that was removed on purpose, maybe while it was to be read,
-// from one that is damaged.
+// orPruned tells a file that was removed on purpose, maybe just before its reading,
+// from a damaged file.
 func (db *DB) orPruned(l *location, err error) error {
 	if err != nil && db.isGone(int(l.file)) {
 		return ErrPruned

@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// ErrHandOver reports that a file without witnesses could not take the place of the file with them. Nothing
-// is lost; the next [Open] brings the files in order.
+// ErrHandOver reports that a file without witnesses could not take the place of the file with witnesses.
+// Nothing is lost; the next [Open] brings the files in order.
 var ErrHandOver = errors.New("block file could not be replaced")
 
 // stripped is the part of a database that is about blocks which lose their witnesses.
@@ -27,7 +27,7 @@ type Stripper struct {
 	Strip func(dst, raw []byte) ([]byte, error)
 
 	// Before is called when all is prepared, with the blocks that lose their witnesses, before any reader gets
-	// them so.
+	// blocks without witnesses.
 	Before func(blocks []chainhash.Hash)
 }
 
@@ -40,8 +40,8 @@ type stripping struct {
 	size   int64 // of the new file
 }
 
-// Strip replaces a block file by one that has the same blocks without their witnesses, and nothing else. It is
-// for databases opened with [Options.Strips], and for files that are not being filled. Where the new file
+// Strip replaces a block file by a file that has the same blocks without their witnesses, and nothing else. It
+// is for databases opened with [Options.Strips], and for files that are not being filled. Where the new file
 // cannot be written, or a block cannot be read, nothing has changed. A kill or a loss of power at any moment
 // leaves all blocks as they were, or all of them without witnesses. The error is [ErrHandOver], or [ErrFailed]
 // from then on, where the database has to be opened again.
@@ -146,8 +146,8 @@ func (s *stripping) handOver() error {
 	return s.into.Settle()
 }
 
-// FilesAbove calls visit with the pairs of files that have numbers above one, ascending, without the one that is
-// being filled, as long as it returns true. A file without blocks is left out. The blocks are those of the
+// FilesAbove calls visit with the pairs of files above the given number, ascending, without the pair that is
+// being filled, as long as visit returns true. A file without blocks is left out. The blocks are those of the
 // database: they are not to be kept. It is for databases opened with [Options.Prunable] or [Options.Strips].
 func (p stripped) FilesAbove(number int, visit func(BlockFile) bool) {
 	db := p.db

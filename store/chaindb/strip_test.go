@@ -116,7 +116,7 @@ func TestStripUnderReaders(t *testing.T) {
 	l.checkBlocks(t, db, l.order)
 }
 
-// What a kill has left beside a file is brought in order by what the metadata says of its blocks.
+// Files that a kill has left beside a block file are brought in order by the metadata of its blocks.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	const coming, replaced = ".wpruned", ".wfull"

@@ -73,7 +73,8 @@ func (db *DB) checkSuspect() error {
 }
 
 // checkKey looks for some blocks in their files. With the wrong key nothing that the
-// files hold looks like a block. Those that a loss of power may have torn say nothing.
+// files hold looks like a block. Blocks that a loss of power may have torn prove
+// nothing and are left out.
 func (db *DB) checkKey() error {
 	const some = 16
 	fresh, err := db.unsynced()

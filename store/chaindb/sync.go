@@ -29,9 +29,9 @@ func (db *DB) sync() error {
 	if db.seq == db.synced {
 		return nil
 	}
-	// The files come first: metadata must not name what is not there. goleveldb syncs
-	// its newest journal only, and an older one is in use until what it holds is in a
-	// table.
+	// The files come first: metadata must not name missing blocks. The journals are
+	// synced by name: goleveldb syncs its newest journal only, and an older journal
+	// is in use until its records are in a table.
 	err := errors.Join(db.blocks.Sync(), db.undo.Sync(), db.folder.SyncJournals())
 	if err != nil {
 		return fmt.Errorf("sync chain database: %w", db.fail(err))
@@ -56,9 +56,9 @@ func (db *DB) writable() error {
 	return nil
 }
 
-// fail notes an error of a write or a sync, and returns it. What comes after one
-// might be lost, and a sync that is tried again may say that what the system has
-// dropped is on the disk. writer is held.
+// fail notes an error of a write or a sync, and returns it. Later writes might
+// be lost. A repeated sync may succeed although the system has dropped data that
+// never reached the disk. writer is held.
 func (db *DB) fail(err error) error {
 	if err != nil && db.failed == nil {
 		db.failed = err

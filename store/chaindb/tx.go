@@ -21,7 +21,7 @@ type tx struct {
 	closed   bool
 	open     []iterator.Iterator // of cursors, released at the end
 
-	// What a writable transaction is going to write.
+	// Changes that a writable transaction is going to write.
 	pending    map[string][]byte // metadata; a nil value deletes
 	changes    int               // writes to pending, so that a cursor notices
 	newDir     bool              // dir is a clone of its own
@@ -91,7 +91,7 @@ func (t *tx) Rollback() error {
 	return nil
 }
 
-// close ends the transaction. What was not committed is forgotten.
+// close ends the transaction. Uncommitted changes are forgotten.
 func (t *tx) close() {
 	t.closed = true
 	for _, it := range t.open {

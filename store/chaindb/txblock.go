@@ -200,8 +200,8 @@ func shapeOf(block *wire.MsgBlock) blockShape {
 	return shape
 }
 
-// shape returns the shape of a stored block. That of the block stored last is
-// at hand: as a rule it is the next to be connected.
+// shape returns the shape of a stored block. The shape of the block stored last
+// is in memory: as a rule that block is connected next.
 func (t *tx) shape(hash *chainhash.Hash) (blockShape, error) {
 	if t.db.last.hash == *hash {
 		return t.db.last, nil

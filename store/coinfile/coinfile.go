@@ -1,8 +1,8 @@
 // Package coinfile writes and reads the set of unspent outputs as Bitcoin Core's dumptxoutset
-// and loadtxoutset do: magic and version, the network's magic, the block that the set is of,
-// the number of outputs; then, for each transaction in the order of ids, its id, how many of
-// its outputs there are, and these with their indexes (src/node/utxo_snapshot.h,
-// src/rpc/blockchain.cpp, src/validation.cpp of Bitcoin Core 30.2).
+// and loadtxoutset do. A file begins with magic and version, the network's magic, the block
+// of the set, and the number of outputs. For each transaction follow, in the order of ids,
+// its id, the number of its outputs, and these outputs with their indexes. Source:
+// src/node/utxo_snapshot.h, src/rpc/blockchain.cpp, src/validation.cpp of Bitcoin Core 30.2.
 //
 // A file that is written takes its name when it is whole and would survive a loss of power:
 // until then it has the ending [Incomplete], also after a kill. A [Reader] believes no length
@@ -71,8 +71,8 @@ type coin struct {
 	key      int // length of the key
 }
 
-// Create begins a file of the set as of a block. What a kill has left of an earlier one is
-// written over.
+// Create begins a file of the set as of a block. The rest of an earlier file, left by a
+// kill, is overwritten.
 //
 // Errors: ErrExists, ErrCreate.
 func Create(disk vfs.FS, path string, magic [4]byte, block *chainhash.Hash) (*Writer, error) {

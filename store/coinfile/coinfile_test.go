@@ -98,8 +98,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Whichever call fails, once or with all after it, and wherever the power is lost: there is
-// the whole file or none of that name, and whole it is where Finish says so.
+// Whichever call fails, once or with all calls after it, and wherever the power is lost,
+// the file has its name only when it is whole. After Finish without an error the whole file
+// is there.
 func TestFaults(t *testing.T) {
 	broken := errors.New("injected")
 	faults := map[string]func(int, error) func(faultfs.Op) error{"one": faultfs.Nth, "all": faultfs.From}

@@ -14,9 +14,9 @@ import (
 // markFile is the name of the file in the folder of a [Mark].
 const markFile = "base_blockhash"
 
-// A Mark says that a chain begins with the outputs of a file, by a folder as Bitcoin Core has it
-// beside its chain's database: chainstate_snapshot, with the hash of the block (32 bytes) in a file.
-// What is so is in the chain's database; the mark tells other programs, and those who look.
+// A Mark says that a chain begins with the outputs of a file. As in Bitcoin Core it is a folder
+// beside the chain's database: chainstate_snapshot, with the hash of the block (32 bytes) in a file.
+// The chain's database decides; the mark informs other programs and people.
 type Mark struct {
 	FS  vfs.FS
 	Dir string // the folder; empty: no marks are kept

@@ -37,8 +37,8 @@ type Limits struct {
 	MaxMoney int64 // satoshis
 }
 
-// A Reader reads one file. What the file says is believed as far as its bytes go: no length
-// in it makes the reader take more memory than a script may have.
+// A Reader reads one file. A length in the file is trusted only as far as bytes follow: no
+// length makes the reader take more memory than a script may have.
 type Reader struct {
 	Magic [4]byte        // of the network
 	Block chainhash.Hash // that the set is of
@@ -53,9 +53,9 @@ type Reader struct {
 	script []byte
 }
 
-// Open opens a file and reads its beginning. known returns the name of the network with a
-// magic, "" for none that is known; the file must be of the network with the magic own. A pipe or a
-// device, which may keep the reader waiting for ever, is not opened.
+// Open opens a file and reads its beginning. The function known returns the name of the network
+// with a magic, "" for an unknown magic. The file must be of the network with the magic own. A pipe
+// or a device, which may keep the reader waiting for ever, is not opened.
 //
 // Errors: ErrOpen, [*HeadError].
 func Open(disk vfs.FS, path string, own [4]byte, known func(magic [4]byte) string) (*Reader, error) {

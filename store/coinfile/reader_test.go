@@ -121,7 +121,7 @@ func oneCoin(rest ...byte) []byte {
 	return append(append(make([]byte, chainhash.HashSize), 1, 0), rest...)
 }
 
-// What a file is refused for, in Core's words.
+// Reasons to refuse a file, in Core's words.
 func TestRefused(t *testing.T) {
 	change := func(at int, to ...byte) []byte {
 		b := good(t)
@@ -241,8 +241,8 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file takes more memory than its bytes allow, or is read in another way than by the
-// rules: what is read is written to the same bytes, where it stands in the order of files.
+// FuzzRead: no file takes more memory than its bytes allow. Every file is read by the rules:
+// outputs that are in the order of files are written back to the same bytes.
 func FuzzRead(f *testing.F) {
 	f.Add(good(f))
 	f.Add(file(f, 1, oneCoin(2, 1, 0x8e, 0xfe, 0xfe, 0xfe, 0x7f)...))

@@ -3,13 +3,13 @@
 //
 // Nothing is written and nothing locked: files are opened to be read, and only regular
 // ones, by no link that leads out of the directory. Core writes to them at any time, and
-// after a crash it writes other blocks over what was finished before. So a pair of files
-// counts only while it is finished, its last records end where the files do, and for as
-// long as neither of the files changes; then it is walked anew.
+// after a crash it writes other blocks over what was finished before. Therefore a pair
+// of files counts only while it is finished and its last records end where the files do.
+// It is walked again when one of the files changes.
 //
-// What is read is to be held against the header of the block by the caller. That undo
-// data is that of its block is seen to here, by rules of its own: its checksum fits every
-// child of the block's parent. It is given only where in a finished pair one record alone
+// The caller has to compare a block that is read with its header. This package makes sure
+// that undo data belongs to its block. The checksum alone cannot, since it fits every child
+// of the block's parent. Undo data is given only where in a finished pair a single record
 // fits the block, and no other block of the pair with as many transactions has that parent.
 // Everything else has to be asked for.
 package corefiles
@@ -105,7 +105,8 @@ func (d *Dir) readKey() (key blockfile.Key, err error) {
 	return key, err
 }
 
-// open opens a regular file to be read. It does not wait for what is something else.
+// open opens a regular file to be read. It does not wait for other kinds of files, as
+// pipes.
 func (d *Dir) open(name string) (*os.File, os.FileInfo, error) {
 	file, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -266,7 +267,7 @@ func (d *Dir) Has(hash *chainhash.Hash) bool {
 }
 
 // Block returns the bytes that are in the place of a block, in the memory of buf, which
-// grows to what is needed. Error: [ErrNotHere], those of the file system.
+// grows as needed. Error: [ErrNotHere], those of the file system.
 func (d *Dir) Block(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	p, b, err := d.find(hash)
 	if err != nil {

@@ -72,7 +72,7 @@ func (c *core) cut(kind blockfile.Kind, n int64) {
 	}
 }
 
-// What lies between the blocks of an old file is passed over.
+// Bytes between the blocks of an old file are passed over.
 func TestGaps(t *testing.T) {
 	c := newCore(t)
 	all := c.chain(chainhash.Hash{}, 5)
@@ -144,8 +144,9 @@ func TestWhoseUndoData(t *testing.T) {
 	}
 }
 
-// After a crash Core writes other blocks over the end of what was finished: what was
-// known of the pair holds no longer, with other times of the files and without.
+// After a crash Core writes other blocks over the end of a finished pair of files.
+// Then earlier knowledge of the pair is dropped, whether or not the files have other
+// times.
 func TestWrittenOver(t *testing.T) {
 	for _, sameTime := range []bool{false, true} {
 		c := newCore(t)
@@ -260,8 +261,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// Whatever is in the files: undo data that is given has the checksum of the block that it
-// is given for and as many transactions, and no other block of the pair could have it.
+// For all contents of the files, returned undo data has the checksum of its block and as
+// many transactions. No other block of the pair could have the same undo data.
 func FuzzFiles(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3}, []byte{4, 5}, uint16(0))
 	f.Fuzz(func(t *testing.T, blk, rev []byte, cut uint16) {

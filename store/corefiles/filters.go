@@ -29,7 +29,7 @@ const (
 	// maxFilters bounds how many filters are known, in 16 bytes each.
 	maxFilters = 1 << 23
 
-	maxFilterHeader = chainhash.HashSize + 5 // of a record: block, CompactSize of what is no more than MaxFilter
+	maxFilterHeader = chainhash.HashSize + 5 // of a record: block, CompactSize of a length up to MaxFilter
 )
 
 // A FilterDir is the directory of files in which a Core keeps the block filters of its
@@ -136,8 +136,8 @@ func (d *FilterDir) look() (map[int]stamp, error) {
 	return stamps, nil
 }
 
-// walk appends the places of a file's filters. What follows something that is no record
-// is not looked at: the last file ends with zeros.
+// walk appends the places of a file's filters. It stops at bytes that are no record:
+// the last file ends with zeros.
 func (d *FilterDir) walk(ctx context.Context, number int, places []filterPlace) ([]filterPlace, error) {
 	file, info, err := d.open(number)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,7 +66,7 @@ func wantFilter(tb testing.TB, d *FilterDir, n int, want []byte) {
 	}
 }
 
-// All filters of all files are given; of one that was written twice the last.
+// All filters of all files are returned; if a filter was written twice, the last.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +106,8 @@ func TestFilters(t *testing.T) {
 	wantFilter(t, d, 3*each, nil)
 }
 
-// What is no record ends a file, and what is no file is none.
+// Bytes that are no record end a file, and a missing or irregular file has no
+// filters.
 func TestNoFilters(t *testing.T) {
 	t.Parallel()
 	good := filterRecord(hashOf(1), []byte{1, 2, 3})

@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// What there is is counted, and what cannot be read is told.
+// Look counts the existing files and reports unreadable files.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	c := newCore(t)

@@ -138,7 +138,8 @@ func newAssigner(p *pair) *assigner {
 	return a
 }
 
-// none takes all back: the file is not finished. What was cut short meanwhile is no error.
+// none takes all back: the file is not finished. A file that was cut short meanwhile is no
+// error.
 func (a *assigner) none(err error) error {
 	for i := range a.pair.blocks {
 		a.pair.blocks[i].records = 0
@@ -173,8 +174,8 @@ func (a *assigner) assign(offset uint32, data []byte, sum chainhash.Hash) {
 	}
 }
 
-// give notes a record at all blocks that it fits. Those that spend nothing have the same
-// data, whose ever it is.
+// give notes a record at all blocks that it fits. All blocks that spend nothing have the
+// same data, so that it does not matter which block's data it is.
 func (a *assigner) give(offset uint32, data []byte, found *block) {
 	var alike []*block
 	for _, i := range a.children[found.prev] {

@@ -2,9 +2,9 @@
 // which lie in the same places under the same names: Bitcoin Core's first of all.
 //
 // A directory is Trawl's by a mark, a file that is written before anything else.
-// One without it is new, or of a revision that wrote no marks and known by its
-// databases, or it is another program's: then [Check] and [Claim] refuse it, and
-// nothing in it is changed.
+// A directory without a mark may be new, or of a revision that wrote no marks:
+// then its databases identify it. Otherwise it is another program's: [Check] and
+// [Claim] refuse it and change nothing in it.
 //
 // Wallets, mempool.dat, fee_estimates.dat, peers.dat, banlist.json, settings and
 // configuration files are no sign of another program: people copy them over.

@@ -117,7 +117,7 @@ func blocksOf(d datadir.Dirs) string {
 func TestNewDirectory(t *testing.T) {
 	t.Parallel()
 	d := datadir.Dirs{Data: t.TempDir()}
-	// What people bring along is no sign, nor are empty folders.
+	// Files that people copy over are no sign, nor are empty folders.
 	put(t, d.Data, "bitcoin.conf", "wallets/wallet.dat", "wallet.dat", "mempool.dat", "fee_estimates.dat", "peers.dat", "banlist.json",
 		"settings.json", "anchors.dat", "debug.log", ".lock", "i2p_private_key", "blocks/xor.dat", "chainstate/",
 		"indexes/txindex/", "regtest/blocks/blk00000.dat")

@@ -24,7 +24,7 @@ type ForeignError struct {
 // shown is how many of the things found are named.
 const shown = 4
 
-// Error implements error, for the one who has to do something about it.
+// Error implements error, with advice for the operator.
 func (e *ForeignError) Error() string {
 	found := strings.Join(e.Found[:min(shown, len(e.Found))], ", ")
 	if more := len(e.Found) - shown; more > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Format is the number of the layout of directories that this revision writes, and
-// the last one that it knows. 1 are the directories without a mark.
+// the latest layout that it knows. Directories without a mark have layout 1.
 const Format = 2
 
 // MarkName is the name of the mark.
@@ -36,8 +36,8 @@ func (m *mark) marshal() []byte {
 			"format=%d\nnetwork=%s\nmagic=%x\n", m.format, m.network.Name, m.network.Magic)
 }
 
-// parseMark reads a mark. Of one of a later format it reads the format alone. Lines
-// that it does not know are left to later revisions of the same format.
+// parseMark reads a mark. From a mark of a later format it reads the format alone.
+// Lines that it does not know are left to later revisions of the same format.
 func parseMark(text []byte) (m mark, err error) {
 	values := map[string]string{}
 	for line := range bytes.Lines(text) {
@@ -59,8 +59,8 @@ func parseMark(text []byte) (m mark, err error) {
 	return m, nil
 }
 
-// checkMark reports whether a directory has a mark, and refuses one that is not for
-// this revision and network.
+// checkMark reports whether a directory has a mark, and refuses a mark that is not
+// for this revision and network.
 func checkMark(dir string, n Network) (marked bool, err error) {
 	path := filepath.Join(dir, MarkName)
 	text, err := vfs.ReadFile(vfs.OS, path, maxMark)

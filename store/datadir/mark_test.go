@@ -63,8 +63,9 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// What to do is said of a mark that was read and makes no sense: one that only cannot
-// be read now may be right, and without it the directory would be a stranger's.
+// The error says how to proceed only if the mark was read and makes no sense. A mark
+// that just cannot be read now may be right, and without it the directory would be a
+// stranger's.
 func TestMarkThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken, unreadable := t.TempDir(), t.TempDir()

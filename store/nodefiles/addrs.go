@@ -20,11 +20,11 @@ const (
 )
 
 // OpenAddrs reads the addresses of nodes, for the network with the given magic. A
-// file that is not there begins anew. So does one of a later format, which is kept
-// beside the new one, with the ending .bak. One of an earlier format is written
-// anew at once. What cannot be written is logged alone.
+// missing file is created empty. A file of a later format is replaced by an empty
+// file and kept beside it, with the ending .bak. A file of an earlier format is
+// rewritten at once. A failed write is only logged.
 //
-// Errors: [*AddrsError], and one that says that the file is in the way.
+// Errors: [*AddrsError], and an error if the file is in the way.
 func (f Files) OpenAddrs(magic [4]byte, log *slog.Logger) (*addrman.Manager, error) {
 	if f.Dir == "" {
 		return f.newAddrs(), nil

@@ -101,8 +101,8 @@ func TestOpenAddrs(t *testing.T) {
 	}
 }
 
-// A disk on which nothing can be written is no reason not to open. What is in the
-// way and cannot be put aside is, and stays.
+// Opening succeeds even if the disk takes no writes. It fails only if a file is
+// in the way and cannot be put aside; then that file stays.
 func TestOpenAddrsUnderFaults(t *testing.T) {
 	later := addresses(t, 5)
 	later[5] += 100
@@ -135,8 +135,8 @@ func TestOpenAddrsUnderFaults(t *testing.T) {
 	}
 }
 
-// FuzzOpenAddrs opens files of any content. Whatever is in them, they are read, put
-// aside or left as they are, and what is read is written and read again.
+// FuzzOpenAddrs opens files of any content. Each file is read, put aside or left
+// unchanged, and addresses that are read are written and read again.
 func FuzzOpenAddrs(f *testing.F) {
 	good := addresses(f, 3)
 	f.Add(good)

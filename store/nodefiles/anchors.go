@@ -13,9 +13,9 @@ import (
 
 const anchorsName = "anchors.dat"
 
-// TakeAnchors reads the nodes to connect to first, at most so many, for the network with the
-// given magic, and removes the file: whatever comes of this start, the next one does not
-// begin with the same nodes because of it. Without a file that can be read there are none.
+// TakeAnchors reads the nodes to connect to first, at most limit, for the network with the
+// given magic. It removes the file, so that the next start does not begin with the same
+// nodes if this start goes wrong. Without a readable file there are none.
 func (f Files) TakeAnchors(magic [4]byte, limit int, log *slog.Logger) []codec.Address {
 	if f.Dir == "" {
 		return nil

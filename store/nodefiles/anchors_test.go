@@ -85,7 +85,8 @@ func TestAnchorsUnderFaults(t *testing.T) {
 	}
 }
 
-// FuzzAnchors reads files of any content. What is read is written and read again.
+// FuzzAnchors reads files of any content. Addresses that are read are written and read
+// again.
 func FuzzAnchors(f *testing.F) {
 	good := addrman.MarshalAnchors(anchors(f), magic)
 	f.Add(good[:len(good)-chainhash.HashSize])

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
-// What is saved is there again, until it is too old; an estimator comes of every file.
+// Saved estimates are read back until they are too old. Every file gives an estimator.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, odd := filepath.Join(dir, "fee_estimates.dat"), filepath.Join(dir, "odd")

@@ -1,7 +1,7 @@
 // Package nodefiles has the small files that a node keeps between two runs under
-// Bitcoin Core's names: banlist.json, peers.dat, anchors.dat, keys of Tor and I2P,
-// fee_estimates.dat, mempool.dat and settings.json. Each is replaced as a whole, in
-// one step.
+// Bitcoin Core's names. They are banlist.json, peers.dat, anchors.dat, keys of Tor
+// and I2P, fee_estimates.dat, mempool.dat and settings.json. Each is replaced as a
+// whole, in one step.
 //
 // Package addrman defines the bytes of peers.dat, package feeestimate the bytes of
 // fee_estimates.dat.

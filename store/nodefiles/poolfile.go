@@ -40,8 +40,8 @@ type PoolContent struct {
 	Unbroadcast []chainhash.Hash
 }
 
-// SavePool writes a file in the place of the one that was there, if any. It is on
-// disk when Save returns.
+// SavePool writes a file, in the place of an existing file if there is any. The
+// file is on disk when SavePool returns.
 func SavePool(path string, c *PoolContent, old bool) error {
 	var buf bytes.Buffer
 	if err := writePool(&buf, c, old); err != nil {

@@ -105,7 +105,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is saved is read back, in both formats, and nothing is left beside it.
+// A saved pool is read back, in both formats, and no other file is left beside
+// it.
 func TestSaveAndLoad(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		dir := t.TempDir()
@@ -154,7 +155,7 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends, and takes no more memory than the file.
+// Reading a file of any content ends, and takes no more memory than the file.
 func FuzzParse(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "mempool.dat")
 	for _, old := range []bool{false, true} {

@@ -23,7 +23,7 @@ type PoolReader struct {
 	from   io.Reader
 	file   io.Closer // nil: the caller's
 	window []byte    // what was read and not used, in the clear
-	offset int       // in the key, of what is read next
+	offset int       // in the key, of the next byte to read
 	key    []byte    // nil: none
 	ended  bool      // there is no more than the window
 	failed bool

@@ -13,10 +13,9 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// Settings are settings.json, Bitcoin Core's file of options that change at run time. One of
-// them is ours: which wallets are loaded at start. All else in the file stays, in its order.
-// Make one with [NewSettings]. It is safe for concurrent
-// use.
+// Settings are settings.json, Bitcoin Core's file of options that change at run time.
+// Trawl's own option is the list of wallets to load at start. All else in the file stays, in
+// its order. Make one with [NewSettings]. It is safe for concurrent use.
 type Settings struct {
 	fs     vfs.FS
 	path   string
@@ -24,7 +23,7 @@ type Settings struct {
 	mu     sync.Mutex
 
 	// unnamed: the wallet without a name was loaded because the file names none. As
-	// in Core it is in the list when that is written for another one.
+	// in Core it joins the list when the list is written for another wallet.
 	unnamed bool
 }
 
@@ -37,7 +36,7 @@ func NewSettings(fs vfs.FS, path string) *Settings {
 	return &Settings{fs: fs, path: path, client: "Bitcoin Core"}
 }
 
-// Named has the file name another program than Bitcoin Core as the one that writes it.
+// Named has the file name another program than Bitcoin Core as its writer.
 func (f *Settings) Named(client string) *Settings {
 	f.client = client
 	return f
@@ -63,7 +62,7 @@ const (
 // ErrNoSettings reports that nothing is kept for the next start (-nosettings).
 var ErrNoSettings = errors.New("there is no settings file")
 
-// maxFile is the longest file that is read, in bytes.
+// maxSettings is the longest file that is read, in bytes.
 const maxSettings = 16 << 20
 
 // member is a member of the file's object, whose order is kept.

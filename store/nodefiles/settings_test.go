@@ -84,7 +84,7 @@ func TestWallets(t *testing.T) {
 	}
 }
 
-// What others have in the file stays as it is, in its order.
+// Members that others have in the file stay unchanged and in order.
 func TestOthersStay(t *testing.T) {
 	f, _, path := file(t, []byte(`{"prune": 550, "wallet": ["a"], "big": 123456789012345678901234567890, "_warning_": "x",
 		"deep": {"b": [1, {"<&>": "é"}], "a": null}}`))
@@ -174,8 +174,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// Whatever fails, and however the power goes, the list is the one before or the new
-// one. After nil it is the new one.
+// After any failure and any loss of power, the list is the old list or the new
+// list. After nil it is the new list.
 func TestFaults(t *testing.T) {
 	const calls = 6 // of the file system that can fail
 	for n := range calls + 1 {

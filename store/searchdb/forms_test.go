@@ -32,8 +32,8 @@ func fullStatus() Status {
 	return s
 }
 
-// What is written is read again, whatever field has which value that is allowed; what no store writes is refused, and
-// so is what is too short or too long.
+// Records are read as they were written, for each allowed value of each field. Bytes that no store writes are
+// refused, and so are records that are too short or too long.
 func TestFormsOfRecords(t *testing.T) {
 	status, definition := fullStatus(), Definition{
 		Name: "n", Owner: "o", Number: 1 << 33, Created: time.UnixMilli(5), Start: 0, Stop: -1, StopBlock: [32]byte{7},
@@ -248,7 +248,7 @@ func TestPartsOfSearches(t *testing.T) {
 	}
 }
 
-// What was loaded belongs together: each script has its object, and what joined its scripts.
+// The parts of a loaded search must fit together: each script has its object, and each addition its scripts.
 func TestWhatBelongsTogether(t *testing.T) {
 	for _, test := range []struct {
 		objects, scripts int
@@ -347,8 +347,8 @@ func TestEmptyChanges(t *testing.T) {
 	}
 }
 
-// A step of the sweep deletes as many rows as one may, and takes up where the last has ended; of a search that is
-// removed again later it deletes what came meanwhile.
+// A step of the sweep deletes at most sweepRows rows, and begins where the step before ended. If a search is
+// removed again later, the sweep deletes the rows added meanwhile.
 func TestStepsOfTheSweep(t *testing.T) {
 	s := open(t, nil, filepath.Join(t.TempDir(), "searches"))
 	r := rand.New(rand.NewPCG(5, 8))

@@ -67,7 +67,7 @@ func ownsMode(key, value []byte) bool {
 	return ledger.Owns(key, value)
 }
 
-// SetModes gives searches other modes, durably. It waits for no [Store.Commit]. Errors are as of that.
+// SetModes gives searches other modes, durably. It waits for no [Store.Commit]. Errors are as of Commit.
 func (s *Store) SetModes(changes map[ID]ModeChange) error {
 	b := new(ledger.Batch)
 	for id, change := range changes {
@@ -88,8 +88,8 @@ func (s *Store) forgetModes(ids []ID) error {
 	return s.modes.Load().Commit(b, noPosition)
 }
 
-// loadModes sets the modes that are newer than the status of their searches, and forgets the others. One that is
-// damaged is lost: the search does what its status says.
+// loadModes sets the modes that are newer than the status of their searches, and forgets the others. A damaged
+// mode is lost: then the mode in the search's status holds.
 func (s *Store) loadModes(list []*Search) error {
 	of := make(map[ID]*Search, len(list))
 	for _, n := range list {

@@ -65,7 +65,7 @@ func TestNewerModeCounts(t *testing.T) {
 	}
 }
 
-// What searches were told to do waits for nothing that is written of what they find.
+// Writing the modes of searches does not wait for writes of their results.
 func TestModesDoNotWait(t *testing.T) {
 	fs := faultfs.New()
 	dir := filepath.Join(t.TempDir(), "searches")

@@ -35,8 +35,8 @@ func large(r *rand.Rand, id ID) *Search {
 	return n
 }
 
-// eachRead does something to a store again and again: each time another read of the disk fails, until none is left. The
-// store is opened anew before, so that nothing is in memory. check says what is wrong with what came of it.
+// eachRead calls do on a store again and again: each time a later read of the disk fails, until none is left. Each
+// time the store is reopened first, so that nothing is in memory. The function check reports errors in the outcome.
 func eachRead(t *testing.T, fs *faultfs.FS, s *Store, least int, do func() error, check func(n int, err error)) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -213,8 +213,8 @@ func TestSweepTakesBackLater(t *testing.T) {
 	fs.Inject(nil)
 }
 
-// A store that cannot be read, or not written where that is to be, says so: no search is missing without a word, and
-// what they were told to do is kept.
+// A store that cannot be read, or cannot be written when it must be, returns an error: no search is missing
+// silently, and the modes of searches are kept.
 func TestUnreadableLedgers(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
-// The key spaces. What follows is the id of the search.
+// The key spaces. The id of the search follows the prefix.
 var (
 	definitionPrefix = []byte{'d'}
 	objectPrefix     = []byte{'o'} // then the number of the first
@@ -29,7 +29,7 @@ var (
 // A Place is where an entry stands in the list of a search. Places are ordered.
 type Place struct {
 	Epoch    uint32
-	Block    bool // of a block that was looked at; else of one that has left the chain
+	Block    bool // of a block that was looked at; else of a block that has left the chain
 	Height   uint32
 	Sequence uint32 // among those of the block
 }

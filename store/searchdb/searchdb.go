@@ -1,12 +1,11 @@
 // Package searchdb keeps searches: what each looks for, how far it is, and what it has found.
 // schema.md has the key spaces.
 //
-// A commit is durable when the call returns, and there is no other: what a reader was shown
-// survives a loss of power. What searches are told to do, to pause or to end, is written apart from what they
-// find, by [Store.SetModes], which waits for no commit. Every record has a checksum over itself and its key. A search
-// whose definition or state is damaged is dropped when the store is opened, with a word in
-// the log; one that the disk does not read is kept, and is read again the next time. Damage of an entry is
-// [ErrDamaged] to whoever reads it.
+// Every commit is durable when the call returns: all that a reader was shown survives a loss of power.
+// [Store.SetModes] writes the modes of searches, as to pause or to end, apart from their results, and waits for no
+// commit. Every record has a checksum over itself and its key. A search with a damaged definition or state is dropped
+// when the store is opened, which is logged. A search that the disk does not read is kept, and is read again the next
+// time. Reading a damaged entry returns [ErrDamaged].
 package searchdb
 
 import (
@@ -32,7 +31,7 @@ var (
 	ErrDamaged = ledger.ErrDamaged
 
 	// ErrForeign, ErrNewer and ErrLocked report, from [Open], a folder that is not to be
-	// touched: another program's or network's, a later version's, one that is open.
+	// touched: of another program or network, of a later version, or already open.
 	ErrForeign, ErrNewer, ErrLocked = ledger.ErrForeign, ledger.ErrNewer, ledger.ErrLocked
 )
 
@@ -56,7 +55,7 @@ func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 // An Object is a scan object, as it is shown: it has no private key.
 type Object string
 
-// A Script is one that is looked for.
+// A Script is an output script that a search looks for.
 type Script struct {
 	Script []byte
 	Object uint32 // number
@@ -68,7 +67,7 @@ type Definition struct {
 	Name, Owner string
 	Number      uint64 // in the order in which searches were made
 	Created     time.Time
-	Start, Stop int32 // heights; Stop is -1 for one that follows
+	Start, Stop int32 // heights; Stop is -1 if the search follows the chain
 	StopBlock   chainhash.Hash
 	BlocksOnly  bool
 	Mempool     bool
@@ -204,7 +203,7 @@ func (s *Store) Reopen() error {
 }
 
 // Lag returns how much more than usual waits to be put in order on the disk, in tables of some thousands of
-// entries. Whoever adds entries does so the slower the more that is: no change has to wait for it then. It
+// entries. The more it is, the slower callers should add entries, so that no change has to wait. Lag itself
 // does not wait.
 func (s *Store) Lag() int { return s.ledger.Load().Lag() }
 
@@ -264,9 +263,9 @@ func (s *Store) ids(prefix []byte) (ids []ID, err error) {
 	return ids, nil
 }
 
-// Load returns all searches, in no order. One that is damaged is left out, and is removed; of one that the disk does
-// not read, an EIO, there is what could be read.
-// Errors: those of the file system, [ErrDamaged] where the store itself is.
+// Load returns all searches, in no order. Damaged searches are left out and removed. A search that the disk does not
+// read, an EIO, has only the parts that could be read. Errors: those of the file system, [ErrDamaged] where the
+// store itself is.
 func (s *Store) Load() (list []*Search, err error) {
 	ids, err := s.ids(definitionPrefix)
 	if err != nil {
@@ -298,7 +297,7 @@ func (s *Store) Load() (list []*Search, err error) {
 	return list, s.loadModes(list)
 }
 
-// unread is a search all of which could not be read, with what was.
+// unread is a search that could not be read completely, with the parts that were.
 func (n *Search) unread() *Search {
 	u := &Search{ID: n.ID, Definition: n.Definition, Status: n.Status, Used: Used{}, Unread: true}
 	if u.Name == "" {
@@ -366,9 +365,9 @@ func (s *Store) loadParts(prefix []byte, n *Search, add func(first uint32, raw [
 	return nil
 }
 
-// Entries visits the entries of a search behind a place, up to another one and including it,
-// until visit returns false. Nothing is asked of the store meanwhile. Errors: [ErrDamaged],
-// those of the file system.
+// Entries visits the entries of a search that are behind the place after, up to and
+// including the place to, until visit returns false. Meanwhile visit must not call the
+// store. Errors: [ErrDamaged], those of the file system.
 func (s *Store) Entries(id ID, after, to Place, visit func(Place, *search.Entry) bool) error {
 	from := append(Entry{ID: id, Place: after}.key(), 0)
 	end := append(Entry{ID: id, Place: to}.key(), 0)

@@ -91,8 +91,8 @@ func entry(r *rand.Rand, id ID, sequence uint32) Entry {
 	return e
 }
 
-// What is read is what was committed, also after the store was opened again, and removed searches
-// leave nothing.
+// The store returns what was committed, also after a reopening, and removed searches leave
+// nothing.
 func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -136,7 +136,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// What was acknowledged survives a loss of power, and a change is there whole or not at all.
+// Acknowledged changes survive a loss of power, and each change is there whole or not at all.
 func TestPowerLoss(t *testing.T) {
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -258,7 +258,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// What is decoded is encoded to the same bytes, and a change of any byte is noticed.
+// Decoded records are encoded to the same bytes, and a change of any byte is noticed.
 func FuzzRecords(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	n := newSearch(r, 1)

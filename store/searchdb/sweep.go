@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
-// sweepRows is how many rows a step of [Store.Sweep] deletes. What others write waits for it.
+// sweepRows is how many rows a step of [Store.Sweep] deletes. Other writers wait for a step.
 const sweepRows = 5_000
 
 // swept are the kinds of rows that [Store.Sweep] deletes, in the order of their keys.
@@ -32,7 +32,7 @@ type sweeper struct {
 }
 
 // Sweep deletes some of what removed searches have left, and in the end takes its room on the disk back, which may
-// take seconds. It reports whether there is more to do. What it has not come to the next run of the program does.
+// take seconds. It reports whether there is more to do. The next run of the program continues an unfinished sweep.
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	w := &s.sweeper
 	w.mu.Lock()

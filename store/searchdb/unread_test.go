@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// A search that the disk does not read for a while is shown as failed, as far as it could be read, and nothing of it is
-// lost: neither the search nor what it was told to do.
+// A search that the disk does not read for a while is shown as failed, as far as it could be read. Neither the search
+// nor its mode is lost.
 func TestUnreadSearches(t *testing.T) {
 	fs := faultfs.New()
 	s := open(t, fs, filepath.Join(t.TempDir(), "searches"))
@@ -78,7 +78,7 @@ func TestUnreadSearches(t *testing.T) {
 	}
 }
 
-// What is shown of a search that could not be read is what was, and fits together.
+// An unread search shows the parts that were read, and they fit together.
 func TestUnread(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 14))
 	n := newSearch(r, 9)

@@ -17,7 +17,7 @@ type Range struct {
 }
 
 // RangesOf returns the ranges of the objects that some scripts are of, in the order of their numbers. An object
-// without a range has none, nor has one whose scripts are all those of others.
+// without a range has none, and neither has an object whose scripts all belong to other objects.
 func RangesOf(scripts []Script) []Range {
 	var all []Range
 	places := map[uint32]int{}

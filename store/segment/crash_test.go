@@ -23,8 +23,8 @@ var kills = flag.Int("kills", 8, "how often TestKill kills its process")
 // crashDir names the directory of the process that TestKill kills.
 const crashDir = "SEGMENT_CRASH_DIR"
 
-// TestKill kills a writing process at random moments. What it acknowledged
-// must be there, and no filter may be wrong.
+// TestKill kills a writing process at random moments. Acknowledged filters must
+// be there, and no filter may be wrong.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(t, dir)
@@ -151,8 +151,8 @@ func (a *acknowledged) check(t *testing.T, s *Store) {
 	}
 }
 
-// TestPowerLoss lets random parts of what was written since the last Sync
-// disappear, as a disk may that lost power.
+// TestPowerLoss lets random parts of the writes since the last Sync disappear,
+// as a disk that lost power may.
 func TestPowerLoss(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 0))

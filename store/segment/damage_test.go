@@ -121,7 +121,7 @@ func TestEveryBit(t *testing.T) {
 }
 
 // TestTruncated cuts a segment to every length, under a running store and
-// under one that is opened afterwards.
+// before a store is opened.
 func TestTruncated(t *testing.T) {
 	s, entries := newStore(t, 30)
 	dir, last := s.dir, len(s.Segments())-1
@@ -244,7 +244,7 @@ func TestRebuildKeepsWhatIsIntact(t *testing.T) {
 }
 
 // TestDamagedKeys removes, cuts or flips bits of every file of the database.
-// Whatever is lost is noticed, and can be appended again.
+// Every loss is noticed, and lost filters can be appended again.
 func TestDamagedKeys(t *testing.T) {
 	damages := []struct {
 		name string

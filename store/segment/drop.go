@@ -9,10 +9,10 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// DropFrom forgets the filter of a block and all that were appended after it, because it
-// is not the block's, with those before it in its segment; the tip goes back as far.
-// Views keep what they have. Nothing may be appended, and no lines and no range filters
-// be made, meanwhile.
+// DropFrom forgets the filter of a block, because the filter is wrong for the block, and
+// all filters appended later. It also forgets the earlier filters of the same segment.
+// The tip goes back as far. Views keep what they have. Nothing may be appended, and no
+// lines and no range filters be made, meanwhile.
 //
 // Errors: [ErrNotFound] with nothing changed, [ErrClosed], [ErrFailed], those of the file
 // system.

@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// Whatever call of the file system fails while filters are dropped: those before them are
-// there, others are never read wrongly, and they can be stored again.
+// Whichever call of the file system fails while filters are dropped, the filters before
+// them are there. The others are never read wrongly, and can be stored again.
 func TestDropFails(t *testing.T) {
 	t.Parallel()
 	entries := append(testChain(1), testBranch(testChain(1)[0], 1, 40)...)

@@ -19,7 +19,7 @@ var (
 	// ErrClosed reports a call after Close, or a view after its release.
 	ErrClosed = errors.New("filter index is closed")
 
-	// ErrFailed reports a write after one that failed. Open the store again.
+	// ErrFailed reports a write after a failed write. Open the store again.
 	ErrFailed = errors.New("filter index takes no writes after a failure")
 
 	// ErrForeign is returned by [Open] for a directory that holds the index

@@ -34,7 +34,7 @@ func newLife(t *testing.T) *life {
 }
 
 // live uses a store in every way that writes, up to the first error, and closes it.
-// What was acknowledged can be read to the end.
+// All acknowledged filters can be read to the end.
 func (l *life) live(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	for round := range 2 {
@@ -172,8 +172,8 @@ func every(n int) int {
 	return n
 }
 
-// Whichever call fails, once or from then on, or all syncs from then on: nothing acknowledged is lost, nothing
-// wrong is read, and the store goes on when the disk is well again.
+// Whichever call fails, once or from then on, or all syncs from then on, nothing acknowledged is lost and
+// nothing wrong is read. The store goes on when the disk is well again.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	all := calls(t)

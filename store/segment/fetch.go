@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// fetchGap is what lies between two parts and is read along with them: to read it
-	// takes no longer than a request of its own. 32 KiB is between what solid-state
-	// disks and what network disks can do.
+	// fetchGap is the largest gap in bytes between two parts that are read together:
+	// reading the gap takes no longer than another request. The choice of 32 KiB lies
+	// between the best for solid-state disks and for network disks.
 	fetchGap = 32 << 10
 
-	// fetchPart is how much is asked for at a time. More than a disk takes in one
-	// request the system would leave out.
+	// fetchPart is how many bytes are requested at a time. Of more than a disk
+	// takes in one request, the system would leave out the rest.
 	fetchPart = 512 << 10
 )
 
@@ -50,8 +50,8 @@ func (v *View) Fetch(ctx context.Context, parts [][]byte) (missing int) {
 	return missing
 }
 
-// joined returns the bytes from the first of the parts on up to the first gap that is not
-// to be read along, all of one mapping, and the parts that are left.
+// joined returns the bytes of the first parts, up to the first gap of more than fetchGap,
+// and the parts that are left. The bytes are all of the same mapping.
 func (v *View) joined(parts [][]byte) (whole []byte, rest [][]byte) {
 	first, start := &parts[0][0], addressOf(parts[0])
 	at, _ := slices.BinarySearch(v.ends, start+1)

@@ -33,7 +33,7 @@ func dropCache(tb testing.TB, dir string) {
 	}
 }
 
-// What was fetched is in memory, and all bytes are what they were.
+// Fetched parts are in memory, and all bytes are unchanged.
 func TestFetch(t *testing.T) {
 	dir, entries := laidStore(t)
 	dropCache(t, dir)

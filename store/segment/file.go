@@ -173,7 +173,7 @@ func readAt(f vfs.File, b []byte, at int64) error {
 	return err
 }
 
-// syncFile flushes a file to the disk. One that is gone has nothing to flush.
+// syncFile flushes a file to the disk. A missing file has nothing to flush.
 func syncFile(fs vfs.FS, path string) error {
 	f, err := fs.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -82,7 +82,7 @@ func checkFuzzed(t *testing.T, s *Store) {
 }
 
 // FuzzCatalog fills a catalog from arbitrary pairs of the database, of a fixed
-// size each. What it takes must not overlap and must be found.
+// size each. Filters that the catalog takes must not overlap and must be found.
 func FuzzCatalog(f *testing.F) {
 	const pair = positionSize + recordSize
 	var seed []byte

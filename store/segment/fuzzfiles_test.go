@@ -21,8 +21,8 @@ func fuzzSlots() (slots []slot) {
 }
 
 // FuzzLinesFile opens arbitrary bytes as a file of probe lines, as they are and
-// with a header that is right. What is taken must be the bytes of the file, in
-// order and all of them.
+// with a header that is right. The lines taken must be all bytes of the file,
+// in order.
 func FuzzLinesFile(f *testing.F) {
 	slots := fuzzSlots()
 	entries := []lineEntry{{make([]byte, 64), 5, checksum(make([]byte, 64))}, {nil, 0, 0}, {make([]byte, 192), 9, 7}}

@@ -11,8 +11,8 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/util"
 )
 
-// Headers returns the filter headers of blocks, in their order. Those of blocks whose filters were
-// stored one after the other are read in one go.
+// Headers returns the filter headers of blocks, in their order. If the filters of blocks were
+// stored one after the other, their headers are read in one go.
 //
 // Errors: [ErrNotFound], [ErrClosed], those of damage.
 func (s *Store) Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error) {

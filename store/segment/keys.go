@@ -85,8 +85,8 @@ func openKeys(fs vfs.FS, dir string, o *opt.Options, log *slog.Logger) (*keys, c
 // An opener opens a database.
 type opener func(*dbstorage.Storage, *opt.Options) (*leveldb.DB, error)
 
-// openWith locks the directory and opens the database in it. Whatever the
-// database does over damaged files, panics included, is an error.
+// openWith locks the directory and opens the database in it. Each failure of
+// the database over damaged files, panics included, is an error.
 func openWith(fs vfs.FS, dir string, o *opt.Options, open opener) (k *keys, err error) {
 	stor, err := dbstorage.Open(fs, dir)
 	if err != nil {
@@ -111,9 +111,10 @@ func openAsIs(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return leveldb.Open(stor, o)
 }
 
-// salvage copies what can be read into a new database, for one whose tables
-// have damaged blocks. Recover rewrites such tables, too, but fails for those
-// with several versions of a key, which nearly all have: the tip's.
+// salvage copies the readable pairs of a database with damaged blocks in its
+// tables into a new database. Recover rewrites such tables, too, but fails for
+// tables with several versions of a key. Nearly all have several versions of
+// the tip's key.
 func salvage(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 	lenient := *o
 	lenient.Strict = opt.StrictBlockChecksum | opt.StrictJournalChecksum
@@ -140,7 +141,7 @@ func salvage(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return db, nil
 }
 
-// recoverTables finds the tables of a database that lost track of them.
+// recoverTables finds the tables of a database whose list of tables is lost.
 func recoverTables(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return leveldb.Recover(stor, o)
 }
@@ -153,8 +154,8 @@ func wipe(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return leveldb.Recover(stor, o) // which, unlike Open, asks for no file
 }
 
-// isDamage tells whatever the database stumbles over, missing files included,
-// from what it cannot help: a lock, permissions, a full disk.
+// isDamage tells damage of the database, missing files included, from outside
+// causes: a lock, permissions, a full disk.
 func isDamage(err error) bool {
 	var system syscall.Errno
 	if errors.As(err, &system) {
@@ -250,8 +251,8 @@ func (k *keys) peek() (empty, ours bool, err error) {
 	return false, ours, nil
 }
 
-// recordOf reads the record of a block. It was read when the store was opened:
-// one that is now different or gone is damage.
+// recordOf reads the record of a block. The record was read when the store was
+// opened: if it is now different or gone, that is damage.
 func (k *keys) recordOf(at position, block *chainhash.Hash) (record, error) {
 	r, err := k.filter(at)
 	if err == nil && r.block != *block {
@@ -306,11 +307,11 @@ func (k *keys) cut(from position) error {
 	return k.db.Write(batch, durably)
 }
 
-// sync makes every record written so far durable, then the mark that says so.
+// sync makes every record written so far durable, then writes the mark durably.
 //
-// A synced write flushes only the journal it goes to, and not the one before,
-// which may still wait to be turned into a table. So the journals are flushed
-// by name.
+// A synced write flushes only its own journal, and not the journal before,
+// which may still wait to be turned into a table. Therefore the journals are
+// flushed by name.
 func (k *keys) sync(mark syncMark) error {
 	if err := k.stor.SyncJournals(); err != nil {
 		return err

@@ -96,7 +96,7 @@ func TestForeignDirectoryIsLeftAlone(t *testing.T) {
 	}
 }
 
-// tree returns the files of a folder with what is in them.
+// tree returns the files of a folder with their contents.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

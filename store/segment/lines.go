@@ -84,9 +84,9 @@ func (s *Store) WithoutProbes() int {
 }
 
 // AddProbes makes the probe lines of some filters that have none, of a fraction of a
-// second's work, and returns how many are left. What is complete is put into a
-// file, which takes its place in one step; the lines of the last filters are in
-// memory alone, to be made again by the next start. Readers and appends go on
+// second's work, and returns how many are left. The lines of a complete group are
+// put into a file, which gets its name in one step. The lines of the last filters
+// are in memory alone, to be made again by the next start. Readers and appends go on
 // meanwhile. One goroutine may call it at a time.
 //
 // Errors: [*DamagedError] for a filter that lines cannot be made of, [ErrClosed],
@@ -127,7 +127,7 @@ func (v *View) firstUnlaid() int {
 	return len(v.groups)
 }
 
-// makeGroup makes the lines of a group, in memory. Those that the view has are
+// makeGroup makes the lines of a group, in memory. Lines that the view has are
 // taken over.
 func (s *Store) makeGroup(ctx context.Context, v *View, n int) (*lineGroup, error) {
 	slots := v.slots[n*groupSize : min((n+1)*groupSize, len(v.slots))]

@@ -17,11 +17,11 @@ import (
 
 // Open opens the store in a directory, or makes one.
 //
-// Damage does not stop it. What follows the last acknowledged filter is cut,
-// and so is what a loss of power tore since the last Sync. A database that
-// cannot be read is recovered as far as possible, else the store begins empty.
-// A tip whose ancestors are no longer all there gives way to the highest block
-// that has them. Whatever was done is in the log. Damage to the segments
+// Damage does not stop it. Bytes after the last acknowledged filter are cut,
+// and so are filters since the last Sync that a loss of power tore. A database
+// that cannot be read is recovered as far as possible, else the store begins
+// empty. A tip whose ancestors are no longer all there gives way to the highest
+// block that has them. All repairs are logged. Damage to the segments
 // themselves is not looked for here: see [Store.Verify].
 //
 // Errors: [ErrForeign], one of the lock when the store is already open, and
@@ -96,8 +96,8 @@ func (s *Store) restore(m marks) error {
 	return nil
 }
 
-// restoreSynced checks the filters that were not synced and cuts from the
-// first one that a loss of power took. A mark that was itself lost leaves the
+// restoreSynced checks the filters that were not synced and cuts from the first
+// filter that a loss of power took. A mark that was itself lost leaves the
 // question to Verify and to the check of every read.
 func (s *Store) restoreSynced(m marks) error {
 	s.synced = m.synced.end
@@ -121,9 +121,10 @@ func (s *Store) restoreSynced(m marks) error {
 	return nil
 }
 
-// firstTorn returns the first slot, from a given one on, whose filter is not
-// in its file or does not follow the one before, since records between them
-// were lost; the number of slots if there is none.
+// firstTorn returns the first slot from a given slot on whose filter is torn. A
+// filter is torn if it is not in its file, or does not follow the filter
+// before, since records between them were lost. It returns the number of slots
+// if there is none.
 func (s *Store) firstTorn(from int) int {
 	slots := s.catalog.slots
 	var f vfs.File
@@ -170,8 +171,8 @@ func (s *Store) removeStrays() error {
 	return nil
 }
 
-// openSegments maps all segments, with what is too much cut off, and opens
-// the last one for appending.
+// openSegments maps all segments, with surplus bytes cut off, and opens the
+// last segment for appending.
 func (s *Store) openSegments() error {
 	for i, info := range s.catalog.segments {
 		if err := s.trim(info); err != nil {
@@ -190,8 +191,8 @@ func (s *Store) openSegments() error {
 	return nil
 }
 
-// trim makes a file end with the padding after its last filter, and reports
-// one that is too short for its filters. After a loss of power a file may have the
+// trim makes a file end with the padding after its last filter, and logs a file
+// that is too short for its filters. After a loss of power a file may have the
 // size of before, but the beginning of a lost filter where its padding was.
 func (s *Store) trim(info segmentInfo) error {
 	path := segmentPath(s.dir, info.number)
@@ -212,8 +213,8 @@ func (s *Store) trim(info segmentInfo) error {
 	return errors.Join(cut(f, info.end), f.Close())
 }
 
-// isPadded reports whether zeros follow the last filter of a file. Of bytes that
-// cannot be read it is taken for granted: whoever reads the file will notice.
+// isPadded reports whether zeros follow the last filter of a file. Unreadable
+// bytes count as zeros: a later read of the file will notice.
 func isPadded(fs vfs.FS, path string, end int64) bool {
 	f, err := openFile(fs, path)
 	if err != nil {

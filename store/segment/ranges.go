@@ -141,9 +141,10 @@ func (s *Store) DropRange(block *chainhash.Hash) {
 	}
 }
 
-// Range returns the filter of the range that the block at a height of the active
-// chain lies in, and the first height after it that does not; false if there is
-// no filter. The bytes are valid until Release, and are read under [Guard].
+// Range returns the filter of the range with the block at a height of the active
+// chain, and the next height whose block is outside the range. It returns false
+// if there is no filter. The bytes are valid until Release, and are read under
+// [Guard].
 func (v *View) Range(height int32) (r Range, to int32, ok bool) {
 	group := v.active[height] / groupSize
 	if int(group) >= len(v.ranges) || v.ranges[group] == nil || v.ranges[group].mem == nil {

@@ -15,8 +15,8 @@ func (s *Store) Has(block *chainhash.Hash) bool {
 	return ok
 }
 
-// ByHash returns the filter of a block, on whichever chain it is, with all
-// that is stored of it. The bytes are the caller's.
+// ByHash returns the filter of a block, on whichever chain it is, with all its
+// stored fields. The bytes are the caller's.
 //
 // Errors: [ErrNotFound], [*DamagedError], [ErrClosed].
 func (s *Store) ByHash(block *chainhash.Hash) (Entry, error) {

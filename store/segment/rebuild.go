@@ -82,8 +82,8 @@ func (s *Store) replace(c *checkup, file *vfs.Replacement) error {
 	return nil
 }
 
-// remake writes the segment to a new file. What could not be made is left zero and
-// reported in lost.
+// remake writes the segment to a new file. Filters that could not be made are left
+// zero and reported in lost.
 func (c *checkup) remake(ctx context.Context, f *vfs.Replacement, makeFilter MakeFilter) (lost, err error) {
 	old, err := openFile(c.fs, c.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -39,7 +39,7 @@ func TestValidRecord(t *testing.T) {
 	}
 }
 
-// What is too much in a file is cut, or the store is not opened.
+// Surplus bytes of a file are cut, or else the store is not opened.
 func TestCutFails(t *testing.T) {
 	s, entries := newStore(t, 25)
 	mustClose(t, s)

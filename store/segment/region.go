@@ -65,9 +65,9 @@ func (r *region) release() {
 	}
 }
 
-// Guard calls read and returns an [ErrFault] if it touches mapped memory that
-// cannot be read: the bytes that [View.Filters] returns are checked when they
-// are returned, but a file may be cut afterwards. Other panics pass through.
+// Guard calls read and returns an [ErrFault] if read touches mapped memory that
+// cannot be read. The bytes of [View.Filters] are checked when they are
+// returned, but a file may be cut afterwards. Other panics pass through.
 func Guard(read func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

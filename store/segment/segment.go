@@ -3,49 +3,50 @@
 //
 // # Layout
 //
-// One directory holds segment files fltr00000.dat, fltr00001.dat, … with the
-// filters back to back in the order they were appended, and a goleveldb in db/
-// with one small record a filter: its block, position, checksum, filter hash
-// and filter header. store/schema.md lists the keys. A segment is only ever
-// appended to, so a filter never moves and the filter of a block that left the
-// active chain stays readable.
+// One directory holds the store. Segment files fltr00000.dat, fltr00001.dat, …
+// have the filters back to back in the order they were appended. A goleveldb in
+// db/ has a small record for each filter: its block, position, checksum, filter
+// hash and filter header. store/schema.md lists the keys. A segment is only
+// ever appended to, so a filter never moves and the filter of a block that left
+// the active chain stays readable.
 //
-// In memory are the positions of all filters (84 bytes each, 76 MB for 900,000
-// blocks), an index of block hashes (at most 8 bytes each), the active chain (4
-// bytes each) and where the probe lines are (32 bytes each); the files are mapped. A scan therefore touches no
-// database and allocates nothing for a filter.
+// In memory are the positions of all filters (84 bytes each, 76 MB for 900,000 blocks) and an index of block
+// hashes (at most 8 bytes each). Also in memory are the active chain (4 bytes each) and the places of the
+// probe lines (32 bytes each). The files are mapped. A scan therefore touches no database and allocates
+// nothing for a filter.
 //
 // # What holds after a crash
 //
-// The bytes of a filter reach the operating system before the record that
-// names them. What [Store.Append] and [Store.SetTip] acknowledged survives the
-// death of the process; what [Store.Sync] acknowledged survives a loss of
-// power. What comes later may be lost, but is noticed and cut by [Open].
+// The bytes of a filter reach the operating system before the record that names
+// them. Changes that [Store.Append] and [Store.SetTip] acknowledged survive the
+// death of the process; changes that [Store.Sync] acknowledged survive a loss
+// of power. Later changes may be lost, but [Open] notices and cuts torn
+// filters.
 //
 // # Damage
 //
-// The index is a cache of the chain: damage never stops [Open]. Every filter
-// is checked against its CRC-32 whenever it is read, so that a damaged one is
-// a [*DamagedError] and never wrong bytes. [Store.Verify] covers every bit of
-// a segment file; [Store.Rebuild] makes a damaged segment anew, and no other.
+// The index is a cache of the chain: damage never stops [Open]. Every filter is
+// checked against its CRC-32 whenever it is read, so that a damaged one is a
+// [*DamagedError] and never wrong bytes. [Store.Verify] covers every bit of a
+// segment file. [Store.Rebuild] rebuilds damaged segments only.
 //
 // # Probe lines
 //
 // Beside the filters the store keeps an index of their elements, the probe lines,
-// which [Store.AddProbes] makes in the background: of every 2,048 filters one file
-// prob00000.dat, prob00001.dat, …, and of those after the last 2,048 in memory.
-// The lines are a cache of the filters. Whoever makes and reads them knows what
-// they say; the store knows which filter they belong to, and their checksums. It
-// does the same with filters of all scripts of every 2,048 blocks (range filters),
-// where it is asked to.
+// which [Store.AddProbes] makes in the background. Every 2,048 filters have a file
+// prob00000.dat, prob00001.dat, …; the lines of the last, incomplete group are in
+// memory. The lines are a cache of the filters. Their maker and their readers know
+// the content of lines; the store knows which filter they belong to, and their
+// checksums. If Options ask for range filters, it does the same with filters of
+// all scripts of every 2,048 blocks.
 //
 // # Concurrency
 //
-// All methods are safe for concurrent use. Those that write wait for each
-// other; readers never wait for a write to the disk.
+// All methods are safe for concurrent use. Writers wait for each other; readers
+// never wait for a write to the disk.
 //
 // The package knows bytes, hashes and heights. It decodes no filter and knows
-// no chain but the one that the filters' previous-block hashes form.
+// only the chain that the filters' previous-block hashes form.
 package segment
 
 import (
@@ -60,9 +61,9 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// DefaultSegmentSize is the size in bytes up to which segments grow: small
-// enough to be made anew in about a minute, large enough that the filters of
-// a whole chain are some 200 files.
+// DefaultSegmentSize is the size in bytes up to which segments grow. It is
+// small enough to rebuild a segment in about a minute, and large enough that
+// the filters of a whole chain are some 200 files.
 const DefaultSegmentSize = 64 << 20
 
 // maxSegmentSize bounds what Options may ask for; offsets are 32-bit.
@@ -211,7 +212,7 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// Entry is the filter of one block with everything the store keeps of it.
+// Entry is the filter of a block with all fields that the store keeps.
 type Entry struct {
 	Block, Prev chainhash.Hash // the block and its previous block
 	Height      int32          // 0 for the genesis block

@@ -17,9 +17,9 @@ import (
 // verifyBuffer is how many bytes Verify reads from the disk at a time.
 const verifyBuffer = 256 << 10
 
-// Verify reads a segment from the disk and checks every byte of it: the
-// header, the filters against their CRC-32 and, if deep, their filter hash,
-// all else against zero, and the size of the file. While the last segment is
+// Verify reads a segment from the disk and checks every byte. It checks the
+// header, the filters against their CRC-32 and, if deep, their filter hash, all
+// else against zero, and the size of the file. While the last segment is
 // checked nothing is appended, deep for about 0.1 s per 64 MiB.
 //
 // Errors: [*DamagedError], [ErrNotFound] for no such segment, [ErrClosed],

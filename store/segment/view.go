@@ -72,12 +72,12 @@ func (v *View) Tip() int32 { return int32(len(v.active)) - 1 }
 // active chain; those that are cost no lookup.
 //
 // The bytes are checked against their CRC-32. They lie in a read-only mapping
-// and are valid until Release; their capacity is 64 more than their length,
-// and what lies there may be read but means nothing. Whoever reads them does
-// so under [Guard].
+// and are valid until Release; their capacity is 64 more than their length, and
+// the bytes there may be read but mean nothing. Callers must read all these
+// bytes under [Guard].
 //
 // Errors: [ErrNotFound] with the first block that the view does not have,
-// [*DamagedError]. The elements of dst before the one it concerns are valid.
+// [*DamagedError]. The elements of dst before the error's block are valid.
 func (v *View) Filters(from int32, blocks []chainhash.Hash, dst [][]byte) error {
 	var n int
 	var err error
@@ -140,9 +140,9 @@ func (v *View) Active(height int32, block *chainhash.Hash) bool {
 // high.
 func (v *View) BlockAt(height int32) *chainhash.Hash { return &v.slots[v.active[height]].block }
 
-// Stored fills in what there is of a block's filter, but reads no byte of it. The
-// block is the one given, or with nil the one at the height of the active chain,
-// which must be that high.
+// Stored fills in what the store has for a block's filter, without reading the
+// filter's bytes. The block is the one given, or with nil the one at the height
+// of the active chain, which must be that high.
 //
 // Errors: as of [View.Filters].
 func (v *View) Stored(height int32, block *chainhash.Hash, to *Stored) error {

@@ -124,9 +124,9 @@ func adopt(old ledger.Reader, change *ledger.Batch) (position []byte, err error)
 	return best[:positionSize], nil
 }
 
-// restore takes a position over, and finds the number of the next block: higher than
-// that of any block, and of any transaction's row that is left of a commit that is
-// no longer there.
+// restore takes a position over, and finds the number of the next block. The number
+// is higher than any block's, and higher than in any transaction's row left by a
+// lost commit.
 func (s *Store) restore(position []byte) error {
 	s.best, s.height, s.next, s.turned = chainhash.Hash{}, -1, 0, true
 	if _, err := s.ledger.Get(oldBest); !errors.Is(err, ledger.ErrNotFound) {

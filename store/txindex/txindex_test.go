@@ -151,8 +151,8 @@ func TestTornJournal(t *testing.T) {
 		t.Errorf("best block is at %d", height)
 	}
 	check(t, s, height)
-	// Another chain follows. What is left of blocks that were lost is never said to
-	// be in one of its blocks.
+	// Another chain follows. Rows left of lost blocks are never attributed to
+	// blocks of the other chain.
 	for n := range uint32(100) {
 		if err := s.Add(block(1000+n), int32(51+n), txs(1000+n), nil); err != nil {
 			t.Fatal(err)

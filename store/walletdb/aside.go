@@ -18,9 +18,9 @@ const asideMark = ".stale-"
 // errInTheWay reports a file beside a wallet's place that cannot be set aside.
 var errInTheWay = errors.New("a file of another database is in the way")
 
-// place gives a complete file its name. SQLite would take files with the names of a
-// journal, a log or an index beside it for the file's own, and play them into it: they
-// are set aside before, for good.
+// place gives a complete file its name. SQLite would take files that are named as a
+// journal, a log or an index beside it for the file's own, and play them into the
+// file. Such files are therefore set aside first, for good.
 func place(
 	disk vfs.FS, temporary, path string, name func(temporary, path string) error, told func(from, to string),
 ) error {
@@ -80,8 +80,8 @@ func asideName(path, suffix string) (string, error) {
 	}
 }
 
-// maxBase is how many bytes of a file's name are in names that are made of it: with
-// what is added to them, they are names for the file system as well.
+// maxBase is how many bytes of a file's name are in names that are derived from the
+// name. With their additions they are still short enough for the file system.
 const maxBase = 200
 
 func shortened(base string) string { return base[:min(len(base), maxBase)] }

@@ -53,9 +53,9 @@ func look(tb testing.TB, path string) folder {
 	return found
 }
 
-// crash returns what a process leaves that dies in the middle of a change of all records,
-// which is written through to the file, in a mode of the journal. What else is changed is
-// changed before.
+// crash returns the files of a process that dies in the middle of a change of all
+// records, which is written through to the file, in a mode of the journal. The statements
+// before are executed first.
 func crash(tb testing.TB, content []byte, mode string, before ...string) folder {
 	tb.Helper()
 	path := folder{"": content}.put(tb)
@@ -103,8 +103,8 @@ func contents(tb testing.TB, path string) []walletfile.Record {
 	return records(tb, db)
 }
 
-// Whatever gives a wallet file its name, no journal, log or index that lies there is played
-// into the file, and each is kept under another name.
+// When a wallet file gets its name, no journal, log or index that lies there is played into
+// the file, and each is kept under another name.
 func TestLeftovers(t *testing.T) {
 	other := wallet(t, "default")
 	hot, log := crash(t, other, "delete")["-journal"], crash(t, other, "wal")

@@ -10,8 +10,8 @@ import (
 )
 
 // Claim keeps others, in this process too, from claiming a file until release is called. The file may have
-// several names: what is locked is the file. Where files cannot be locked, nobody is taken to be at it. Calling
-// release again does nothing.
+// several names: the file is locked, not a name. Where files cannot be locked, the file counts as unclaimed.
+// Calling release again does nothing.
 //
 // Errors: ErrLocked if the file is claimed or is not at path any more, those of the file system.
 func Claim(path string) (release func(), err error) {

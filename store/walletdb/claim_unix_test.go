@@ -11,7 +11,8 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// A file is claimed once, by whatever name, and whoever comes after another file took its place is refused.
+// A file is claimed only once, by all its names together. A claim is refused after another file took the
+// file's place.
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "wallet.dat"), filepath.Join(dir, "link")

@@ -68,7 +68,7 @@ func (db *DB) lock(opts Options) error {
 		"PRAGMA busy_timeout = 0", // another user keeps the file for long
 		"PRAGMA trusted_schema = OFF",
 		"PRAGMA locking_mode = exclusive",
-		// What is deleted may be a private key: it is overwritten, stays in no
+		// A deleted record may be a private key: it is overwritten, stays in no
 		// journal after its transaction and goes to no temporary file.
 		"PRAGMA secure_delete = ON",
 		"PRAGMA journal_size_limit = 0",

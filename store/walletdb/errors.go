@@ -7,7 +7,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// The kinds of refusals; an [Error] wraps one of them.
+// The kinds of refusals; an [Error] wraps a kind.
 var (
 	// ErrFormat reports a file that is no wallet file of the network: not
 	// SQLite, too short, or of another network.
@@ -48,7 +48,7 @@ var (
 	ErrClosed = errors.New("wallet file is closed")
 
 	// ErrMoved reports that the file has lost its name or another file has it, so
-	// that nothing is written. What is in it can still be read.
+	// that nothing is written. Its records can still be read.
 	ErrMoved = errors.New("wallet file was moved or deleted")
 
 	// ErrBackup reports a backup that was not made.

@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// Whatever fails when the connection is lost is an error of its kind, in Core's words
-// where it has some; nothing is taken for read, written or sound.
+// After the connection is lost, each call fails with an error of its kind, in Core's
+// words where Core has some. Nothing counts as read, written or sound.
 func TestLostConnection(t *testing.T) {
 	const prefix = "SQLiteDatabase: "
 	path := place(t, "backups", "base")
@@ -104,7 +104,7 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// What is no readable file is refused by each that opens one, with its own error.
+// Each function that opens a file refuses an unreadable file with its own error.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	loop := filepath.Join(dir, "loop.dat")
@@ -148,7 +148,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// A file that gets its name meanwhile is not replaced, and is told as one that is there.
+// A file that gets its name meanwhile is not replaced, and is reported as already there.
 func TestNameTakenMeanwhile(t *testing.T) {
 	source, dir := place(t, "backups", "base"), t.TempDir()
 	path := filepath.Join(dir, walletdb.FileName)
@@ -189,7 +189,7 @@ func TestNameTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// What a process makes is not taken for stale while it does so.
+// A file that a process is making is not taken for stale.
 func TestNotStaleWhileMade(t *testing.T) {
 	source, dir := place(t, "backups", "base"), t.TempDir()
 	check := func(staged string) error {

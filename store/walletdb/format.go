@@ -58,8 +58,8 @@ func FormatOf(path string, magic [4]byte) (Format, error) {
 	return Unknown, nil
 }
 
-// readHead returns the first bytes and the size of a file. What is no regular
-// file has size 0, and files below sqliteMinSize are not read.
+// readHead returns the first bytes and the size of a file. A file that is not
+// regular has size 0, and files below sqliteMinSize are not read.
 func readHead(path string) (head []byte, size int64, err error) {
 	info, err := os.Stat(path) // before opening: a pipe would wait for a writer
 	if err != nil || !info.Mode().IsRegular() || info.Size() < sqliteMinSize {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// What SQLite calls the files beside a database.
+// Suffixes of a database and of SQLite's files beside it.
 var beside = []string{"", "-journal", "-wal", "-shm"}
 
 const temporarySuffix = ".tmp"
@@ -64,8 +64,8 @@ func withTemporary(dir, base string, use func(temporary string) error) error {
 // temporaryPrefix is how names of temporary files for files of a name begin.
 func temporaryPrefix(base string) string { return "." + shortened(base) + "." }
 
-// renamed is an error in whose text a file has another name. Without a name, it is the
-// one that a file of the error has.
+// renamed is an error in whose text a file has another name. If from is empty, the
+// file that the error names is renamed.
 func renamed(err error, from, to string) error {
 	if err == nil {
 		return nil
@@ -112,7 +112,7 @@ func removeIfThere(path string) error {
 
 // RemoveStale deletes the files that processes which were killed while they made
 // wallets left in a directory and those below it: they hold keys, and never got
-// the name of a wallet. What a running process is making stays.
+// the name of a wallet. Files that a running process is making stay.
 func RemoveStale(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -126,7 +126,7 @@ func RemoveStale(dir string) {
 }
 
 // removeStale deletes what install made in a directory for files of a name, if
-// nobody is at it there. What stays, for whatever reason, does no harm.
+// no process is making files there. Files that stay for some reason do no harm.
 func removeStale(dir, name string) {
 	stale, err := filepath.Glob(filepath.Join(escapeGlob(dir), escapeGlob(temporaryPrefix(name))+"*"+temporarySuffix+"*"))
 	if err != nil || len(stale) == 0 {

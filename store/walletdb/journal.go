@@ -58,8 +58,9 @@ func checkBeside(path string) error {
 	return checkNames(whole + journalSuffix)
 }
 
-// setOthersAside renames a journal or a log beside a database that is another's, so that SQLite
-// does not destroy the database with it. A file in the middle of a change is left as it is.
+// setOthersAside renames a journal or a log of another database beside this database. Otherwise
+// SQLite would destroy the database with that file. A file in the middle of a change is left as
+// it is.
 func setOthersAside(path string, told func(from, to string)) error {
 	whole, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -147,7 +148,8 @@ func isHot(path, suffix string) (bool, error) {
 	return first[0] != 0, err
 }
 
-// checkRecovery refuses files beside a database that are too large for it, or would make it so.
+// checkRecovery refuses files beside a database that are larger than limit, or would make the
+// database larger than limit.
 func checkRecovery(path, suffix string, limit int64) error {
 	file, size, err := openBeside(path + suffix)
 	if err != nil || file == nil {

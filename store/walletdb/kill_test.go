@@ -42,8 +42,8 @@ func kills() int {
 	return max(sample, promised*n/whole)
 }
 
-// pages is the number of records that one transaction of the writer changes.
-// They do not fit on one page, so that half a transaction could show.
+// pages is the number of records that a transaction of the writer changes. They
+// do not fit on one page, so that half a transaction could show.
 const pages = 12
 
 // writeForever changes all records to the next number, again and again.

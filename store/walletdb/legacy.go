@@ -57,8 +57,8 @@ func Replace(path string, opts Options, fill func(*Batch) error) error {
 	})
 }
 
-// Copy puts a copy of a file at path that is complete on the disk, in the place of one
-// that is there if over is set.
+// Copy puts a copy of the file source at path, where it appears only when it is
+// complete on the disk. An existing file is replaced if over is set.
 //
 // Errors: fs.ErrExist, those of the file system.
 func Copy(source, path string, over bool, setAside func(from, to string)) error {

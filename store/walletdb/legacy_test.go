@@ -88,7 +88,7 @@ func TestReplaceFile(t *testing.T) {
 	if got, _ := os.ReadFile(path); !bytes.Equal(got, old) {
 		t.Error("the old file has changed")
 	}
-	// What a process that was killed has left.
+	// The rest of a process that was killed.
 	if err := os.Mkdir(filepath.Join(filepath.Dir(path), ".old.dat.migrating"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 // The lock of a directory says whether wallet files are being made in it. It is
 // the directory that is locked, because the locks of some file systems would
-// keep SQLite from locking the file. Where directories cannot be locked, nobody
-// is taken to be at it.
+// keep SQLite from locking the file. Where directories cannot be locked, no
+// other process counts as making files.
 
 // share keeps others from taking the files for stale that this process makes in
 // a directory, until release is called.

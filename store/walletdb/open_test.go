@@ -153,7 +153,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// What is read of a file ends with the context and at the limits, and what was read is not kept.
+// Reading a file ends with the context and at the limits, and the bytes read until then are not
+// kept.
 func TestVerifyEnds(t *testing.T) {
 	path := place(t, "backups", "base")
 	gone, cancel := context.WithCancelCause(t.Context())

@@ -19,8 +19,8 @@ func besideOf(path string) string {
 }
 
 // ReplaceFile puts a directory with a wallet file in it, of the records that fill
-// writes, in the place of a file that is there, which is lost. What an attempt that was
-// cut short has left under the directory's first name is removed.
+// writes, in the place of a file that is there, which is lost. The rest of an
+// interrupted attempt, under the directory's first name, is removed.
 //
 // Errors: *Error, those of fill and of the file system.
 func ReplaceFile(path string, opts Options, fill func(*Batch) error) error {

@@ -46,7 +46,7 @@ type Staged struct {
 	Recovery Recovery
 }
 
-// A backup is a file with the files beside it that belong to it.
+// A backup is a file with its files beside it.
 type backup struct {
 	path string // of the file itself, without links
 	size int64
@@ -103,8 +103,8 @@ func findBackup(source string) (*backup, error) {
 	return b, nil
 }
 
-// Fingerprint returns the SHA-256 of a backup in hex: of the file, and of what is beside
-// it where that is a part of the backup.
+// Fingerprint returns the SHA-256 of a backup in hex: of the file, and of the files
+// beside it that are a part of the backup.
 //
 // Errors: those of the file system.
 func Fingerprint(source string) (string, error) {
@@ -220,8 +220,8 @@ func (b *backup) copy(ctx context.Context, suffix, target string, sum hash.Hash)
 	return errors.Join(to.Sync(), to.Close())
 }
 
-// recoverFile has SQLite make a copy whole by what is beside it, so that nothing is
-// beside it afterwards.
+// recoverFile has SQLite apply the journal or log beside a copy to the copy, so
+// that nothing is beside it afterwards.
 func recoverFile(ctx context.Context, path string, opts Options) error {
 	opts.ReadOnly, opts.UnsafeSync = false, false
 	db, err := connect(ctx, path, opts)

@@ -227,8 +227,8 @@ func TestForeignJournal(t *testing.T) {
 	}
 }
 
-// Nothing waits for what is no file, reads without bound, or takes a wallet that is being
-// written for a copy.
+// Restoring waits for no pipe or device, reads no unbounded amount, and takes no wallet
+// that is being written for a copy.
 func TestOddSources(t *testing.T) {
 	content := wallet(t, "default")
 	accept := func(string) error { return nil }

@@ -7,13 +7,12 @@ import (
 	"os"
 )
 
-// Restore puts a copy of the backup source at path: of the file byte for byte, unless it
-// is a copy of a file that was in use, with a hot journal or a log beside it. Then
-// SQLite makes the copy whole; the source is only read. The copy is
-// complete on disk and check has accepted it before it gets the name path; no
-// file is replaced, and after a failure at any point no file is left that was
-// not there. check gets the copy, which is in the same directory,
-// and must leave nothing open; see [Verify].
+// Restore puts a copy of the backup source at path, byte for byte. If the backup is of a
+// file that was in use, with a hot journal or a log beside it, SQLite makes the copy
+// whole. The source is only read. Before the copy gets the name path it is complete on
+// disk and check has accepted it. No file is replaced, and a failure at any point leaves
+// no new file. The function check gets the copy, which is in the same directory, and
+// must leave nothing open; see [Verify].
 //
 // Errors: *Error, among them ErrExists and ErrJournal; those of check and of the file
 // system, the cause of ctx.

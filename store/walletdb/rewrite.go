@@ -16,9 +16,9 @@ import (
 const rewriteMark = "." + FileName + ".rewrite"
 
 // Replace is [DB.Update] for changes that take secrets out of the wallet, such as
-// its encryption: when it returns without error, nothing of what was deleted or
-// replaced is in any file of the wallet. If the process ends before that, opening
-// the file makes up for it.
+// its encryption. When it returns without error, no deleted or replaced bytes are
+// in any file of the wallet. If the process ends earlier, the next opening of the
+// file completes the removal.
 //
 // Errors: those of Update and Rewrite. With one of Rewrite the changes are on disk.
 func (db *DB) Replace(change func(*Batch) error) error {
@@ -58,9 +58,9 @@ func (db *DB) rewrite() error {
 }
 
 // removeTraces removes what processes before this one left of secrets: in an ended
-// journal, in files that never became wallets, and in the wallet's own file if
-// its rewriting was cut short. The file is locked. What cannot be removed now, on
-// a full disk, is removed when the wallet is opened again.
+// journal, in files that never became wallets, and in the wallet's own file if its
+// rewriting was cut short. The file is locked. Traces that cannot be removed now,
+// on a full disk, are removed when the wallet is opened again.
 func (db *DB) removeTraces() {
 	removeStale(filepath.Dir(db.path), filepath.Base(db.path))
 	emptyJournal(db.path + "-journal")

@@ -69,8 +69,8 @@ func putSecrets(b *walletdb.Batch) error {
 
 func deleteSecrets(b *walletdb.Batch) error { return b.DeletePrefix([]byte("secret")) }
 
-// What is replaced is in no file when Replace returns, in either mode of journals,
-// nor what was deleted before by a program that leaves it.
+// Replaced records are in no file when Replace returns, in either mode of
+// journals. Nor are records that a program deleted before without overwriting.
 func TestReplace(t *testing.T) {
 	for folder, name := range map[string]string{"backups": "base", "damaged": "wal"} {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// Opening makes up for what a process did not come to: it empties a journal that
-// has ended, and writes the file anew where that was begun.
+// Opening completes the unfinished work of a process: it empties a journal that
+// has ended, and rewrites the file if a rewriting was begun.
 func TestTracesOfOthers(t *testing.T) {
 	path := place(t, "backups", "base")
 	db, err := walletdb.Open(path, options)
@@ -193,8 +193,8 @@ func TestRemoveStale(t *testing.T) {
 	check([]string{"busy/.wallet.dat.5.tmp"}, false)
 }
 
-// Whoever makes a file first deletes what others did not come to give its name, and
-// so does whoever opens it.
+// Making a file first deletes files that other processes did not finish, and so
+// does opening a file.
 func TestStaleBesideNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), walletdb.FileName)
 	stale := filepath.Join(filepath.Dir(path), ".wallet.dat.1.tmp")

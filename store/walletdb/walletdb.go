@@ -7,16 +7,17 @@
 // package knows bytes; what they mean is walletfile's. Only [Verify] joins the
 // two.
 //
-// A new file gets its name only when it is complete on the disk and nothing lies beside
-// it that SQLite would play into it: journals, logs and indexes of other databases are
-// renamed before. A file beside which SQLite would touch foreign files is not opened.
+// A new file gets its name only when it is complete on the disk and SQLite would play
+// no file beside it into the new file. For this, journals, logs and indexes of other
+// databases are renamed first. A file beside which SQLite would touch foreign files
+// is not opened.
 //
 // It deletes no file that it did not make itself. SQLite's own files beside an
-// open wallet (wallet.dat-journal, and -wal if the file is in that mode) come
-// and go with it; a journal that a crash left is rolled back by opening.
+// open wallet come and go with it: wallet.dat-journal, and -wal if the file is
+// in that mode. Opening a wallet rolls back a journal that a crash left.
 //
-// What was deleted is overwritten, and no journal keeps it after the transaction,
-// so that private keys are in no file any more once a wallet is encrypted.
+// Deleted records are overwritten, and no journal keeps them after the
+// transaction. Once a wallet is encrypted, no file has unencrypted private keys.
 //
 // Source: Bitcoin Core v30, wallet/sqlite.cpp and wallet/db.cpp.
 package walletdb
@@ -58,8 +59,8 @@ type Options struct {
 	UnsafeSync bool
 
 	// SetAside is called with the old and the new name of each file that was set
-	// aside, since it lay where SQLite would have taken it for a new file's journal
-	// or log. Nil: nothing.
+	// aside. Such a file lay where SQLite would have taken it for a new file's
+	// journal or log. Nil: nothing.
 	SetAside func(from, to string)
 }
 
@@ -84,9 +85,10 @@ type DB struct {
 	dead error           // set by a failure that leaves the connection in doubt
 }
 
-// Open opens the wallet file at path and makes Core's checks of the file: its
-// form, the lock, the version of the schema, the integrity of all pages, and
-// that nothing but the one table is in it. The records are not looked at.
+// Open opens the wallet file at path and makes Core's checks of the file. They
+// are its form, the lock, the version of the schema, the integrity of all
+// pages, and that the file has a single table only. The records are not looked
+// at.
 //
 // Errors: *Error.
 func Open(path string, opts Options) (*DB, error) {
@@ -140,7 +142,7 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// usable reports why the connection cannot be used, if so. The caller holds mu.
+// usable returns the reason if the connection cannot be used, else nil. The caller holds mu.
 func (db *DB) usable() error {
 	if db.conn == nil {
 		return ErrClosed
@@ -169,8 +171,8 @@ func (db *DB) Records() ([]walletfile.Record, error) {
 	return db.records(Limits{})
 }
 
-// records returns all records, of which there may be no more than the limits say. Those that are not
-// returned are overwritten.
+// records returns all records, of which there may be no more than the limits say. Records that are
+// not returned are overwritten.
 func (db *DB) records(limits Limits) (records []walletfile.Record, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

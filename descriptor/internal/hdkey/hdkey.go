@@ -1,8 +1,8 @@
 // Package hdkey derives BIP32 extended keys, one by one and in ranges.
 //
 // It keeps to the rules of Bitcoin Core where BIP32 leaves room: a key whose
-// depth is zero must have no parent and no index, the depth ends at 255, and
-// the 78-byte form carries no network (the caller strips the version bytes).
+// depth is zero must have no parent and no index, and the depth ends at 255.
+// The 78-byte form carries no network (the caller strips the version bytes).
 //
 // A [Key] is a value and safe for concurrent use; a [Range] is not.
 //

@@ -5,11 +5,11 @@ const (
 	// relay the spending of a P2WSH output.
 	maxStandardWitnessScript = 3600
 
-	// maxTapscript is the size in bytes of the largest leaf script. There is
-	// no limit of its own, but 400,000 weight units for a transaction that is
-	// relayed: 378 go to a body with one input and one output, 70,135 to a
-	// stack of 1,000 signatures of 65 bytes and a control block of 4,129, and
-	// 5 to the length of the script.
+	// maxTapscript is the size in bytes of the largest leaf script. It has no
+	// separate limit, but a relayed transaction may have 400,000 weight units.
+	// A body with one input and one output takes 378. A stack of 1,000
+	// signatures of 65 bytes and a control block of 4,129 takes 70,135, and the
+	// length of the script 5.
 	maxTapscript = 400_000 - 378 - 70_135 - 5
 
 	maxOpcodes       = 201   // executed in a P2WSH script, by consensus
@@ -19,7 +19,7 @@ const (
 
 // Problem says why an expression is refused.
 type Problem struct {
-	// Reason is Core's words for what is wrong. They follow the text of the
+	// Reason describes the problem in Core's words. They follow the text of the
 	// sub-expression.
 	Reason string
 
@@ -54,8 +54,8 @@ func (e *Expression) Check() *Problem {
 	return nil
 }
 
-// Sane reports whether the expression can be a script of its own. Unlike what
-// passes [Expression.Check] it may be one that nothing satisfies.
+// Sane reports whether the expression can be a script of its own. Unlike an
+// expression that passes [Expression.Check] it may be impossible to satisfy.
 func (e *Expression) Sane() bool {
 	for _, n := range e.nodes {
 		if !n.saneWithin(e.ctx) {

@@ -112,8 +112,8 @@ func joined(f fragment, order ...int) decodeStep {
 	}
 }
 
-// decodeSequence reads an expression of type B, K or V, and what and_v() puts
-// in front of it.
+// decodeSequence reads an expression of type B, K or V, and the expressions
+// that and_v() joins before it.
 func decodeSequence(d *decoder) bool {
 	d.next(decodeOne, decodeFront)
 	return true

@@ -9,9 +9,9 @@ type token struct {
 	data   []byte
 }
 
-// tokenize takes a script apart. It fails for scripts in a form that no
-// miniscript has: pushes of more than 75 bytes, pushes of numbers that have an
-// opcode of their own, and a VERIFY that could be part of another opcode.
+// tokenize takes a script apart. It fails for forms that no miniscript has:
+// pushes of more than 75 bytes, pushes of numbers that have their own opcode,
+// and a VERIFY that could be part of another opcode.
 func tokenize(script []byte) (tokens []token, ok bool) {
 	t := txscript.MakeScriptTokenizer(0, script)
 	for t.Next() {
@@ -57,8 +57,8 @@ func (t token) number() (n int, ok bool) {
 	return n, !negative && numberSize(n) == 1+len(t.data)
 }
 
-// leaf reads a fragment without sub-expressions. It returns nil for one that
-// is there but wrong; ok is false if there is something else.
+// leaf reads a fragment without sub-expressions. It returns nil for a leaf that
+// is invalid; ok is false if there is no leaf.
 func (d *decoder) leaf() (n *node, ok bool) {
 	last := d.back(0)
 	switch {

@@ -50,7 +50,7 @@ var wrappers = map[byte]fragment{
 	'a': wrapA, 's': wrapS, 'c': wrapC, 'd': wrapD, 'v': wrapV, 'j': wrapJ, 'n': wrapN,
 }
 
-// node is one fragment with its parts and all that is known of it. It does not
+// node is one fragment with its parts and all its known properties. It does not
 // change once its tree is complete.
 type node struct {
 	fragment fragment

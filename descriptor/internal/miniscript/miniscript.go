@@ -3,17 +3,18 @@
 //
 // A miniscript is a tree of fragments, each of which stands for a piece of
 // script. Every expression has a type that is computed from the types of its
-// parts; it says what the script does to the stack, and what a third party can
-// do to a witness. An expression without type cannot be compiled. A valid one
-// can still be refused: because it can be spent without signature, because
-// strangers can change its witness, because its witness can exceed a limit.
+// parts. The type says how the script changes the stack, and how a third party
+// can change a witness. An expression without type cannot be compiled. A valid
+// expression can still be refused: because it can be spent without signature,
+// because strangers can change its witness, because its witness can exceed a
+// limit.
 //
 // Keys are abstract: expressions know them by number, in the order in which
 // they were read, and leave it to the caller to read, compare and print them.
 //
-// Texts may come from anyone. No function recurses, so the depth of a tree is
-// bounded by nothing but the size of its script, and the size of a tree is
-// bounded by that of its script already while it is read.
+// Texts may come from anyone. No function recurses, so that only the size of a
+// tree's script limits its depth. Already while a tree is read, the size of its
+// script bounds the size of the tree.
 //
 // Source: bitcoin.sipa.be/miniscript, BIP379.
 package miniscript

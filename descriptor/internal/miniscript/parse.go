@@ -15,9 +15,9 @@ type Keys interface {
 	Identity(key int) string
 }
 
-// Parse reads an expression. Where the text of a key ends is decided without
-// regard to brackets, at the next closing one or, within a multisig, comma; only
-// the brackets of a musig() that is no part of a multisig are counted.
+// Parse reads an expression. The text of a key ends at the next closing bracket
+// or, within a multisig, at the next comma. Opening brackets are not counted,
+// except those of a musig() outside a multisig.
 //
 // The result may still have no type or be refused: see [Expression.Check].
 //

@@ -20,10 +20,10 @@ type Signer interface {
 	Preimage(function string, digest []byte) []byte
 }
 
-// Satisfy returns the smallest witness that strangers cannot change into another
-// one, the bottom of the stack first. It is false if there is none: without
-// enough signatures or preimages, and before a lock time. The expression is of
-// type B.
+// Satisfy returns the smallest witness that strangers cannot change into a
+// different witness, the bottom of the stack first. It is false if there is
+// none: without enough signatures or preimages, and before a lock time. The
+// expression is of type B.
 func (e *Expression) Satisfy(s Signer) ([][]byte, bool) {
 	made := make(map[*node]choice, len(e.nodes))
 	for _, n := range e.inOrder() {
@@ -49,8 +49,8 @@ func (e *Expression) inOrder() []*node {
 	return order
 }
 
-// choice is the best witness that satisfies an expression, and the best one that
-// does not and yet is valid.
+// choice is the best witness that satisfies an expression, and the best valid
+// witness that dissatisfies the expression.
 type choice struct{ sat, dsat input }
 
 // input is a part of a witness.
@@ -131,7 +131,7 @@ func repeated(what input, n int) input {
 	return all
 }
 
-// then puts a part on top of another one.
+// then puts part b on top of part a.
 func (a input) then(b input) input {
 	if !a.possible || !b.possible {
 		return input{}
@@ -146,14 +146,14 @@ func (a input) then(b input) input {
 	return input{true, a.signed || b.signed, a.malleable || b.malleable, a.size + b.size, items}
 }
 
-// changeable marks a part that strangers can make, or replace by another one.
+// changeable marks a part that strangers can make or replace.
 func (a input) changeable() input {
 	a.malleable = true
 	return a
 }
 
-// or chooses between two parts. A stranger can replace a part that has a
-// signature by one that has none, so that the latter has to be taken.
+// or chooses between two parts. A stranger can replace a signed part by an
+// unsigned part, so that the unsigned part has to be taken.
 func (a input) or(b input) input {
 	switch {
 	case !a.possible:

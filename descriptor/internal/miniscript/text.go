@@ -48,7 +48,7 @@ func (n *node) keyName() (name string, ok bool) {
 	}
 }
 
-// printer writes an expression. What is still to be written lies on a stack.
+// printer writes an expression. The items still to be written lie on a stack.
 type printer struct {
 	dst      []byte
 	printKey func(dst []byte, key int) []byte

@@ -2,8 +2,8 @@ package miniscript
 
 import "strings"
 
-// properties is the type of an expression: a set of letters, at most one of
-// which is a base type. The empty set is the type of what cannot be compiled.
+// properties is the type of an expression: a set of letters with at most one
+// base type. The empty set is the type of expressions that cannot be compiled.
 //
 // Base types:
 //

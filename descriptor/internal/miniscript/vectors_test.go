@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// vector is an expression with what Bitcoin Core says of it.
+// vector is an expression with its properties according to Bitcoin Core.
 type vector struct {
 	Miniscript     string
 	P2WSH          string // script, "invalid", or empty for any

@@ -36,7 +36,7 @@ func (c cost) and(d cost) cost {
 
 // WitnessSize returns the most bytes, and the most elements, of a witness that satisfies
 // the expression in a way that strangers cannot replace by another. The script is not
-// part of it.
+// counted.
 func (e *Expression) WitnessSize() (bytes, elements int) {
 	sat, _ := e.root.witnessCost(e.ctx)
 	return sat.bytes, e.root.maxWitness()

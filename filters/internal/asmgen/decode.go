@@ -22,9 +22,9 @@ func decoderConstants(a *file) {
 	a.WriteString("\nDATA maxRun<>+0(SB)/8, $const_maxRun\nGLOBL maxRun<>(SB), RODATA|NOPTR, $8\n")
 }
 
-// field is a field of the struct lanes32, an array of one number for each lane:
-// the 8 lanes of set i of it. The offsets are from go_asm.h, which the compiler
-// writes.
+// field is the part of a field of the struct lanes32 for the 8 lanes of set i.
+// A field is an array of one number for each lane. The offsets are from
+// go_asm.h, which the compiler writes.
 func field(name string, i int) string {
 	return fmt.Sprintf("(lanes32_%s+%d)(SI)", name, 64*i)
 }
@@ -51,7 +51,7 @@ func sets() []set {
 	return all
 }
 
-// Registers of constants, and of what is needed for an instruction or two.
+// Registers of constants, and of values that are needed for an instruction or two.
 const (
 	zReverse   = "Z24" // reverse8
 	zSeven     = "Z25"
@@ -64,9 +64,9 @@ const (
 )
 
 // decoder writes the parts that all decoding loops have in common. SI is the
-// struct of lanes, R8 aligned scratch memory of 256 bytes; the steps of four
-// elements left to do are in CX, those to do before the room must be looked at
-// again in R13. AX, DX, R9 and R10 are overwritten.
+// struct of lanes, R8 aligned scratch memory of 256 bytes. CX counts the steps
+// of four elements left to do, R13 the steps before the room must be looked at
+// again. AX, DX, R9 and R10 are overwritten.
 type decoder struct {
 	*file
 	sets []set
@@ -109,8 +109,8 @@ func (d decoder) save() {
 	d.over("VMOVDQU64", func(s set) []any { return []any{s.last, field("last", s.i)} })
 }
 
-// room sets R13 to how many times all lanes surely have 2^shift bits left, at
-// most CX. 2^8 are enough for four elements, which take four windows of 57 bits at
+// room sets R13 to how many times all lanes surely have 2^shift bits left, at most
+// CX. For four elements 2^8 bits are enough: they take four windows of 57 bits at
 // most.
 func (d decoder) room(shift int) {
 	d.Note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the "+

@@ -1,9 +1,10 @@
 package main
 
 // foldFar and foldNear are x^n modulo the polynomial of CRC-32C, each reversed and
-// shifted by one as products of reversed polynomials are, for n of the distance in
-// bits from a half of 16 bytes to where it is added, 32 more and 32 less. foldFar
-// adds 64 bytes to the next 64, foldNear the first 48 of them to the last 16.
+// shifted by one as products of reversed polynomials are. The distance in bits
+// from a half of 16 bytes to the place where it is added gives n: 32 more and 32
+// less. Of these, foldFar adds 64 bytes to the next 64, foldNear the first 48
+// bytes to the last 16.
 var (
 	foldFar = [8]uint64{
 		0x0740eef02, 0x09e4addf8, 0x0740eef02, 0x09e4addf8,
@@ -15,7 +16,7 @@ var (
 	}
 )
 
-// foldBegin has the ones that a sum begins with, between zeros.
+// foldBegin has the 32 set bits that a sum begins with, between zeros.
 var foldBegin = [32]uint64{8: 0xffffffff}
 
 // foldParts sums parts of code by products without carry.

@@ -29,10 +29,10 @@ func hashTiles512(a *file) {
 	a.Op("RET")
 }
 
-// hashLoop writes the loop over tiles at SI, whose hashes go to DI; tiles is a
-// counter of them. AX and BX are the key, DX the limit. meanwhile is called for
-// each of the places, to write what else can be done during the rounds, and next after a tile;
-// both may overwrite AX, DX and R10.
+// hashLoop writes the loop over tiles at SI, whose hashes go to DI; tiles is their counter. AX
+// and BX are the key, DX the limit. At several places in the rounds meanwhile is called, to
+// write work that fits between; after a tile next is called. Both may overwrite AX, DX and
+// R10.
 func hashLoop(a *file, tiles string, start, meanwhile, next func()) {
 	states := states512()
 	a.Note("The state at the start: the key and constants.")

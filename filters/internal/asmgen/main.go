@@ -1,10 +1,10 @@
 // Command asmgen writes the assembly of package filters, the files named *_amd64.s and *_arm64.s,
-// into the folder it is run in. It always writes the same bytes, and a test holds
-// the files to them.
+// into the folder it is run in. It always writes the same bytes, and a test compares the files
+// with its output.
 //
 // It is a plain printer of instructions; loops over registers and what several
 // functions have in common are functions in Go. Each block of instructions
-// carries a comment that says what it does.
+// carries a comment that describes its effect.
 package main
 
 import (

@@ -64,8 +64,8 @@ func saveMarks(a *file, elements string) {
 	a.Op("MOVQ", rAt, "elements_at("+elements+")")
 }
 
-// markSteps marks a group of values. Their cell is built up in a register, and
-// begun anew where the number of the cell is another one. It overwrites AX, DX and R10.
+// markSteps marks a group of values. Their cell is built up in a register, which begins
+// a new cell when the number of the cell changes. It overwrites AX, DX and R10.
 func markSteps(a *file) {
 	a.Op("MOVQ", "$(1<<32)", rNext)
 	this, last := "DX", rAt

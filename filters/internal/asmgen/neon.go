@@ -38,8 +38,8 @@ func statesNEON() []state {
 // v names a vector register.
 func v(n int) string { return fmt.Sprintf("V%d", n) }
 
-// opV writes an instruction of vector registers of one arrangement: D2, S4 or B16. What
-// does not begin with a V is left as it is.
+// opV writes an instruction of vector registers of one arrangement: D2, S4 or B16.
+// Operands that do not begin with a V are left unchanged.
 func (a *file) opV(name, arrangement string, operands ...any) {
 	for i, o := range operands {
 		if text, ok := o.(string); ok && strings.HasPrefix(text, "V") {

@@ -47,8 +47,8 @@ func round512(a *file, states []state) {
 	})
 }
 
-// rotate512 rotates a word of each state into another one. By 32 it is a shuffle of
-// halves, which more of the processor's units can do than rotations.
+// rotate512 rotates a word of each state into another word. By 32 it is a shuffle
+// of halves, which more of the processor's units can do than rotations.
 func rotate512(a *file, states []state, by, from, to int) {
 	if by == 32 {
 		each(states, func(_ int, v state) { a.Op("VPSHUFD", "$0xb1", v[from], v[to]) })
@@ -87,10 +87,11 @@ func sipHalf2(add, xor, rotate func(int, int)) {
 	rotate(32, 2)
 }
 
-// finish512 writes the end of SipHash, which leaves the hash in v[0]. ff is a
-// register of 0xff. v[0] and v[1] of the last round are part of the hash twice, so
-// what makes them is left out: hash = v1<<<17 ^ v3<<<21 ^ v2 ^ v2<<<32. between is
-// called after each half of the other rounds.
+// finish512 writes the end of SipHash, which leaves the hash in v[0]. Register ff
+// has 0xff. In the last round v[0] and v[1] are part of the hash twice and
+// cancel. The instructions that compute them are left out: hash = v1<<<17 ^
+// v3<<<21 ^ v2 ^ v2<<<32. Callback between is called after each half of the other
+// rounds.
 func finish512(a *file, states []state, ff string, between func()) {
 	a.Note("The end of SipHash: four rounds, and the state's words together.")
 	each(states, func(_ int, v state) { a.Op("VPXORQ", ff, v[2], v[2]) })

@@ -1,5 +1,5 @@
-// Package attachment is the way to the Bitcoin Core that a node is attached to: where it
-// is, how to log in there, and what is passed on to it.
+// Package attachment is the way to the Bitcoin Core that a node is attached to: its
+// address, the login there, and the calls that are passed on.
 package attachment
 
 import (
@@ -74,7 +74,7 @@ type Node struct {
 // Attach tells of the node, once it is open.
 func (a *Attachment) Attach(n Node) { a.node.Store(&n) }
 
-// Client returns who calls Core for the node.
+// Client returns the client that calls Core for the node.
 func (a *Attachment) Client() *corenode.Client { return a.core }
 
 // Reload reads Core's configuration again, and has Core asked about every login that it has
@@ -223,8 +223,8 @@ func (a *Attachment) CheckDirs(dirs ...string) error {
 	return nil
 }
 
-// below reports whether a path is a directory or lies in it, by what they are on the
-// disk. What does not exist yet is where its parent is.
+// below reports whether a path is a directory or lies in it, by their identity on the disk.
+// A path that does not exist yet counts as its parent does.
 func below(path, dir string) bool {
 	of, err := os.Stat(dir)
 	if err != nil {

@@ -21,8 +21,8 @@ func coreDir(t *testing.T, config string) string {
 	return dir
 }
 
-// Where Core is comes from what is given, then from its configuration, then from its
-// network.
+// The address of Core comes from the given settings, then from its configuration,
+// then from its network.
 func TestAddress(t *testing.T) {
 	const regtest = "regtest=1\n[regtest]\nrpcport=1234\n"
 	tests := []struct {
@@ -60,7 +60,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, and no text holds a password.
+// Impossible settings are refused, and no text holds a password.
 func TestRefused(t *testing.T) {
 	const secret = "hunter2"
 	tests := []struct {

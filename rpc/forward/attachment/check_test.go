@@ -129,8 +129,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Without a Core that answers, -check says what is wrong: nobody listens, it hangs, it starts, or
-// its cookie cannot be read.
+// Without a Core that answers, -check gives the reason: nobody listens, Core hangs, Core starts,
+// or its cookie cannot be read.
 func TestCheckWithoutCore(t *testing.T) {
 	t.Parallel()
 	serve := func(h http.HandlerFunc) string {

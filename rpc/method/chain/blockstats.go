@@ -17,7 +17,7 @@ import (
 // outputs beside the output: outpoint, height and coinbase mark.
 const unspentOverhead = chainhash.HashSize + 4 + 4 + 1
 
-// blockStats are the figures of one block. Those of single transactions leave
+// blockStats are the figures of one block. Figures of single transactions leave
 // out the coinbase.
 type blockStats struct {
 	net   *dialect.Network

@@ -2,8 +2,8 @@
 // index, scan the filters, and steer validation by hand.
 //
 // Blocks are read through a [chainview.Reader], without the actor that owns the
-// chain; that actor, the indexer and the scanner are asked only for what they
-// alone know or do. Results and errors are those of Bitcoin Core 30.2
+// chain. That actor, the indexer and the scanner are asked only for facts or work
+// that they alone have. Results and errors are those of Bitcoin Core 30.2
 // (src/rpc/blockchain.cpp, node.cpp).
 package chain
 
@@ -37,8 +37,8 @@ type Deps struct {
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
 
-	// Attached says that another node owns the mempool: what happens there is added by who
-	// passes calls on to it.
+	// Attached says that another node owns the mempool: the code that passes calls on to that node
+	// adds the activity there.
 	Attached bool
 
 	// Pool owns the mempool; it may be absent.
@@ -85,9 +85,9 @@ type CoinStats interface {
 
 // TxIndex is the index of all transactions of the chain.
 type TxIndex interface {
-	// Find returns the block that a transaction came in last, and its place there,
-	// nowhere when it is not known. synced reports whether the index has once been in
-	// step with the chain; then it is so now.
+	// Find returns the block that a transaction came in last, and its place there, nowhere when it
+	// is not known. The result synced reports whether the index has ever been in step with the
+	// chain; if it has, it is in step now.
 	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error)
 }
 
@@ -179,6 +179,6 @@ func lookup(reader chainview.Reader, hash *chainhash.Hash) (*chainview.Block, er
 	return nil, errUnknownBlock
 }
 
-// always is for methods of which all calls are alike: those that only look at the
-// tip pass calls that wait, those that wait for another take no worker.
+// always is for methods whose calls are all alike. Methods that only look at the tip pass calls
+// that wait; methods that wait for another tip take no worker.
 func always(*command.Args) bool { return true }

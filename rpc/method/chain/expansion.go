@@ -83,7 +83,7 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 	if len(list) < 4*shareObjects {
 		share = len(list) // done before another core would begin
 	}
-	// An end in between is seen by whoever wants the objects.
+	// The code that takes the objects sees an end in between.
 	_ = cores.DoIn(ctx, x.spread, len(list), share, func(begin, end int) error {
 		if ended := x.holder.ended(ctx); ended != nil {
 			return ended

@@ -188,8 +188,8 @@ func (ids txIDs) AppendJSON(dst []byte) []byte {
 	})
 }
 
-// txObjects prints the transactions of a block, with what they spend as far as
-// that is known.
+// txObjects prints the transactions of a block, with the outputs that they spend as far as these are
+// known.
 func txObjects(
 	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
 ) (blockTxs, error) {

@@ -17,9 +17,9 @@ import (
 
 // Filters reads the filters of the index. It must be safe for concurrent use.
 type Filters interface {
-	// Filter returns the BIP158 basic filter of a block of any branch, and
-	// its filter header (BIP157). The error is [index.ErrNoFilter] where there is
-	// none; any other says that there is one that cannot be read.
+	// Filter returns the BIP158 basic filter of a block of any branch, and its filter header
+	// (BIP157). The error is [index.ErrNoFilter] where there is no filter; any other error means
+	// that the filter cannot be read.
 	Filter(ctx context.Context, hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
 
 	// Headers is Filter of the filter headers of many blocks, which are read without the filters.

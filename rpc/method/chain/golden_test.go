@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// scanShare is how many recorded scans stand for one that is played: deriving
-// their keys takes long, and the descriptors have tests of their own.
+// scanShare is how many recorded scans stand for each scan that is played:
+// deriving their keys takes long, and the descriptors have tests of their own.
 const scanShare = 4
 
 // The recordings are of Bitcoin Core 30.2 on a generated regtest chain: at its

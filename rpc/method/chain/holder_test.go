@@ -45,9 +45,9 @@ func slowRig(t *testing.T) (*rig, []chainhash.Hash) {
 	return r, blocks
 }
 
-// The second half of a scan with activity is part of it: how far it is is reported, an abort
-// ends it at the next block, and the slot is held until the call is answered. The result of an
-// aborted scan ends before the first block whose activity it lacks.
+// The second half of a scan with activity is part of the scan. Its progress is reported, an
+// abort ends it at the next block, and the slot is held until the call is answered. The result
+// of an aborted scan ends before the first block whose activity it lacks.
 func TestActivityIsPartOfTheScan(t *testing.T) {
 	for _, after := range []int{-1, 0, 10, 39, 40} { // blocks before the abort
 		t.Run(strconv.Itoa(after), func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/chain"
 )
 
-// What is read as bytes is what the methods tell, of the active chain alone and not beyond its tip.
+// The reader gives as bytes the same as the methods, of the active chain alone and not beyond its
+// tip.
 func TestReader(t *testing.T) {
 	r := newRig(t, "regtest")
 	first := r.chain.MineN(1)
@@ -72,7 +73,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// What a block spends is what getblock shows at each input, in the same order.
+// The reader gives the outputs that a block spends as getblock shows them at each input, in the
+// same order.
 func TestReaderOfSpent(t *testing.T) {
 	r := newRig(t, "regtest")
 	first, second := r.chain.MineN(1), r.chain.MineN(1)

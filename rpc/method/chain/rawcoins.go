@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// errNoPool answers who wants to hear of a memory pool where there is none.
+// errNoPool answers a request about a memory pool where there is none.
 var errNoPool = command.Error{
 	Code: command.ClientMempoolDisabled, Message: "Mempool disabled or instance not found",
 }
@@ -76,7 +76,7 @@ func (r raw) read(outs []wire.OutPoint) (coinsAt, bool) {
 	return coinsAt{coins, messages.Tip{Hash: tip.Hash, Height: tip.Height}}, true
 }
 
-// viewed is an output that was asked for as one that was read.
+// viewed returns an output of an actor's answer in the form of an output that was read.
 func viewed(coin *messages.Coin) *chainview.Coin {
 	return &chainview.Coin{
 		Height: coin.Height, Value: btcutil.Amount(coin.Output.Value), Script: coin.Output.PkScript,

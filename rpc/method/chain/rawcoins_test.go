@@ -18,9 +18,9 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/chain"
 )
 
-// Outputs are looked up beside the chain's actor where that is possible, else it is asked; what
-// the memory pool makes and spends is laid over them where it is at the same tip, else it looks
-// them up itself.
+// Outputs are looked up beside the chain's actor where that is possible; else the actor is
+// asked. The outputs that the memory pool makes and spends are added if the pool is at the same
+// tip; else the pool does the look-up itself.
 func TestReaderOfUnspent(t *testing.T) {
 	r := newRig(t, "regtest")
 	r.chain.MineN(3)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 )
 
-// The activity of a scan is what getdescriptoractivity tells of the blocks that the
-// scan finds, for scripts and ranges of any kind; the other members are those of a scan that
+// The activity of a scan is the result of getdescriptoractivity for the blocks that the scan
+// finds, for scripts and ranges of any kind. The other members are those of a scan that
 // looks into the blocks.
 func TestScanActivity(t *testing.T) {
 	r := newRig(t, "regtest")

@@ -37,8 +37,8 @@ func (r *rig) reserve(aborted <-chan struct{}) {
 	actortest.Expect[*reserveScan](r.scanner).Answer(messages.ScanSlot{ID: slot, Aborted: aborted}, nil)
 }
 
-// expectScan returns the next request to the scanner that is no report of how far a call is: a slow
-// machine makes more of them.
+// expectScan returns the next request to the scanner that is no progress report: a slow machine
+// makes more reports.
 func expectScan[Q any](r *rig) Q {
 	r.t.Helper()
 	for {
@@ -152,8 +152,8 @@ func TestScanRanges(t *testing.T) {
 	}
 }
 
-// Every call that fails after it took the slot gives it back. The checks come
-// in the order of this table: each call would also fail by what comes below.
+// Every call that fails after it took the slot gives it back. The checks come in the order of
+// this table: each call would also fail by the checks below.
 func TestScanFailsInOrder(t *testing.T) {
 	r := newRig(t, "main")
 	r.chain.MineN(10)
@@ -315,7 +315,7 @@ func TestScanStatus(t *testing.T) {
 	}
 }
 
-// Status and abort pass calls that wait; a start is one of those.
+// Status and abort pass calls that wait; a start waits too.
 func TestScanControlLane(t *testing.T) {
 	r := newRig(t, "regtest")
 	for action, want := range map[string]bool{"status": true, "abort": true, "start": false, "nope": false} {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A proof is made of the block that is named, or of the one that an output is found in, and
-// tells the transactions that it is about.
+// A proof is made of the named block, or of the block in which an output is found, and
+// lists the transactions that it is about.
 func TestTxOutProof(t *testing.T) {
 	r := newRig(t, "regtest")
 	old := r.chain.MineN(1)

@@ -34,7 +34,7 @@ type Node struct {
 	// Cluster is the actor that scans together with other nodes; absent without one.
 	Cluster *ask.Ref
 
-	// Log says what is logged; nil: the host keeps its own log.
+	// Log decides which categories are logged; nil: the host keeps its own log.
 	Log LogFilter
 }
 

@@ -44,7 +44,7 @@ func echo(name string) command.Command {
 	}
 }
 
-// triggerBug is the text that has echo fail, so that clients can be tested with it.
+// triggerBug is the text that makes echo fail, for tests of clients.
 const triggerBug = "trigger_internal_bug"
 
 var errTriggeredBug = command.Error{

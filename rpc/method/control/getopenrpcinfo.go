@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// openRPC returns a method that describes all methods. The name rpc.discover is
-// the one that the OpenRPC specification reserves for it.
+// openRPC returns a method that describes all methods. The OpenRPC
+// specification reserves the name rpc.discover for such a method.
 func openRPC(name, category string) command.Command {
 	return command.Command{
 		Name:     name,

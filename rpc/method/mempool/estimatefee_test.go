@@ -6,7 +6,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What is said of an estimate, and of none.
+// The replies for an estimate, and for the lack of an estimate.
 func TestEstimates(t *testing.T) {
 	r := newRig(t)
 	raw := messages.RawFeeEstimate{

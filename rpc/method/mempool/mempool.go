@@ -31,8 +31,8 @@ type Deps struct {
 	Wallets func(ctx context.Context)
 }
 
-// seen is called before a submission is answered: whoever has the answer finds the
-// transaction in the wallets, whatever happens to the process.
+// seen is called before a submission is answered: a client with the answer finds
+// the transaction in the wallets, whatever happens to the process.
 func (d *Deps) seen(ctx context.Context) {
 	if d.Wallets != nil {
 		d.Wallets(ctx)

@@ -16,7 +16,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/mempool"
 )
 
-// A transaction with one input and one output of 0.1, and one that burns coins.
+// A transaction with one input and one output of 0.1, and a transaction that
+// burns coins.
 const (
 	someTx = "02000000010000000000000000000000000000000000000000000000000000000000000001000000000000000000" +
 		"0180969800000000000151" + "00000000"
@@ -118,7 +119,7 @@ func (r *rig) call(method, params string) string {
 	return string(text)
 }
 
-// What each method says of what it refuses.
+// The errors of each method.
 func TestErrors(t *testing.T) {
 	tests := []struct{ method, params, want string }{
 		{"sendrawtransaction", `["00"]`, `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`},

@@ -87,8 +87,8 @@ func (d *Deps) test(ctx context.Context, a *command.Args) (any, error) {
 	return describeTest(txs, &result, rate), nil
 }
 
-// describeTest tells what came out, up to the first transaction that pays too
-// much.
+// describeTest returns the results of a test, up to the first transaction that
+// pays too much.
 func describeTest(txs []*wire.MsgTx, result *messages.PackageResult, rate jsontree.Amount) []tested {
 	shown := make([]tested, len(txs))
 	tooMuch := false

@@ -16,8 +16,8 @@ import (
 // for 1000 virtual bytes.
 const blockMinTxFee = 1
 
-// Choices are what an operator says of the blocks that the node makes or gives templates
-// of; nil stands for what is so anyway.
+// Choices are an operator's settings for the blocks that the node makes or gives templates of; nil stands for the
+// default.
 type Choices struct {
 	MaxWeight      *int64 // of a block; default: what the rules allow
 	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
@@ -31,8 +31,8 @@ type Choices struct {
 	// prioritisetransaction added included.
 	PrintPriority bool
 
-	// Version is that of the blocks of a regtest. Default: one that votes for what can be
-	// voted for. It is not looked at here: it is the engine's.
+	// Version is the version of the blocks of a regtest. Default: a version that votes for everything that can be
+	// voted for. The engine uses it, this package does not.
 	Version *int32
 }
 

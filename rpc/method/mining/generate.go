@@ -111,7 +111,7 @@ func generateToDescriptor(d *Deps) command.Command {
 	}
 }
 
-// generate makes blocks of what is in the pool.
+// generate makes blocks of the transactions in the pool.
 func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries uint64) ([]chainhash.Hash, error) {
 	hashes := []chainhash.Hash{}
 	for {

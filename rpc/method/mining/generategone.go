@@ -6,7 +6,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// goneWords are Core's of a method that it had once: tools and tests look for them.
+// goneWords are Core's words for a method that it had once: tools and tests look
+// for these words.
 const goneWords = "has been replaced by the -generate cli option. Refer to -help for more information."
 
 func generate() command.Command {

@@ -126,7 +126,8 @@ func (d *Deps) propose(ctx context.Context, data *jsontree.Value) (any, error) {
 	return bip22(err)
 }
 
-// known says what is known of a proposed block already, nothing of a new one.
+// known returns the verdict that the node already has on a proposed block,
+// empty for a new block.
 func (d *Deps) known(header *wire.BlockHeader) string {
 	reader := d.Chain.Open()
 	if reader == nil {

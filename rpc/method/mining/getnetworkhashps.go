@@ -106,9 +106,9 @@ func (d *Deps) merged(b *chainview.Block) bool { return d.Network.MergedMining.M
 // permissionless is the lane of blocks that are mined by themselves.
 func (d *Deps) permissionless(b *chainview.Block) bool { return !d.merged(b) }
 
-// hashRate returns the work of those of the given number of blocks up to last that are of a lane, over the
-// time between the earliest and the latest of all of them and the block before; -1
-// stands for the blocks of the present difficulty. It is 0 where no time passed.
+// hashRate returns the hash rate of a lane in the given number of blocks up to last; -1 stands for the
+// blocks of the present difficulty. The rate is the work of the lane's blocks, over the time between the
+// earliest and the latest of all the blocks and the block before. It is 0 where no time passed.
 func (d *Deps) hashRate(last *chainview.Block, blocks int32, of lane) float64 {
 	if blocks == -1 {
 		blocks = d.Network.SinceRetarget(last.Height)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// After these times somebody who waits for another template gets one for changes of
+// After these times a client that waits for another template gets one for changes of
 // the pool alone.
 const (
 	firstLook = time.Minute
@@ -21,8 +21,8 @@ const (
 )
 
 // wait returns when the template that an id stands for is out of date (BIP22): its
-// tip is not the tip any more, or after some time, when the pool has changed. What is
-// no id stands for the present template.
+// tip is not the tip any more, or after some time, when the pool has changed. A value
+// that is no id stands for the present template.
 func (t *templates) wait(ctx context.Context, id *jsontree.Value) error {
 	watched, updates, err := t.watched(ctx, id)
 	if err != nil {
@@ -81,8 +81,7 @@ func readLongPollID(text string) (tip chainhash.Hash, updates uint32, err error)
 	return tip, updates, nil
 }
 
-// tipMoves waits until the tip is another one, and reports whether that was so in
-// time.
+// tipMoves waits until the tip changes, and reports whether it changed in time.
 func (d *Deps) tipMoves(ctx context.Context, tip chainhash.Hash, limit time.Duration) (bool, error) {
 	inTime, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -2,7 +2,7 @@ package mining_test
 
 import "testing"
 
-// What is refused of a time by which timers are to be set forward.
+// The times by which timers cannot be set forward.
 func TestMockScheduler(t *testing.T) {
 	r := newRig(t, "regtest")
 	for params, want := range map[string]string{

@@ -61,7 +61,7 @@ func scriptOf(desc *descriptor.Descriptor) ([]byte, error) {
 }
 
 // mayEarn refuses a script that no coinbase of the next block may pay to, where the network allows only some.
-// That of an address must be of the network's own form.
+// The script of an address must be of the network's own form.
 func (d *Deps) mayEarn(script []byte, isAddress bool) error {
 	may := d.Network.Rules.MayPayTo
 	if may == nil {

@@ -106,7 +106,7 @@ func TestCoinbaseOutputs(t *testing.T) {
 	}
 }
 
-// A template whose time no node takes yet is not given out, and the log says so.
+// A template whose time no node takes yet is not given out, which is logged.
 func TestTemplateFromTheFuture(t *testing.T) {
 	n := qbit(t, dialect.Choices{Activation: map[string]int32{"futuretime": 5}})
 	r := newTemplateRig(t, n, mining.Blocks{})

@@ -93,8 +93,7 @@ func (d *Deps) checkTime(header *wire.BlockHeader, height int32) error {
 	return nil
 }
 
-// addRolling says which bits of the version a miner may count with, on networks that
-// say so.
+// addRolling adds the bits of the version that a miner may count with, on networks that define such bits.
 func (r *templateReply) addRolling(roll func(version int32) (rolled int32, mask uint32)) {
 	if roll == nil {
 		return

@@ -54,8 +54,8 @@ func setMockTime(d *Deps) command.Command {
 	}
 }
 
-// HeededBy returns what waits until all have done what is due by a clock that was set: sync, relay and peers
-// are told first, and answer in the order in which they are told.
+// HeededBy returns a function that waits until the node has done the work that is due by a clock that was
+// set. Sync, relay and peers are told the time before these questions, and answer in order.
 func HeededBy(part func(name string) *ask.Ref) func(context.Context) {
 	return func(ctx context.Context) {
 		// A part that is absent or stops has nothing to do.

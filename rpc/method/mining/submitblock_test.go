@@ -56,7 +56,7 @@ func TestSubmitNoBlock(t *testing.T) {
 	}
 }
 
-// What is no verdict on the block must not look like one.
+// An error that is no verdict on the block must not look like a verdict.
 func TestSubmitFails(t *testing.T) {
 	r := newRig(t, "regtest")
 	broken := errors.New("disk full")

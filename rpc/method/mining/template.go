@@ -130,9 +130,8 @@ func (t *templates) current(ctx context.Context) (bool, error) {
 	return pool.Updates == t.last.updates || t.deps.Now().Unix()-t.last.made <= templateAge, nil
 }
 
-// payee returns the script that the coinbase of a template pays to; whoever uses the
-// template puts another in its place. Where only some forms are allowed it is one
-// that nobody can spend.
+// payee returns the script that the coinbase of a template pays to; users of the template put
+// another script in its place. Where only some forms are allowed, the script is unspendable.
 func (d *Deps) payee() []byte {
 	anyone := []byte{txscript.OP_TRUE}
 	if may := d.Network.Rules.MayPayTo; may != nil && !may(anyone, 0) {

@@ -170,7 +170,7 @@ func (r *templateRig) grow() {
 	r.tree.SetActive(b)
 }
 
-// moveTip adds a block, and tells those who wait for it.
+// moveTip adds a block, and answers the calls that wait for a new tip.
 func (r *templateRig) moveTip() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -437,8 +437,8 @@ func TestProposal(t *testing.T) {
 	}
 }
 
-// Who waits for another template gets it with the next tip, and for a change of the
-// pool after a minute, then every ten seconds.
+// A client that waits for another template gets it with the next tip, and for a
+// change of the pool after a minute, then every ten seconds.
 func TestLongPoll(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -479,7 +479,7 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-// Whoever does not wait any more leaves nobody behind.
+// A client that no longer waits leaves no waiting call behind.
 func TestLongPollEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{})

@@ -42,7 +42,7 @@ type network struct {
 	ProxyRandomized bool   `json:"proxy_randomize_credentials"`
 }
 
-// A localAddress is one that the node believes to be reached at.
+// A localAddress is an address at which the node believes to be reachable.
 type localAddress struct {
 	Address string `json:"address"`
 	Port    int    `json:"port"`

@@ -95,8 +95,8 @@ func (m *methods) buildError(err error) error {
 }
 
 // readRequest reads the arguments in Core's order. An error in the inputs or
-// outputs becomes part of the request, because the builder may have another
-// one with what stands before it.
+// outputs becomes part of the request, because the builder may find an error in
+// an earlier part.
 func (m *methods) readRequest(a *command.Args) (messages.BuildTx, error) {
 	req := messages.BuildTx{Version: defaultTxVersion}
 	var err error

@@ -31,8 +31,8 @@ func (x *lagging) Find(context.Context, *chainhash.Hash) (chainhash.Hash, chainv
 	return x.found, chainview.TxPlace{}, true, nil
 }
 
-// What the index knows of the active chain is answered at once. Else the pool is asked,
-// and then the index once it is in step.
+// A transaction that the index has in the active chain is answered at once. Else the
+// pool is asked, and then the index once it is in step.
 func TestGetRawTransactionConnected(t *testing.T) {
 	x := new(lagging)
 	var chain *chaintest.Chain

@@ -163,9 +163,9 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 	return m.transactionOf(reader, block, &txid, chainview.Nowhere, verbosity, true)
 }
 
-// transactionOf returns a transaction of a block, which is likely to be at a
-// place. named says that the caller named the block, and so wants to know whether it is
-// part of the active chain.
+// transactionOf returns a transaction of a block, where likely is its probable place. The
+// flag named says that the caller named the block, and so wants to know whether the block
+// is part of the active chain.
 func (m *methods) transactionOf(
 	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, likely chainview.TxPlace,
 	verbosity int32, named bool,
@@ -197,9 +197,9 @@ func (m *methods) transactionOf(
 	return shown, nil
 }
 
-// connected returns the block of the active chain that the index knows a transaction of,
-// and its place there; nil where it is of none. What is in a block is not in the pool, so
-// that nobody has to be asked.
+// connected returns the block of the active chain that has a transaction by the index, and
+// the transaction's place there; nil where there is none. A transaction in a block is not
+// in the pool, so that no actor has to be asked.
 func (m *methods) connected(txid *chainhash.Hash) (chainview.Reader, *chainview.Block, chainview.TxPlace) {
 	if m.Txs == nil {
 		return nil, nil, chainview.Nowhere

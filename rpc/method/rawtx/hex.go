@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// parseHex is [arg.HexText] for a value. One that is no string counts as an
-// empty one.
+// parseHex is [arg.HexText] for a value. A value that is no string counts as an
+// empty string.
 func parseHex(v *jsontree.Value, name string) ([]byte, error) {
 	text, _ := v.AsString()
 	return arg.HexText(text, name)

@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// A key that has not the form of one is shown as empty, as Core does; one that has is
-// shown although it is no point of the curve.
+// A key without the form of a key is shown as empty, as in Core; a key with the form
+// is shown although it is no point of the curve.
 func TestMalformedMusigKeys(t *testing.T) {
 	const (
 		key  = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

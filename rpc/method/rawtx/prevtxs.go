@@ -120,8 +120,8 @@ func readScripts(v *jsontree.Value, pkScript []byte, s *rawtx.Signing) error {
 	return nil
 }
 
-// readInnerScript reads the innermost script. Older clients give one that takes
-// its witness as redeemScript.
+// readInnerScript reads the innermost script. Older clients give a witness
+// script as redeemScript.
 func readInnerScript(redeem, witness *jsontree.Value) ([]byte, error) {
 	if !witness.IsNull() {
 		return parseHex(witness, "witnessScript")
@@ -148,7 +148,7 @@ func checkRedeemScript(redeem, witness *jsontree.Value, wrapped []byte) error {
 }
 
 // readLeaf reads the tapscript that a taproot output is to be spent by. Core
-// knows no such member and would not look at it.
+// does not know this member and ignores it there.
 func readLeaf(v *jsontree.Value, pkScript []byte, leaves rawtx.Leaves) error {
 	if v.Get("leafScript").IsNull() {
 		return nil

@@ -28,8 +28,7 @@ type Deps struct {
 	Builder *ask.Ref // builds transactions
 	Pool    *ask.Ref // owns the pool of unconfirmed transactions
 
-	// Txs finds the transactions of the chain; nil when the node keeps no index of
-	// them.
+	// Txs finds the transactions of the chain; nil when the node keeps no transaction index.
 	Txs TxIndex
 
 	// BytesPerSigOp is how many virtual bytes a signature operation counts for.
@@ -50,13 +49,13 @@ type TxIndex interface {
 	// come, and its place there. It waits for nothing; false means nothing.
 	Present(tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, ok bool)
 
-	// Find returns the block that a transaction came in last, and its place there,
-	// nowhere when it is not known. synced reports whether the index has once been in
-	// step with the chain; then it is so now.
+	// Find returns the block that a transaction came in last, and its place there, nowhere when it is not
+	// known. The result synced reports whether the index has ever been in step with the chain; if it has,
+	// it is in step now.
 	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error)
 }
 
-// methods is Deps with what is made of them once.
+// methods is Deps with values that are made from Deps once.
 type methods struct {
 	Deps
 
@@ -96,8 +95,8 @@ func Commands(d Deps) []command.Command {
 	return commands
 }
 
-// unspent looks up every output that a transaction spends. Those that are
-// unknown or spent are left out.
+// unspent looks up every output that a transaction spends. Outputs that are unknown or spent are left
+// out.
 func (m *methods) unspent(ctx context.Context, tx *wire.MsgTx) (map[wire.OutPoint]*wire.TxOut, error) {
 	coins := make(map[wire.OutPoint]*wire.TxOut, len(tx.TxIn))
 	if m.Unspent == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
 )
 
-// A transaction that is read is the one that getrawtransaction tells: of the active chain alone,
-// and as an object without what else the chain says of it.
+// The reader gives the same transaction as getrawtransaction: of the active chain alone, and as
+// an object without the chain's other facts.
 func TestReader(t *testing.T) {
 	x := new(lagging)
 	var deps rawtx.Deps

@@ -94,7 +94,7 @@ func TestNoInputs(t *testing.T) {
 	}
 }
 
-// What goes wrong while coins are looked up is no fault of the client's.
+// An error while coins are looked up is no fault of the client's.
 func TestCoinLookupFails(t *testing.T) {
 	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
 		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) { return nil, errors.New("disk") }
@@ -109,8 +109,8 @@ func TestCoinLookupFails(t *testing.T) {
 	}
 }
 
-// FuzzPrevTxs: whatever a client says that is spent, it gets a result or an
-// error in Core's words, never one that nobody wrote for it.
+// FuzzPrevTxs: whatever outputs a client gives, it gets a result or an error in
+// Core's words, never an error that nobody wrote for clients.
 func FuzzPrevTxs(f *testing.F) {
 	pkScript, leaf, control, wif := taproot(f)
 	coin := fmt.Sprintf(`{"txid":%q,"vout":0,"scriptPubKey":`, txid)

@@ -44,9 +44,9 @@ func (m *methods) addDescriptors(ctx context.Context, list *jsontree.Value, to *
 	return m.addEach(ctx, list, to, private, false)
 }
 
-// refuseEarly returns the error of a request that will be refused, before the keys of its descriptors
-// are derived: a key of P2MR takes some 100 ms, and a range has a thousand. Of each descriptor the first
-// index stands for all. Errors come in the order in which they would.
+// refuseEarly returns the error of a request that will be refused, before the keys of its descriptors are
+// derived. A key of P2MR takes some 100 ms, and a range has a thousand. For each descriptor the first index
+// stands for all. Errors come in the same order as without this check.
 func (m *methods) refuseEarly(
 	ctx context.Context, list *jsontree.Value, private bool, options func() error, packet string,
 ) error {
@@ -138,8 +138,8 @@ func addBranches(
 	return nil
 }
 
-// withP2MRKeys makes the keys of P2MR of a range of a descriptor, on all cores, and
-// returns the descriptor with them. With private it adds the private ones to what signs.
+// withP2MRKeys makes the P2MR keys of a range of a descriptor, on all cores, and returns the descriptor with
+// these keys. With private it adds the private keys to the signing data.
 func withP2MRKeys(
 	ctx context.Context, d *descriptor.Descriptor, o arg.ScanObject, to *rawtx.Signing, private bool,
 ) (*descriptor.Descriptor, error) {

@@ -113,8 +113,8 @@ func heightFailure(q *messages.CreateSearch) error {
 // optionNames are those of createsearch.
 var optionNames = []string{"name", "start_height", "stop_height", "follow", "mempool", "entries"}
 
-// readOptions reads the options of a search. One that there is not is refused: a search that does not follow by
-// a mistake in writing would miss what it was made for.
+// readOptions reads the options of a search. An unknown option is refused: a search that does not follow
+// because of a misspelled option would miss its purpose.
 func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 	q.Stop = -1
 	for key := range o.Members() {
@@ -166,7 +166,7 @@ func height(o *jsontree.Value, name string, def int32) (int32, error) {
 	return h, err
 }
 
-// objects expands scan objects. What is kept of each is its public form.
+// objects expands scan objects, and keeps the public form of each.
 func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.SearchObjects, err error) {
 	if _, err := list.AsArray(); err != nil {
 		return o, err

@@ -120,7 +120,8 @@ func (p *Printer) Page(m *messages.SearchPage) any {
 	}
 }
 
-// pool returns what is written of the memory pool; nil where the search does not ask for it.
+// pool returns the printed entries of the memory pool; nil where the search does not ask for
+// these entries.
 func (p *Printer) pool(m *messages.SearchPage) *[]any {
 	if m.Unconfirmed == nil {
 		return nil

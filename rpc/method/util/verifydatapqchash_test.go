@@ -123,7 +123,7 @@ func TestVerifyData(t *testing.T) {
 // p2mrAddress is of a single key.
 const p2mrAddress = "qbrt1zxf5ykj6zyrzmufgpx2ypq0hana078y9u80ncvdq6xe6k3ra2jrgqmqssy8"
 
-// FuzzVerifyData gives proofs with arbitrary members: they are refused, and none is valid but the one that is.
+// FuzzVerifyData gives proofs with arbitrary members: they are refused, and only the unchanged proof is valid.
 func FuzzVerifyData(f *testing.F) {
 	table, proof := newTableOf(f, p2mrNetworks["regtest"]), proofOfData(f)
 	leaf, _ := hex.DecodeString(proof["leaf_script"].(string))

@@ -25,7 +25,7 @@ type scriptForm struct {
 	Hex  string `json:"hex"`
 }
 
-// embeddedAddress is one that such a script stands for in turn.
+// embeddedAddress is an address that such a script stands for in turn.
 type embeddedAddress struct {
 	address.Detail
 	addressKeys
@@ -80,8 +80,8 @@ func (m *methods) keysOf(script []byte, info *messages.AddressInfo) addressKeys 
 	return keys
 }
 
-// lookInside tells of the script that an address stands for, if it is known.
-// inner is what is known of what is inside of it.
+// lookInside adds the script that an address stands for, if the script is known.
+// The parameter inner has the facts about the script's contents.
 func (m *methods) lookInside(keys *addressKeys, script []byte, inner *messages.AddressInfo) {
 	if script == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// bumped is a transaction that replaces another one.
+// bumped is a transaction that replaces another transaction.
 type bumped struct {
 	TxID   string          `json:"txid,omitempty"`
 	PSBT   string          `json:"psbt,omitempty"`
@@ -21,7 +21,7 @@ type bumped struct {
 	pqcSigned
 }
 
-// bumpedResults declare a [bumped], by what it has first and last.
+// bumpedResults declare a [bumped] with the given first and last members.
 func bumpedResults(first command.Result, last ...command.Result) []command.Result {
 	return []command.Result{{Type: command.Object, Inner: append([]command.Result{
 		first,

@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// A chosen wallet is the one that a call is for.
+// A chosen wallet is the wallet that a call is for.
 type chosen struct {
 	name string
 	ref  *ask.Ref
@@ -68,7 +68,7 @@ func (m *methods) on(do body) run {
 }
 
 // failure puts an error of a wallet into words for the client. A wallet that was
-// unloaded while it was asked is one that is not there.
+// unloaded while it was asked counts as not loaded.
 func (m *methods) failure(w chosen, err error) error {
 	if errors.Is(err, ask.ErrStopped) && m.Directory.Lookup(w.name) != w.ref {
 		return errNotLoaded

@@ -42,8 +42,8 @@ var callsOf = map[string]string{
 // somePSBT is a partially signed transaction without inputs.
 const somePSBT = "cHNidP8BAAoCAAAAAAAAAAAAAA=="
 
-// What a wallet or the registry says reaches the client as it is, from every
-// method: about the request itself, and about what was asked before it.
+// The error of a wallet or of the registry reaches the client unchanged, from every method: the error of the request
+// itself, and of a request before.
 func TestFailures(t *testing.T) {
 	wrong := error(&messages.WalletError{Code: -4, Text: "no"})
 	for name, set := range map[string]func(w *double){
@@ -362,7 +362,7 @@ func TestBrokenTransaction(t *testing.T) {
 	}
 }
 
-// What goes wrong while coins are looked up is no fault of the client's.
+// An error while coins are looked up is no fault of the client's.
 func TestCoinLookupFails(t *testing.T) {
 	r := newRig(t)
 	broken := errors.New("disk")

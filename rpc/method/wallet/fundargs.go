@@ -20,8 +20,8 @@ const (
 	maxInputWeight = 400_000
 )
 
-// fundOptions are the options of the methods that choose coins, in the order in which Core
-// checks their types, which is that of their names.
+// fundOptions are the options of the methods that choose coins, sorted by name: Core checks their
+// types in this order.
 var fundOptions = []option{
 	{"add_inputs", jsontree.Bool},
 	{"add_to_wallet", jsontree.Bool},
@@ -225,8 +225,8 @@ func readDepths(options *jsontree.Value, q *messages.Spend) (err error) {
 	return nil
 }
 
-// readWeights reads what inputs weigh, where a byte that is not of a witness weighs scale. One that
-// the transaction has not is an input too, as in Core.
+// readWeights reads what inputs weigh, where a byte that is not of a witness weighs scale. An
+// outpoint that the transaction does not spend becomes an input too, as in Core.
 func readWeights(list *jsontree.Value, scale int64, q *messages.Spend) error {
 	places := make(map[wire.OutPoint]int, len(q.Inputs))
 	for i := range q.Inputs {

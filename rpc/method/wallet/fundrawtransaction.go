@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// funded is a transaction with the coins that pay for it.
+// funded is a transaction with inputs for all that it pays.
 type funded struct {
 	Hex    string          `json:"hex"`
 	Fee    jsontree.Amount `json:"fee"`

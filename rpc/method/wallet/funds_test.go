@@ -66,7 +66,7 @@ func TestSetWalletFlag(t *testing.T) {
 	})
 }
 
-// What is wrong with a transaction is told before the one after it is read, and outputs are
+// An error of a transaction is told before the next transaction is read, and outputs are
 // looked up in the chain.
 func TestSimulateRawTransaction(t *testing.T) {
 	r := newRig(t)

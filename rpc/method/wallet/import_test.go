@@ -24,8 +24,8 @@ func jsonOf(tb testing.TB, v any) string {
 	return string(text) + fmt.Sprintf("%v %+v %#v", v, v, v)
 }
 
-// TestImportItems reads what is to be imported. A member is read only if Core
-// would have come to it.
+// TestImportItems reads items to import. A member is read only if Core would
+// have read the member.
 func TestImportItems(t *testing.T) {
 	ranged, pair := descriptor.AddChecksum(rangeDesc), descriptor.AddChecksum(pairDesc)
 	type item = messages.ImportItem

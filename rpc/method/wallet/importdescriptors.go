@@ -108,8 +108,8 @@ func (m *methods) importAll(ctx context.Context, w chosen, a *command.Args) (any
 	return results, nil
 }
 
-// readImports reads all descriptors before any is imported. The error is one
-// that ends the whole call.
+// readImports reads all descriptors before any is imported. An error ends the
+// whole call.
 func (m *methods) readImports(list *jsontree.Value) ([]messages.ImportItem, error) {
 	if _, err := list.AsArray(); err != nil {
 		return nil, err

@@ -14,8 +14,7 @@ var errNoTimestamp = command.Error{Code: command.TypeError, Message: "Missing re
 
 // readImport reads one descriptor to import. Members that Core would not come to
 // look at, because something before them is wrong, are not looked at here either;
-// what is wrong is for the wallet to say. The error is one that ends the whole
-// call.
+// what is wrong is for the wallet to say. An error ends the whole call.
 func (m *methods) readImport(v *jsontree.Value) (item messages.ImportItem, err error) {
 	if item.Timestamp, err = readTimestamp(v.Get("timestamp")); err != nil {
 		return item, err
@@ -111,8 +110,8 @@ func readExpansion(v *jsontree.Value, item *messages.ImportItem, multipath, rang
 	return nil
 }
 
-// readRange reads a range. One that makes no sense is an error of this
-// descriptor only; a number that is none ends the call.
+// readRange reads a range. A range that makes no sense is an error of this
+// descriptor only; a value of a wrong type ends the call.
 func readRange(v *jsontree.Value, item *messages.ImportItem) error {
 	first, last, err := arg.Range(v)
 	if e, ok := errors.AsType[command.Error](err); ok {
@@ -123,8 +122,8 @@ func readRange(v *jsontree.Value, item *messages.ImportItem) error {
 	return err
 }
 
-// optionalBool returns a member that may be absent, which is false. One that is
-// null is no boolean.
+// optionalBool returns a member that may be absent, which is false. A null member
+// is no boolean.
 func optionalBool(v *jsontree.Value, key string) (bool, error) {
 	member := v.Get(key)
 	if member == nil {

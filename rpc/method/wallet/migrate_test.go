@@ -6,7 +6,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What became of a wallet, and which of it there is not.
+// The parts of a migrated wallet; parts that do not exist are left out.
 func TestMigrated(t *testing.T) {
 	r := newRig(t)
 	for _, test := range []struct {

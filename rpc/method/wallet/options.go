@@ -32,7 +32,8 @@ func checkOptions(options *jsontree.Value, list []option) error {
 	return nil
 }
 
-// checkKinds checks the types of members. mayMiss says that one may be null or absent.
+// checkKinds checks the types of members. The flag mayMiss says that members may be null
+// or absent.
 func checkKinds(object *jsontree.Value, list []option, mayMiss bool) error {
 	for _, o := range list {
 		v := object.Get(o.name)

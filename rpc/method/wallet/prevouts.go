@@ -42,8 +42,8 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 	return known.list, nil
 }
 
-// bring adds an output that the client brings. One of the chain that it replaces
-// must have the same script.
+// bring adds an output that the client brings. If it replaces an output of the
+// chain, both must have the same script.
 func (m *methods) bring(v *jsontree.Value, payable func(script []byte) bool, known *prevOutSet) error {
 	at, script, err := signing.PrevOut(v, payable)
 	if err != nil {
@@ -71,7 +71,7 @@ type prevOutSet struct {
 	index map[wire.OutPoint]int
 }
 
-// put adds an output or replaces the one that is there.
+// put adds an output or replaces the output of the same outpoint.
 func (s *prevOutSet) put(at wire.OutPoint, script []byte, amount *btcutil.Amount) {
 	out := messages.PrevOut{TxID: at.Hash, Index: at.Index, Script: script, Amount: amount}
 	if i, ok := s.index[at]; ok {

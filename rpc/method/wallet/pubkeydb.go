@@ -14,7 +14,7 @@ import (
 // lowWatermark is how many imported keys should be left to be given out.
 const lowWatermark = 100
 
-// pubKeyEntry is a public key of P2MR with what is known of its place.
+// pubKeyEntry is a public key of P2MR with its place as far as that is known.
 type pubKeyEntry struct {
 	Key     string `json:"pubkey"`
 	Account *int64 `json:"account,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Arguments are refused in the order in which Core looks at them.
+// Arguments are refused in the order of Core's checks.
 func TestRefusalOrder(t *testing.T) {
 	r := newRig(t)
 	r.load("a", plain)
@@ -38,8 +38,8 @@ func TestRefusalOrder(t *testing.T) {
 	})
 }
 
-// A wallet whose private keys of P2MR are not fit to sign says so before what is to be paid or signed is looked at.
-// What is only built does not need them.
+// If the wallet's private keys of P2MR are not fit to sign, a call is refused before its payments or its
+// transaction are looked at. A transaction that is only built does not need the keys.
 func TestUncheckedKeysFirst(t *testing.T) {
 	r := newRig(t)
 	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})

@@ -152,8 +152,8 @@ func optionOr(options *jsontree.Value, name string, otherwise bool) (bool, error
 	return v.AsBool()
 }
 
-// feeOptions returns the options of a call with what it says of the fee in arguments of
-// their own.
+// feeOptions returns the options of a call, with the fee settings that the call has in
+// arguments of their own.
 func feeOptions(a *command.Args) (*jsontree.Value, error) {
 	options := jsontree.NewObject()
 	for name, v := range a.Value(4).Members() {
@@ -203,7 +203,7 @@ func putIfGiven(options *jsontree.Value, name string, v *jsontree.Value) {
 	}
 }
 
-// refuseOldNames refuses options by the names that other methods have for them.
+// refuseOldNames refuses options by their names in other methods.
 func (m *methods) refuseOldNames(options *jsontree.Value) error {
 	for _, pair := range [][2]string{
 		{"feeRate", "fee_rate (" + m.Network.Software.Atom + "/vB)"},

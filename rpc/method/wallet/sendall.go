@@ -245,7 +245,7 @@ func (m *methods) readShares(recipients []*jsontree.Value, named map[string]bool
 	return err
 }
 
-// readKept reads which coins are left, and what goes together of that.
+// readKept reads which coins are left, and refuses options that cannot be combined.
 func readKept(options *jsontree.Value, q *messages.Spend) (err error) {
 	if q.All.Worth, err = optionOr(options, "send_max", false); err != nil {
 		return err

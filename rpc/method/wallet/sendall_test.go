@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What a call of sendall asks of the wallet.
+// The request of a sendall call to the wallet.
 func TestSendAllRequests(t *testing.T) {
 	r := newRig(t)
 	w := r.load("a", plain)
@@ -67,7 +67,7 @@ func TestSendAllRequests(t *testing.T) {
 	}
 }
 
-// What is not sent is handed out as the wallet signed it: it is not asked to sign again.
+// A transaction that is not sent is handed out as the wallet signed it: the wallet is not asked to sign again.
 func TestSendPackets(t *testing.T) {
 	r := newRig(t)
 	w := r.load("a", plain)
@@ -122,7 +122,7 @@ func TestAllowUsed(t *testing.T) {
 	}
 }
 
-// What is wrong with the request, and what is told after what is wrong with the fee rate.
+// Errors in the request, and errors that are told after errors in the fee rate.
 func TestSendAllRefusals(t *testing.T) {
 	r := newRig(t)
 	w := r.load("a", plain)

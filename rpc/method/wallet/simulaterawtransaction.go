@@ -50,7 +50,7 @@ func (m *methods) runSimulate(ctx context.Context, w chosen, a *command.Args) (a
 	if err != nil {
 		return nil, err
 	}
-	// What is wrong with the transactions before one that cannot be read is told first.
+	// Errors of the transactions before an unreadable transaction are told first.
 	txs, unread := readTxs(list)
 	q := messages.SimulateTxs{Txs: txs, Known: make(map[wire.OutPoint]bool)}
 	for _, tx := range txs {

@@ -105,7 +105,7 @@ func (m *methods) readSolvingDescriptors(data *jsontree.Value, known *descriptor
 			return command.Errorf(command.InvalidParameter, "Unable to parse descriptor '%s': %v", text, err)
 		}
 		for _, d := range parsed {
-			_ = known.AddDescriptor(d, 0) // of one that cannot be expanded nothing is known
+			_ = known.AddDescriptor(d, 0) // nothing is known of a descriptor that cannot be expanded
 		}
 		return nil
 	})

@@ -46,7 +46,7 @@ func (s *state) needUnlocked() error {
 	return nil
 }
 
-// What a client wants to do, as texts name it.
+// The purposes of a client, as texts name them.
 const (
 	toSign       = "signing"
 	toSignOrSend = "signing or sending"
@@ -100,8 +100,7 @@ func (s *state) needNoRescan(before string) error {
 			"related transactions. Please call `abortrescan` before %s.", before)
 }
 
-// readSecret takes a passphrase out of an argument. Whoever the secret is handed
-// to wipes it.
+// readSecret takes a passphrase out of an argument. The receiver of the secret has to wipe it afterwards.
 func readSecret(v *jsontree.Value) (messages.Secret, error) {
 	text, err := v.AsString()
 	return messages.Secret(text), err

@@ -158,7 +158,8 @@ func balancesOf(s shown) messages.Balances {
 	}
 }
 
-// ownTxMembers are those of a transaction that are not texts kept with it.
+// ownTxMembers are the members of a transaction that are not texts kept in the
+// wallet.
 var ownTxMembers = map[string]bool{
 	"amount": true, "fee": true, "confirmations": true, "generated": true, "trusted": true, "blockhash": true,
 	"blockheight": true, "blockindex": true, "blocktime": true, "txid": true, "wtxid": true, "walletconflicts": true,

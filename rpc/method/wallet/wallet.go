@@ -1,12 +1,11 @@
 // Package wallet holds the JSON-RPC methods of wallets.
 //
-// Every method is a request to an actor: to the registry, which makes, loads and
-// restores wallets, or to the actor of one wallet, which is found in a directory
-// by the name in the request's path. Here arguments are read and results
-// written; which wallet may do what is decided by the wallets. Parameters,
-// results, errors and their order are those of Bitcoin Core 30.2
-// (src/wallet/rpc). Where Core waits until a wallet has seen all blocks, its
-// actor does.
+// Every method is a request to an actor. The registry makes, loads and restores
+// wallets; the actor of a single wallet is found in a directory by the name in the
+// request's path. This package reads arguments and writes results; the wallets
+// decide about permissions. Parameters, results, errors and their order are those of
+// Bitcoin Core 30.2 (src/wallet/rpc). Where Core waits until a wallet has seen all
+// blocks, the wallet's actor waits.
 //
 // Passphrases become a [messages.Secret] at once, and appear in no error.
 package wallet
@@ -47,7 +46,7 @@ type Deps struct {
 	Unspent func(ctx context.Context, at *wire.OutPoint) (*wire.TxOut, error)
 }
 
-// methods is Deps with what is made of them once.
+// methods is Deps with values that are made from Deps once.
 type methods struct {
 	Deps
 

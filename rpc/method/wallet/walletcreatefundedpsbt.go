@@ -9,7 +9,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// fundedPacket is a partially signed transaction with the coins that pay for it.
+// fundedPacket is a partially signed transaction with inputs for all that it
+// pays.
 type fundedPacket struct {
 	PSBT   string          `json:"psbt"`
 	Fee    jsontree.Amount `json:"fee"`

@@ -7,8 +7,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Written returns what waits until the loaded wallets have written what they know of the
-// memory pool; nil without wallets. One that cannot write has logged it.
+// Written returns a function that waits until the loaded wallets have written what they
+// know of the memory pool; nil without wallets. A wallet that cannot write has logged
+// the error.
 func Written(wallets *ask.Ref, loaded *ask.Directory) func(context.Context) {
 	if wallets.IsAbsent() {
 		return nil

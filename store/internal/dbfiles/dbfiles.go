@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// What is read of a folder at most.
+// Limits of the pairs read from a file, and of the files read from a folder.
 const (
 	keysPerFile = 1 << 16
 	maxFiles    = 1 << 14
@@ -24,9 +24,9 @@ const (
 // and value are valid during the call; of a deleted key the value is nil.
 type Visit func(key, value []byte) (more bool)
 
-// Walk reads the first pairs of every table and journal in a folder. read is the
-// number of files that it could read something of, all that of those that are not
-// empty. What is damaged is passed over. A folder that is not there has no files.
+// Walk reads the first pairs of every table and journal in a folder. The result
+// read is the number of files with a readable pair, all the number of files that
+// are not empty. Damaged parts are passed over. A missing folder has no files.
 //
 // The error is of the file system.
 func Walk(dir string, visit Visit) (read, all int, err error) {
@@ -61,7 +61,7 @@ func Walk(dir string, visit Visit) (read, all int, err error) {
 // A walk reads a file of the given size.
 type walk func(file io.ReaderAt, size int64, visit Visit) error
 
-// walker returns how a file is read, nil for one that has no pairs.
+// walker returns the function that reads a file, nil for files that have no pairs.
 func walker(name string) walk {
 	switch {
 	case strings.HasSuffix(name, ".ldb"), strings.HasSuffix(name, ".sst"):
@@ -101,8 +101,8 @@ const (
 	Unknown                // there are files, of which nothing can be read
 )
 
-// Judge tells whose a database is by some of the pairs that it holds: one that is
-// damaged may have a few that are nobody's.
+// Judge tells whose a database is by the majority of some of its pairs: a damaged
+// database may have a few garbled pairs.
 func Judge(dir string, own func(key, value []byte) bool) (Verdict, error) {
 	const inFile, inAll = 32, 4096 // pairs that are enough
 	seen, ours := 0, 0

@@ -119,8 +119,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Of a damaged database what is left is read; one of which nothing is left is not
-// taken for an empty one.
+// The rest of a damaged database is read. A database without any readable pair
+// does not count as empty.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	dir := made(t, true, opt.SnappyCompression, someKeys(5000)...)
@@ -158,8 +158,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, reading it takes no more memory than the file has bytes,
-// within a small factor, and ends.
+// Reading a file of any content ends, and takes no more memory than the file has
+// bytes, within a small factor.
 func FuzzFiles(f *testing.F) {
 	dir := made(f, true, opt.SnappyCompression, someKeys(100)...)
 	plain := made(f, true, opt.NoCompression, someKeys(100)...)

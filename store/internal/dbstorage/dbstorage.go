@@ -243,8 +243,8 @@ func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
 		nil
 }
 
-// writer is a file that is being written. Of a table or a manifest a sync makes the
-// name durable, too, since those of others follow from it.
+// writer is a file that is being written. A sync of a table or a manifest makes its
+// name durable, too, since the use of other files depends on the name.
 type writer struct {
 	vfs.File
 

@@ -161,7 +161,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// Whatever a manifest holds: a database opens, or says why not.
+// With a manifest of any content a database opens or returns an error.
 func FuzzManifest(f *testing.F) {
 	dir := f.TempDir()
 	s := mustOpen(f, vfs.OS, dir)

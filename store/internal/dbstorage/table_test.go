@@ -46,7 +46,7 @@ func openTable(t *testing.T, size int) (*table, []byte) {
 	return &table{File: f, pages: &fakePages{}}, content
 }
 
-// What lies around a block is read with it, once.
+// The bytes around a block are read with the block, once.
 func TestReadsAround(t *testing.T) {
 	t.Parallel()
 	f, content := openTable(t, 5*around/2)
@@ -90,7 +90,8 @@ func TestReadsNotAroundInVain(t *testing.T) {
 	}
 }
 
-// What is in memory as a whole is asked about seldom, and its loss is noticed.
+// For a table that is wholly in memory the system is asked seldom, and the loss of
+// its pages is noticed.
 func TestWarmTableIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f, _ := openTable(t, 1)

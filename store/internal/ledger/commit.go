@@ -89,8 +89,8 @@ func (l *Ledger) fail(err error) error {
 }
 
 // Sync makes everything committed so far survive a loss of power. Without news it
-// costs nothing. After one that failed nothing is written any more: the system may
-// have dropped what it could not write.
+// costs nothing. After a failed sync nothing is written any more: the system may
+// have dropped the data that it could not write.
 func (l *Ledger) Sync() error {
 	l.writer.Lock()
 	defer l.writer.Unlock()

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// compactFrom is from how many bytes on the room of what was deleted is taken back at once: to ask for less
-	// would cost more than it brings.
+	// compactFrom is the number of bytes from which on the room of deleted pairs is taken back at once: below
+	// it a compaction would cost more than it brings.
 	compactFrom = 256 << 10
 
-	// compactStep is how many bytes of files are compacted in one go. Who closes the ledger waits for what is
-	// compacted of it at that moment.
+	// compactStep is how many bytes of files are compacted in one go. Closing the ledger waits for the step
+	// that is running.
 	compactStep = 4 << 20
 
-	// compactTable is for how much time that a step has taken the ledger says that it is a table behind. A step
-	// goes on until no new table lies over its keys: that has an end where whoever commits much does so ever slower.
+	// compactTable is the time of a step for which [Ledger.Lag] counts another table. A step goes on until no new
+	// table lies over its keys: it ends if busy writers slow down more and more.
 	compactTable = 100 * time.Millisecond
 )
 
-// Compact takes the room of what was deleted between two keys back, from one on and before the other, where that is
-// worth it. It takes seconds for a gigabyte; others read and write meanwhile. Errors: those of ctx, [ErrClosed],
-// those of the file system.
+// Compact takes back the room of deleted pairs, from the key from and before the key to, if that is worth the cost.
+// It takes seconds for a gigabyte; others read and write meanwhile. Errors: those of ctx, [ErrClosed], those of the
+// file system.
 func (l *Ledger) Compact(ctx context.Context, from, to []byte) error {
 	size, err := l.sizeOf(from, to)
 	if err != nil || size < compactFrom {

@@ -26,7 +26,8 @@ func filesOf(t *testing.T, dir string) (size int64) {
 	return size
 }
 
-// The room of what was deleted is free after Compact, whatever else is written meanwhile, and the rest is there.
+// The room of deleted pairs is free after Compact, whatever else is written meanwhile, and all other pairs are
+// there.
 func TestCompact(t *testing.T) {
 	o := options(t, t.TempDir())
 	o.Paced, o.WriteBuffer = true, 1<<20
@@ -102,7 +103,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		// What is not used any more goes in its own time.
+		// Unused files are removed some time later.
 		if after := filesOf(t, o.Dir); after < before*3/4 {
 			break
 		} else if time.Now().After(deadline) {

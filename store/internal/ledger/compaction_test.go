@@ -13,9 +13,9 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// A disk on which no table can be written any more, only journals, is told of by a
-// commit soon, in words; what goleveldb tries again meanwhile costs next to nothing,
-// and the ledger closes at once. After that everything acknowledged is there.
+// If the disk takes no tables any more, only journals, a commit soon fails with the
+// disk's error. Meanwhile goleveldb's retries cost next to nothing, and the ledger
+// closes at once. After that everything acknowledged is there.
 func TestTablesCannotBeWritten(t *testing.T) {
 	faultfs.SkipUnderRace(t)
 	for _, kind := range []faultfs.Kind{faultfs.Create, faultfs.Write, faultfs.Sync} {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// A ledger that has gone back to what is sure has no commit left that is not, and goes on
-// from there.
+// A ledger that has gone back to the last sync has no later commit left, and goes on from
+// there.
 func TestAfterAHole(t *testing.T) {
 	for _, synced := range []uint64{0, 3} {
 		o := options(t, t.TempDir())
@@ -138,9 +138,9 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// What was read keeps no table on the disk.
+// Reads keep no table on the disk.
 func TestReadsKeepNothing(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // goleveldb lets go of what is collected
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // goleveldb releases tables when garbage is collected
 	o := options(t, t.TempDir())
 	l, _ := mustOpen(t, o)
 	tables := func() int {
@@ -177,8 +177,8 @@ func TestReadsKeepNothing(t *testing.T) {
 	mustClose(t, l)
 }
 
-// After a wipe there is nothing, and what failed before is forgotten; one that fails
-// itself is told.
+// After a wipe the ledger is empty, and an earlier failure is forgotten. A wipe that
+// fails returns an error.
 func TestWipeAfterFailure(t *testing.T) {
 	disk := faultfs.New()
 	o := options(t, t.TempDir())

@@ -88,7 +88,7 @@ func TestOwnsItsKeys(t *testing.T) {
 	mustClose(t, l)
 }
 
-// What goleveldb says is damage, a file that is missing, or something of the disk's.
+// Errors of goleveldb are damage, a missing file, or an error of the disk.
 func TestErrors(t *testing.T) {
 	missing := &fs.PathError{Op: "open", Path: "000001.ldb", Err: syscall.ENOENT}
 	full := &fs.PathError{Op: "write", Path: "000001.ldb", Err: syscall.ENOSPC}
@@ -127,7 +127,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The folder is its owner's alone, and one that cannot be made is told.
+// Only the owner has access to the folder, and failing to make the folder is an error.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, filepath.Join(dir, "a", "b"))
@@ -242,7 +242,7 @@ func TestMarksAreKept(t *testing.T) {
 	}
 }
 
-// What a ledger begins with is durable, names of files included.
+// The beginning of a ledger is durable, names of files included.
 func TestOrderOfOpen(t *testing.T) {
 	disk := faultfs.New()
 	o := options(t, t.TempDir())
@@ -257,7 +257,7 @@ func TestOrderOfOpen(t *testing.T) {
 	mustClose(t, l)
 }
 
-// What had to be mended is told of in the log, if there is one.
+// Repairs are logged, if there is a log.
 func TestLog(t *testing.T) {
 	harm := map[string]func(*Batch){
 		"going back": func(b *Batch) { b.Delete(numberKey(commitPrefix, 1)) },
@@ -289,8 +289,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Whichever call of a sync fails: it says so, nothing is taken afterwards, and nothing
-// of what was committed is lost.
+// Whichever call of a sync fails, the sync returns the error, later commits are
+// refused, and no commit is lost.
 func TestEveryCallOfSyncFails(t *testing.T) {
 	for n, all := 0, 1; n < all; n++ {
 		disk := faultfs.New()

@@ -34,7 +34,7 @@ var (
 	// ErrClosed reports the use of a closed ledger.
 	ErrClosed = errors.New("closed")
 
-	// ErrFailed reports a write after one that failed.
+	// ErrFailed reports a write after a failed write.
 	ErrFailed = errors.New("no writes are taken after a failure")
 
 	// errMissing reports, from openDB, that there is no database.

@@ -8,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// A read that fails with EIO is damage of a cache, which is emptied when it is opened and can be made anew. What is to
-// be kept is not opened then, and is all there the next time.
+// A read that fails with EIO is damage of a cache, which is emptied when it is opened and can be made anew. With
+// Keep, the ledger is not opened in that case, and is complete the next time.
 func TestUnreadableAtOpen(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		emptied := 0

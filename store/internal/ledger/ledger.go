@@ -11,8 +11,8 @@
 // Everything here is a cache of the chain, unless [Options] say that it is to be kept.
 // A damaged folder is emptied when it is opened, and damage found later is [ErrDamaged]
 // at each call, until [Ledger.Wipe]. A read that fails with EIO counts as damage of a
-// cache: its next read may fail as well, and to make it anew costs time alone. What
-// another program or a later version wrote is never changed.
+// cache: its next read may fail as well, and to rebuild it costs time alone. Data of
+// another program or a later version is never changed.
 //
 // The keys of the package itself begin with V, S, C, P and M; schema.md has them.
 package ledger
@@ -98,7 +98,7 @@ type mark struct {
 }
 
 // Open opens a ledger, or makes an empty one, and returns the position of its last
-// commit; nil: it is empty. Of what it had to mend the log is told.
+// commit; nil: it is empty. Repairs are logged.
 //
 // Errors: [ErrForeign], [ErrNewer], [ErrLocked], and those of the file system.
 func Open(o Options) (*Ledger, []byte, error) {
@@ -201,7 +201,7 @@ func (l *Ledger) load() error {
 	return l.restore()
 }
 
-// openDB opens a database. Whatever goleveldb does over damaged files, panics
+// openDB opens a database. Each failure of goleveldb over damaged files, panics
 // included, is an error.
 func openDB(d *dbstorage.Storage, o *opt.Options) (db *leveldb.DB, err error) {
 	defer func() {
@@ -259,7 +259,7 @@ func (l *Ledger) Wipe() error {
 	return nil
 }
 
-// empty removes all files of the database and forgets what was known of it.
+// empty removes all files of the database and resets the ledger's state.
 func (l *Ledger) empty() error {
 	l.seq, l.synced, l.position, l.marks, l.failed = 0, 0, nil, nil, nil
 	return l.disk.Clear()

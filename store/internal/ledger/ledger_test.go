@@ -83,7 +83,7 @@ func mustClose(t *testing.T, l *Ledger) {
 	}
 }
 
-// What was committed is there again after a clean end, and after a kill.
+// All commits are there again after a clean end, and after a kill.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,8 +115,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// However the power is lost: what was synced is there, and of what came after it a
-// beginning, never something behind a hole.
+// After any loss of power all synced commits are there, and an unbroken run of the
+// commits after them, maybe none: never a commit behind a hole.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	rewound := 0
@@ -165,7 +165,7 @@ func TestPowerLoss(t *testing.T) {
 }
 
 // A block of the journal that never reached the disk, with others behind it that did,
-// takes the ledger back to what was synced.
+// takes the ledger back to the last sync.
 func TestHole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -394,8 +394,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// What is another program's, another network's or a newer version's is refused, and
-// no byte of it is changed.
+// A folder of another program, another network or a newer version is refused, and
+// none of its bytes is changed.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -562,8 +562,9 @@ func TestOrderOfSync(t *testing.T) {
 	mustClose(t, l)
 }
 
-// A durable commit is one write and one sync, with a sync of the names where a journal is new; and
-// whichever of these calls fails, it is there whole or not at all, and nothing before it is lost.
+// A durable commit is one write and one sync, with a sync of the names if a journal is new.
+// Whichever of these calls fails, the commit is there whole or not at all, and no earlier commit
+// is lost.
 func TestCommitDurably(t *testing.T) {
 	t.Parallel()
 	durable := func(l *Ledger, n uint64) error {

@@ -94,7 +94,7 @@ func TestEveryCallOfOpenFails(t *testing.T) {
 	}
 }
 
-// What was opened before a wipe is closed.
+// A wipe closes the old database.
 func TestWipeCloses(t *testing.T) {
 	l, _ := mustOpen(t, options(t, t.TempDir()))
 	old := l.db
@@ -107,8 +107,9 @@ func TestWipeCloses(t *testing.T) {
 	mustClose(t, l)
 }
 
-// A store of an older version is taken over as it is, from the oldest on that can be; an older
-// one is made anew. That of a later version, or of another network, is left as it was.
+// A store of an older version is taken over unchanged if its version is Oldest or later; an
+// older store is emptied. A store of a later version, or of another network, is left
+// unchanged.
 func TestVersions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		written, oldest byte
@@ -156,7 +157,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// What was taken over is what a ledger goes back to before its first sync.
+// Before its first sync, a ledger goes back to the store that it took over.
 func TestHoleAfterAdoption(t *testing.T) {
 	o := options(t, t.TempDir())
 	db, err := leveldb.OpenFile(o.Dir, nil)

@@ -36,8 +36,8 @@ func (l *Ledger) Get(key []byte) ([]byte, error) {
 	return reader{l.db, l.o.Keep}.Get(key)
 }
 
-// Range implements Reader. Whoever ranges does not call the ledger meanwhile: a Close
-// or a Wipe may wait for the end.
+// Range implements Reader. The loop's body must not call the ledger: a Close or a
+// Wipe may be waiting for the end of the loop.
 func (l *Ledger) Range(prefix []byte) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		l.open.RLock()

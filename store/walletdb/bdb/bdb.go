@@ -7,8 +7,8 @@
 // files beside it is refused, as in Core, since a reading without them would be
 // incomplete.
 //
-// What Core refuses is refused in Core's words. Beyond that a page that is used
-// twice is refused, and a key that comes twice: no program writes such files.
+// Refusals that Core makes too have Core's words. Also refused are a page that
+// is used twice and a key that comes twice: no program writes such files.
 //
 // Source: Bitcoin Core v30, wallet/migrate.cpp; Berkeley DB's dbinc/db_page.h.
 package bdb

@@ -289,7 +289,7 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// FuzzRecords reads arbitrary files. What is read is never more than the file.
+// FuzzRecords reads arbitrary files. The records are never larger than the file.
 func FuzzRecords(f *testing.F) {
 	for _, kind := range []string{"blank", "empty", "watching"} {
 		f.Add(legacytest.File(f, kind))

@@ -135,8 +135,8 @@ type item struct {
 	size      uint32 // of the data there
 }
 
-// at returns what lies at the place that an index of the page names, at least size
-// bytes of it.
+// at returns the bytes from the place that an index of the page names, at least
+// size bytes.
 func (p *page) at(index, size int, what string) ([]byte, error) {
 	place := headerSize + 2*index
 	if place+2 > len(p.bytes) {

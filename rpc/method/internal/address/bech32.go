@@ -10,7 +10,7 @@ const (
 	bech32MaxLen      = 90
 	bech32ChecksumLen = 6
 
-	// What the checksum of a right text comes to, in either encoding.
+	// The checksums of a right text in the two encodings.
 	bech32Constant  = 1
 	bech32mConstant = 0x2bc830a3
 )
@@ -68,8 +68,8 @@ func wrongCharacters(text string) []int {
 	return wrong
 }
 
-// checksumFault names the encoding that a text was probably meant to have, the
-// one with fewer errors, and where it differs from it.
+// checksumFault names the encoding that a text was probably meant to have,
+// which is the encoding with fewer errors, and the places of the errors.
 func checksumFault(textLen int, sum checksum, groups int) Fault {
 	f := Fault{Text: "Invalid checksum"}
 	for _, encoding := range []struct {
@@ -124,12 +124,13 @@ func checksumOf(hrp string, groups []byte) checksum {
 	return c
 }
 
-// locateErrors returns the places, counted from the end of the text, of one or
-// two wrong groups among the last n that explain the difference of a checksum
-// from the right one; nil when there are more. At most one such explanation
-// exists: the code tells up to four errors from none.
+// locateErrors returns the places of the wrong groups among the last n, if one
+// or two wrong groups explain the difference of a checksum from the right
+// checksum. Places are counted from the end of the text; nil stands for more
+// errors. At most one such explanation exists: the code tells up to four errors
+// from none.
 func locateErrors(difference checksum, n int) []int {
-	places := make(map[checksum]int, n*31) // of single errors by what they cause
+	places := make(map[checksum]int, n*31) // of single errors by their effect on the checksum
 	for value := byte(1); value < 32; value++ {
 		effect := checksum(value)
 		for place := range n {

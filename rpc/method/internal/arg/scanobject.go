@@ -8,7 +8,7 @@ import (
 // defaultRangeEnd is the last index derived when no range is given.
 const defaultRangeEnd = 1000
 
-// A ScanObject is one descriptor with the indices to derive of it.
+// A ScanObject is one descriptor with the indices to derive.
 type ScanObject struct {
 	Text        string
 	First, Last uint32

@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// A scan object from anyone is refused in Core's words, or its range is one
-// that descriptors expand.
+// A scan object from anyone is refused in Core's words, or it has a range that
+// descriptors expand.
 func FuzzScanObject(f *testing.F) {
 	for _, seed := range []string{
 		`"raw(51)"`, `null`, `[]`, `{}`, `{"desc":5}`, `{"desc":"raw(51)"}`, `{"desc":"a","desc":5,"range":null}`,

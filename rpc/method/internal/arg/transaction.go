@@ -89,8 +89,8 @@ func ReadOutputs(v *jsontree.Value, maximum jsontree.Amount) ([]messages.TxOutpu
 
 // Outputs reads the outputs up to the first that cannot be read.
 func Outputs(members []Member, maximum jsontree.Amount) ([]messages.TxOutput, error) {
-	// Core finds a member's value by its name, so that one that is there again
-	// has the value of the first.
+	// Core finds a member's value by its name, so that a repeated member has the value
+	// of the first.
 	first := make(map[string]*jsontree.Value, len(members))
 	outputs := make([]messages.TxOutput, 0, len(members))
 	for _, member := range members {

@@ -26,8 +26,9 @@ func PrevOutParams() []command.Param {
 	}
 }
 
-// Payable returns a function that tells to which scripts the outputs of a network can pay by the height of its tip,
-// where may tells which a block at a height can have. Both are nil where it can have any. The error is that of height.
+// Payable returns a function that reports whether outputs of a network can pay to a script, by the height of its tip.
+// The argument may reports whether a block at a height can have the script. Both are nil where every script is
+// allowed. Errors come from height.
 func Payable(
 	net *descriptor.Network, may func(script []byte, height int32) bool, height func() (int32, error),
 ) (func(script []byte) bool, error) {

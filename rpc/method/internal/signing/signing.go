@@ -93,7 +93,7 @@ func WantedHashType(v *jsontree.Value) (*int32, error) {
 	return new(int32(hashType)), nil
 }
 
-// HashType reads which parts signatures sign; without one that is the default.
+// HashType reads which parts signatures sign; null stands for the default.
 func HashType(v *jsontree.Value) (txscript.SigHashType, error) {
 	if v.IsNull() {
 		return txscript.SigHashDefault, nil

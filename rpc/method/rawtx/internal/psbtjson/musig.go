@@ -48,7 +48,8 @@ func showParticipants(m psbt.Map, kind uint64) []musigMembers {
 	return shown
 }
 
-// keyText is empty for what has not the form of a public key.
+// keyText returns a public key in hex, and an empty text for bytes without the
+// form of a public key.
 func keyText(key []byte) string {
 	if !psbt.IsKey(key) {
 		return ""
