@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// crashed copies a backup of testdata as a crash in the middle of a change leaves it: half
-// of the change is in the file, and what takes it back in the journal beside it.
+// crashed copies a backup of testdata as a crash in the middle of a change leaves it. Half
+// of the change is in the file, and the journal beside it can take this half back.
 func crashed(tb testing.TB, name string) (path string) {
 	tb.Helper()
 	source := backup(tb, "backups", name)

@@ -15,15 +15,15 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A bump is what a purchase replaces.
+// A bump is the transaction that a purchase replaces.
 type bump struct {
 	req   *messages.BumpFee
 	old   *spend.Replaced
 	coins map[wire.OutPoint]*wire.TxOut // that it spends
 }
 
-// bump serves a request to replace a transaction: it is a purchase that spends what the
-// transaction spends.
+// bump serves a request to replace a transaction: it is a purchase that spends the
+// outputs which the transaction spends.
 func (s *spender) bump(c actor.Context, m *ask.Call[messages.BumpFee, messages.Bumped]) {
 	s.of.whenReady(c, func(err error) {
 		if err != nil {
@@ -47,7 +47,7 @@ func (s *spender) bump(c actor.Context, m *ask.Call[messages.BumpFee, messages.B
 	})
 }
 
-// lookAtReplaced asks what the transaction spends that is to be replaced.
+// lookAtReplaced asks for the outputs that the transaction to be replaced spends.
 func (p *purchase) lookAtReplaced(c actor.Context) {
 	w := p.of.open()
 	if w.Vault().Locked() {
@@ -66,10 +66,11 @@ func (p *purchase) lookAtReplaced(c actor.Context) {
 	p.askCoins(c, outs, p.haveCoins)
 }
 
-// errOtherTx says that a signer has changed more of a replacement than what signs it.
+// errOtherTx says that a signer has changed more of a replacement than its signatures.
 var errOtherTx = codes.Errorf(codes.Wallet, "Signed replacement transaction differs in more than its signatures")
 
-// sameButSigned reports whether a signed transaction is the one that was to be signed.
+// sameButSigned reports whether a signed transaction differs from the transaction to be signed only in its
+// signatures.
 func sameButSigned(asked, got *wire.MsgTx) bool {
 	plain := got.Copy()
 	for i, in := range plain.TxIn {
@@ -80,8 +81,9 @@ func sameButSigned(asked, got *wire.MsgTx) bool {
 	return plain.TxHash() == asked.TxHash()
 }
 
-// lookAgain asks once more what a signed replacement spends, and what the memory pool has to do with it, and goes on
-// with it unless something speaks against it.
+// lookAgain asks once more for the outputs that a signed replacement spends, for their spenders in the memory pool,
+// and for the related transactions there. It goes on with the replacement if it may still take the place of the old
+// transaction.
 func (p *purchase) lookAgain(c actor.Context, tx *wire.MsgTx, then func(c actor.Context)) {
 	outs := make([]wire.OutPoint, len(tx.TxIn))
 	ids := []chainhash.Hash{p.bump.old.ID}
@@ -147,8 +149,8 @@ func (p *purchase) askCoins(
 	})
 }
 
-// haveCoins takes what the transaction spends, and asks what of the memory pool depends on
-// it.
+// haveCoins takes the outputs that the transaction spends, and asks for the transactions
+// of the memory pool that depend on the transaction.
 func (p *purchase) haveCoins(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error) {
 	if err != nil {
 		p.fail(c, err)

@@ -48,8 +48,8 @@ func paidTo(tx *wire.MsgTx, script []byte) (sum btcutil.Amount) {
 	return sum
 }
 
-// A transaction is replaced by one that spends and pays the same with a higher fee out of
-// the change; both tell of each other, also after the wallet was loaded again.
+// A transaction is replaced by a transaction that spends and pays the same, with a higher
+// fee out of the change. Both tell of each other, also after the wallet was loaded again.
 func TestBumpFee(t *testing.T) {
 	r, ref := pooled(t, setup{}, "bech32")
 	q := pay(60_000_000)
@@ -80,7 +80,7 @@ func TestBumpFee(t *testing.T) {
 	}
 }
 
-// One that is only made changes nothing.
+// A replacement that is made but not sent changes nothing.
 func TestBumpFeeUnsent(t *testing.T) {
 	_, ref := pooled(t, setup{}, "bech32", "bech32m")
 	first := do(t, ref, pay(60_000_000))

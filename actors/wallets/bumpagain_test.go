@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// changing is a memory pool that changes between the time when a replacement is built and that when it is signed: it
-// has answered for coins once then.
+// changing is a memory pool that changes after a replacement was built and before it is signed. By then the pool has
+// been asked for coins once.
 type changing struct {
 	looks  int
 	change atomic.Pointer[func(question any) (answered bool)]
@@ -37,8 +37,8 @@ func (p *changing) front(r *rig, pool *ask.Ref) *ask.Ref {
 	})
 }
 
-// On qbit's chains a signed replacement is looked at again before it is taken in; where something speaks against it,
-// it leaves no trace. On Bitcoin's chains it is taken in as it is.
+// On qbit's chains a signed replacement is looked at again before it is taken in; if something speaks against the
+// replacement, it leaves no trace. On Bitcoin's chains it is taken in without a second look.
 func TestBumpFeeLooksAgain(t *testing.T) {
 	rival := chainhash.Hash{7}
 	gone := func(question any) bool {

@@ -121,7 +121,8 @@ func coinbaseOf(chain chainview.Reader, b *chainview.Block) chainhash.Hash {
 	return blockOf(chain, b).Transactions[0].TxHash()
 }
 
-// state is what of a wallet does not depend on how it came about.
+// state is the part of a wallet that does not depend on how the wallet came
+// about.
 type state struct {
 	Info        messages.WalletInfo
 	Received    []messages.Received
@@ -168,7 +169,7 @@ func stateOf(tb testing.TB, ref *ask.Ref) string {
 	return s.text(tb)
 }
 
-// confirmedOf asks a wallet for what is in the active chain.
+// confirmedOf asks a wallet for its state by the active chain.
 func confirmedOf(tb testing.TB, ref *ask.Ref) string {
 	tb.Helper()
 	s := state{
@@ -177,7 +178,7 @@ func confirmedOf(tb testing.TB, ref *ask.Ref) string {
 	}
 	for _, tx := range do(tb, ref, everything) {
 		if tx.Tx.Confirmations > 0 {
-			tx.Tx.Conflicts = nil // with what is in branches that were left
+			tx.Tx.Conflicts = nil // with transactions of branches that were left
 			s.Txs = append(s.Txs, tx)
 		}
 	}
@@ -232,7 +233,7 @@ type noBlocks struct{}
 
 func (noBlocks) Find(*chainhash.Hash) (txs.BlockRef, bool) { return txs.BlockRef{}, false }
 
-// fresh restores the wallet anew over a chain, without filters.
+// fresh restores the wallet once more over a chain, without filters.
 func fresh(tb testing.TB, chain *chaintest.Chain, path string, keyPool int32) *ask.Ref {
 	tb.Helper()
 	r := newRig(tb, chain, setup{noFilters: true, keyPool: keyPool, now: genesis})

@@ -131,7 +131,7 @@ func (h *home) isBehind(b *chainview.Block) bool {
 // isPruned reports whether a block was deleted to save space.
 func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0 }
 
-// rescanFrom looks through the blocks that may hold what was there at a time.
+// rescanFrom rescans the blocks from a time on, with timestampWindow as a margin.
 func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {
 	active := w.cfg.Chain.Open().Active()
 	tip := w.ledger.Txs().Tip().Height
@@ -148,7 +148,8 @@ func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error
 	w.saveAt(c)
 }
 
-// sinceBlock finds out what the chain knows of a block, and answers from memory.
+// sinceBlock finds the place of a block in the chain, and answers from memory. Transactions of
+// blocks that have left the chain are read in a worker.
 func (w *Wallet) sinceBlock(c actor.Context, m *ask.Call[messages.ListSinceBlock, messages.SinceBlock]) {
 	reader := w.cfg.Chain.Open()
 	tip := w.at(reader)

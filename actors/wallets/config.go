@@ -28,7 +28,7 @@ const (
 	DefaultCalls = 64
 )
 
-// Config is what the actors are made of.
+// Config has the settings of the actors, and the parts of the node that they use.
 type Config struct {
 	Dir       string   // wallets live below it; see [Dir]
 	Settings  string   // path of settings.json; empty: there is none
@@ -53,7 +53,8 @@ type Config struct {
 	Meter     *ask.Meter     // counts the actors of wallets; may be nil
 
 	// Pool owns the unconfirmed transactions and publishes its changes. Nil: there
-	// are none. With NoBroadcast those of wallets are not handed to it.
+	// are none. Wallets hand their transactions to the pool, unless NoBroadcast is
+	// set.
 	Pool        *ask.Ref
 	Changes     *ask.Feed[messages.PoolChanged]
 	NoBroadcast bool
@@ -72,12 +73,11 @@ type Config struct {
 
 	Log *slog.Logger
 
-	// Forget is called, by a worker, when a wallet was locked or unloaded: what it
-	// does makes the memory of secrets that nobody uses any more unreadable. Nil:
-	// nothing.
+	// Forget makes the memory of secrets that nobody uses any more unreadable. A
+	// worker calls it when a wallet was locked or unloaded. Nil: nothing.
 	Forget func()
 
-	// Warn is called with what the operator should know of wallets that are not loaded at
+	// Warn is called with a text for the operator about a wallet that is not loaded at
 	// start. Nil: nothing.
 	Warn func(text string)
 
@@ -90,9 +90,9 @@ type Config struct {
 	fail       func() error  // a fault of the disk at each write; nil: none
 }
 
-// rescanWindow is how many blocks a rescan finds out about before it looks into
-// those that match. It bounds what a top-up of the key pool makes it test again,
-// and what it keeps in memory.
+// rescanWindow is how many blocks a rescan matches before it reads the matching
+// blocks. It bounds how many blocks are matched again after a top-up of the key
+// pool, and how many are kept in memory.
 const rescanWindow = 4000
 
 func (c *Config) setDefaults() {

@@ -20,9 +20,10 @@ const (
 	maxLateAll = 1008 // for a wallet
 )
 
-// exclude looks for blocks that exclude what the file has as unconfirmed, and that the memory
-// pool does not have: files were written so where the pool's news came after the block. A
-// payment that others replaced by one to themselves is of no concern to the wallet otherwise.
+// exclude looks for blocks that exclude transactions which are unconfirmed in the file and
+// absent from the memory pool. Such files were written where the pool's news came after the
+// block. Without this search the wallet would not notice that the payers replaced a payment
+// by a payment to themselves.
 func (w *Wallet) exclude(c actor.Context) {
 	waiting := txs.Outside(w.ledger.Txs())
 	reader := w.cfg.Chain.Open()
@@ -49,8 +50,9 @@ func (w *Wallet) exclude(c actor.Context) {
 	})
 }
 
-// excluding returns the blocks around the times when transactions came that spend an output
-// which one of these spends. What cannot be read is passed over. It runs in a worker.
+// excluding returns the blocks that spend an output which a waiting transaction spends. It
+// looks at the blocks around the time when each transaction came, and passes over
+// unreadable blocks. It runs in a worker.
 func excluding(ctx context.Context, reader chainview.Reader, waiting []txs.Waiting) (found []*txs.Block) {
 	active := reader.Active()
 	spent := make(map[wire.OutPoint]*wire.MsgTx)

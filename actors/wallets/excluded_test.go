@@ -10,8 +10,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A file that has a payment as unconfirmed, though a block before it has what replaced it by a
-// payment to somebody else, is mended when it is loaded. One that only waits stays as it is.
+// A file may have a payment as unconfirmed, though an earlier block has a replacement that
+// pays somebody else. Such a file is mended when it is loaded. A payment that only waits stays
+// unchanged.
 func TestExcludedPaymentInFile(t *testing.T) {
 	chain := newChain()
 	fork := chain.MineN(4)

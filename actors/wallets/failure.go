@@ -13,7 +13,8 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// otherChain refuses a wallet of another chain. daemon is what the program is called.
+// otherChain refuses a wallet of another chain. daemon is the name of the
+// program.
 func otherChain(daemon string) *messages.WalletError {
 	return codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
 		"chains. Restart %s with -walletcrosschain to override.", daemon)
@@ -39,7 +40,8 @@ var (
 	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 )
 
-// tooOld is the refusal of a wallet that has to see blocks before a snapshot which are still to come.
+// tooOld is the refusal of a wallet that needs blocks before a snapshot, while
+// these are still to come.
 func tooOld(height int32) error {
 	return codes.Errorf(codes.Wallet, "Wallet loading failed. Error loading wallet. Wallet requires blocks to be "+
 		"downloaded, and software does not currently support loading wallets while blocks are being downloaded out of "+
@@ -47,12 +49,12 @@ func tooOld(height int32) error {
 		"height %d", height)
 }
 
-// unexpected is what Core says of a failure that it has no words for.
+// unexpected is Core's text for a failure that has no text of its own.
 func unexpected(err error) *messages.WalletError {
 	return codes.Errorf(codes.Wallet, "Unexpected exception: %v", err)
 }
 
-// fileSystem is what Core says of an error of the file system that it does not expect.
+// fileSystem is Core's text for an unexpected error of the file system.
 func fileSystem(operation string, err error, paths ...string) *messages.WalletError {
 	return codes.Errorf(codes.Wallet, "Unexpected exception: %s", fileSystemText(operation, err, paths...))
 }

@@ -16,19 +16,20 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// retryAfter is how long after a write that failed the next one is tried at the
-// earliest. It keeps a disk that comes and goes from using up the restarts of the
-// wallet's actor.
+// retryAfter is the shortest time between a failed write and the next try. It
+// keeps a disk that comes and goes from using up the restarts of the wallet's
+// actor.
 const retryAfter = 2 * time.Second
 
-// fault is what the instances of a wallet's actor know of a file that cannot be
-// written: a full disk, or a file that was deleted.
+// fault is shared by the instances of a wallet's actor. It records that the
+// file cannot be written: the disk is full, or the file was deleted.
 //
 // The first write that fails ends its instance, as the ledger is ahead of the file
-// then. The next one takes over the open file, which may have no name any more,
-// and serves all that only reads. It follows the chain in memory: what that changes
-// is kept until it can be written. Requests that change the wallet are refused
-// until a write succeeds, which each of them tries.
+// then. The next instance takes over the open file, which may have no name any
+// more, and serves all requests that only read. It follows the chain in memory:
+// changes that come from the chain are kept until they can be written. Requests
+// that change the wallet are refused until a write succeeds. Each of them tries to
+// write.
 type fault struct {
 	mu    sync.Mutex
 	err   error // nil: the last write succeeded
@@ -67,14 +68,15 @@ func (f *fault) mayTry(now time.Time, after time.Duration) bool {
 	return f.err == nil || now.Sub(f.tried) >= after
 }
 
-// answer is what requests are refused with.
+// answer is the error that refuses requests.
 func (f *fault) answer() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return notWritten(f.err)
 }
 
-// reason says in words why a wallet was not loaded, if it is that its file cannot be written.
+// reason says in words why a wallet was not loaded: that its file cannot be
+// written, else the text of otherwise.
 func (f *fault) reason(otherwise error) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,14 +115,16 @@ func (f *fault) take() *walletdb.DB {
 	return file
 }
 
-// warn tells the operator what the wallet needs, empty: nothing.
+// warn tells the operator what the wallet needs; an empty text takes the warning
+// back.
 func (h *home) warn(text string) {
 	if h.cfg.Warned != nil {
 		h.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", h.name), Text: text})
 	}
 }
 
-// warningOf says what an operator is to do about a wallet that cannot be written.
+// warningOf tells the operator why a wallet cannot be written, and how to save it if
+// its file is gone.
 func warningOf(name string, err error) string {
 	if errors.Is(err, walletdb.ErrMoved) {
 		return fmt.Sprintf("The file of wallet %q was moved or deleted while the wallet was loaded. "+

@@ -142,8 +142,9 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// What a wallet knows of an older chain is not its answer: while a block cannot be
-// read, only what says how far it has come is answered.
+// While a block cannot be read, a wallet refuses requests about its history,
+// rather than answer from an older chain. It still tells how far it has come,
+// and makes backups.
 func TestBlockCannotBeRead(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
@@ -207,7 +208,7 @@ func TestNoTraceOfKeys(t *testing.T) {
 	if n := traces(t, dir, masters); n != 0 {
 		t.Errorf("%d traces of the key under the old passphrase", n)
 	}
-	// What a killed process leaves is what is there now.
+	// A copy of the files as they are now stands for a killed process.
 	killed := filepath.Join(t.TempDir(), "wallets")
 	if err := os.CopyFS(filepath.Join(killed, "w"), os.DirFS(dir)); err != nil {
 		t.Fatal(err)

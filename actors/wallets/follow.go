@@ -34,10 +34,10 @@ func (u *unreadable) Error() string { return u.err.Error() }
 
 func (u *unreadable) Unwrap() error { return u.err }
 
-// current serves a request when the wallet has seen the tip that is active now, as
-// clients expect who have just heard of a block, and what it knows of the pool is on
-// disk. It refuses the request when a block cannot be read: what the wallet knows is of
-// an older chain then.
+// current serves a request when the wallet has seen the tip that is active now, and its
+// knowledge of the pool is on disk. Clients that have just heard of a block expect
+// answers that include this block. A request is refused when a block cannot be read,
+// because the wallet then knows only an older chain.
 func current[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
 	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
 		w.pool.whenCurrent(c, func(err error) {
@@ -68,8 +68,8 @@ func behind(err error) error {
 }
 
 // follow makes the follower of a wallet. During the rescan of a loading the tip stands
-// still: what comes meanwhile is connected afterwards. And where keys are wanted, the next
-// blocks may pay to them.
+// still: blocks that come meanwhile are connected afterwards. The follower also waits
+// while wanted keys are being made, because the next blocks may pay to these keys.
 func (w *Wallet) follow() *follow.Follower {
 	return follow.New(follow.Config{
 		Target: chainTarget{w}, Chain: w.cfg.Chain, Tip: w.cfg.Tip, Batch: batchBlocks,
@@ -154,9 +154,9 @@ func (chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
 	return read, nil
 }
 
-// disconnect takes blocks back that were read, as far as they are still to be left. One that
-// cannot be read must not hold the wallet up for ever: what of it the wallet does not know
-// comes with the news of the pool, if at all.
+// disconnect takes back the blocks that were read, as far as they are still to be left. An
+// unreadable block must not hold the wallet up for ever. Its transactions that the wallet
+// does not know come with the news of the pool, if at all.
 func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 	w := t.w
 	if !w.live {
@@ -228,8 +228,9 @@ func (w *Wallet) followed(c actor.Context) {
 	w.pool.look(c)
 }
 
-// keysCame goes on with the chain when there are the keys that a block had the ledger
-// want. The block may pay to them, too, and by that have it want others.
+// keysCame goes on with the chain when the keys are made that the ledger wanted
+// because of a block. The same block may pay to these keys, too, and make the ledger
+// want further keys.
 func keysCame(c actor.Context, w *Wallet) {
 	if w.ledger == nil {
 		return
@@ -251,7 +252,7 @@ func keysCame(c actor.Context, w *Wallet) {
 	w.follower.Wake(c)
 }
 
-// saveAt writes the position with what has changed.
+// saveAt writes the position together with all other changes.
 func (w *Wallet) saveAt(c actor.Context) {
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.save(c, nil)

@@ -28,8 +28,9 @@ func spend(chain *chaintest.Chain, b *chainview.Block, script []byte) *wire.MsgT
 	return tx
 }
 
-// What a block paid to a script that became the wallet's long after it comes to the
-// wallet when the block leaves the chain, whether the pool takes it back or not.
+// A wallet learns of a payment to a script that it got long after the payment's
+// block when this block leaves the chain. It does not matter whether the pool takes
+// the payment back.
 func TestLeavingBlockPaysNewScript(t *testing.T) {
 	chain := newChain()
 	fork := chain.MineN(4)

@@ -32,8 +32,8 @@ func toMultisig(own, other []byte) (*psbt.Packet, *wire.TxOut) {
 	return p, out
 }
 
-// An input that is not the wallet's is signed where the packet says that a key of it is, of whatever
-// kind of address that key is, and not otherwise.
+// An input of another owner is signed only if the packet names a key of the wallet. The key may
+// belong to an address of any kind.
 func TestSignForeign(t *testing.T) {
 	types := []string{"legacy", "p2sh-segwit", "bech32"}
 	_, ref := rich(t, setup{}, types...)
@@ -41,7 +41,7 @@ func TestSignForeign(t *testing.T) {
 	for _, kind := range types {
 		script := scriptOf(t, do(t, ref, messages.NewAddress{Type: kind, HasType: true}))
 		own := do(t, ref, messages.GetAddressInfo{Script: script}).PubKey
-		if own == nil { // nested: of what is inside
+		if own == nil { // nested: the key is told of the inner script
 			continue
 		}
 		p, out := toMultisig(own, other)

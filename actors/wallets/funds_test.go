@@ -125,7 +125,7 @@ func TestListGroupings(t *testing.T) {
 	}
 }
 
-// A transaction of a block is imported and removed; both stay so.
+// A transaction of a block is imported and removed; both changes outlast a restart of the wallet.
 func TestImportTx(t *testing.T) {
 	r, ref := rich(t, setup{}, "bech32")
 	coin := do(t, ref, messages.ListUnspent{MaxConf: 1, IncludeUnsafe: true})[0]

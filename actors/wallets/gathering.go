@@ -12,16 +12,17 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 )
 
-// gathering is what a wallet has to derive for a transaction to be signed. It takes as long as to sign, so that
-// workers do it, of descriptors that need nothing of the wallet but their private keys.
+// gathering is what a wallet has to derive before a transaction can be signed. Deriving takes as long as
+// signing, so workers do it. They derive only from descriptors that need nothing of the wallet but their
+// private keys.
 type gathering struct {
 	spenders   *keys.Spenders
 	places     []keys.Place
 	newSigning rawtx.NewSigningFunc
 }
 
-// gatherKeys adds what the wallet knows of the outputs that a transaction spends, but for what is to be derived
-// by the gathering.
+// gatherKeys adds the wallet's knowledge of the outputs that a transaction spends. It returns a gathering of
+// the places that workers have yet to derive.
 func gatherKeys(set *keys.Set, s *rawtx.Signing, newSigning rawtx.NewSigningFunc) *gathering {
 	g := &gathering{spenders: set.Spenders(), newSigning: newSigning}
 	for _, coin := range s.Coins {

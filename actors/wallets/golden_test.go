@@ -108,7 +108,7 @@ func TestRecordings(t *testing.T) {
 }
 
 // Every backup that Core made is restored, with filters and without, and finds
-// as many transactions as Core does. What is left behind is the wallet alone.
+// as many transactions as Core does. Nothing but the wallet is left behind.
 func restoreBackups(t *testing.T, reader chainview.Reader) {
 	t.Helper()
 	for name, s := range map[string]setup{"with filters": {}, "without filters": {noFilters: true}} {

@@ -162,9 +162,10 @@ func (h *home) wrongPath() string {
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
 }
 
-// Dir returns the directory of wallets for a network's folder, where no other
-// was asked for: wallets below it, which is made unless there are wallets in
-// the folder itself, as old versions of Core have them.
+// Dir returns the default directory of wallets for a network's folder. It is
+// the folder itself if that has wallets, as with old versions of Core, but no
+// directory named wallets. Otherwise it is the directory wallets below the
+// folder, which is made if it is missing.
 func Dir(netDir string) (string, error) {
 	dir := filepath.Join(netDir, "wallets")
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {

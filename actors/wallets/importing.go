@@ -166,7 +166,7 @@ func (d *imports) done(c actor.Context, i *importing, err error) {
 	}
 }
 
-// tell calls those back who wait for the descriptors.
+// tell calls the functions that wait for the descriptors.
 func (*imports) tell(i *importing) {
 	waiting := i.waiting
 	i.added, i.waiting = true, nil

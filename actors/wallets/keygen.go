@@ -15,7 +15,7 @@ import (
 
 const (
 	// keysOfCore is how many keys of P2MR a worker makes or checks on each core
-	// before the wallet is told: a tenth of a second, or some of them.
+	// before the wallet is told. They take one or several tenths of a second.
 	keysOfCore = 32
 
 	// maxKeysAtOnce bounds what the wallet then takes in at once.
@@ -41,7 +41,7 @@ type keygen struct {
 
 	worker  *ask.Worker // nil: no keys are being made
 	waiting []func()    // to be called when the ledger has what it wants
-	broken  bool        // no keys can be made: those who wait get what there is
+	broken  bool        // no keys can be made: waiting callers go on with the keys there are
 	timer   ask.Timer   // until deferred key pools are filled up
 	filling bool        // deferred key pools are being filled up
 	checker *ask.Worker // nil: no keys are being checked

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 )
 
-// keyLog is what the log is told of keys that are made or checked in the background, with its times.
+// keyLog logs the making and checking of keys in the background, and how long each takes.
 type keyLog struct {
 	*home
 	checks  time.Time // when the check of the file's keys began; zero: there is none
@@ -31,7 +31,7 @@ func (l *keyLog) checking() {
 	}
 }
 
-// checked tells that there is none left to be checked.
+// checked logs that no key is left to be checked.
 func (l *keyLog) checked() {
 	switch {
 	case l.checks.IsZero():
@@ -44,8 +44,8 @@ func (l *keyLog) checked() {
 	l.checks, l.failed = time.Time{}, false
 }
 
-// filling tells how the filling of deferred pools goes on: with more keys, or not, and then whether
-// there are deferred pools left.
+// filling logs the end of the filling of deferred pools. more says that it goes on, and left that
+// deferred pools are left.
 func (l *keyLog) filling(more, left bool) {
 	switch {
 	case more && l.fill.IsZero():
@@ -61,7 +61,7 @@ func (l *keyLog) filling(more, left bool) {
 	l.fill = time.Time{}
 }
 
-// refilling tells of pools with few addresses left that begin to be filled up.
+// refilling logs pools with few addresses left that begin to be filled up.
 func (l *keyLog) refilling(low []keys.LowPool) {
 	for _, p := range low {
 		if slices.ContainsFunc(l.refills, func(r refill) bool { return r.id == p.ID }) {
@@ -77,7 +77,8 @@ func (l *keyLog) refilling(low []keys.LowPool) {
 	}
 }
 
-// refilled tells of those that are full by now, or are not filled any more: able says that keys can be made.
+// refilled logs the pools that are full by now, or that are not filled any more because keys
+// cannot be made. able says that keys can be made.
 func (l *keyLog) refilled(isFilled func(chainhash.Hash) bool, able bool) {
 	l.refills = slices.DeleteFunc(l.refills, func(r refill) bool {
 		switch {

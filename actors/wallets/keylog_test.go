@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 )
 
-// What cannot go on in the background is told once, and may begin again.
+// Background work that cannot go on is logged once, and may begin again.
 func TestKeyLogOfFailures(t *testing.T) {
 	var text bytes.Buffer
 	l := keyLog{home: &home{name: "w", cfg: &Config{Log: slog.New(slog.NewTextHandler(&text, nil))}}}

@@ -15,11 +15,12 @@ import (
 const legacyWarning = "This wallet is a legacy wallet and will need to be migrated with migratewallet before it can " +
 	"be loaded"
 
-// itemFailed tells the log of what could not be looked into, and where it is.
+// itemFailed is the text of the log for an unreadable entry: the error and the
+// path.
 const itemFailed = "Error while scanning wallet dir item: %v [%s]."
 
 // listDir returns the wallets below a directory, as Core's listwalletdir finds
-// them. What cannot be looked into is passed over.
+// them. Unreadable entries are passed over.
 func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEntry {
 	var found []messages.WalletDirEntry
 	note := func(name, path string) {

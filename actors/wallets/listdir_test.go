@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What cannot be looked into is told to the log, and the rest is listed. A folder without
-// a wallet is nothing to tell.
+// Unreadable entries are logged, and the rest is listed. A folder without a wallet is not
+// logged.
 func TestListDirTellsOfFailures(t *testing.T) {
 	dir := t.TempDir()
 	magic := [4]byte{1, 2, 3, 4}

@@ -90,7 +90,8 @@ func (w *Wallets) refused(c actor.Context, m refused) {
 	w.cfg.Log.Error("wallet cannot be opened again", "wallet", m.home.name, "err", m.err)
 }
 
-// lost ends the load of a wallet whose actor failed too often to say so.
+// lost ends the load of a wallet whose actor was stopped, after too many failures, before it could
+// report the end.
 func (w *Wallets) lost(c actor.Context, l *load) {
 	delete(w.loads, l.home.name)
 	undo := l.home.settle(false)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// What is logged of a wallet that is loaded or made has the reference's words: no descriptors and no keys,
-// only how many there are, and their ids.
+// The log lines about a wallet that is loaded or made have the reference's words. They have no descriptors
+// and no keys, only the number of each, and the ids of descriptors.
 
 func (h *home) logf(format string, args ...any) {
 	corelog.Printf(h.cfg.Log, infoLevel, "[%s] "+format, append([]any{h.label()}, args...)...)

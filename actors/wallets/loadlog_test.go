@@ -51,7 +51,7 @@ func checkLines(tb testing.TB, what string, got []string, want ...[]string) {
 	}
 }
 
-// What a wallet is made of is logged when it is made or loaded, in the reference's words.
+// The contents of a wallet are logged when it is made or loaded, in the reference's words.
 func TestLoadIsLogged(t *testing.T) {
 	chain := chaintest.New(enginetest.Regtest(t).Params)
 	chain.MineN(3)
@@ -120,7 +120,7 @@ func TestP2MRLoadIsLogged(t *testing.T) {
 	})
 }
 
-// What is made in the background is logged when it begins and ends.
+// Filling key pools in the background is logged when it begins and ends.
 func TestKeyPoolsAreLogged(t *testing.T) {
 	var log logged
 	r := p2mrRig(t, setup{keyPool: 20, fill: time.Millisecond, log: log.logger(t)})

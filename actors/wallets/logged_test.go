@@ -121,7 +121,7 @@ func setMade(tb testing.TB, r *rig, name string, n uint32) {
 	}
 }
 
-// checkedWallet returns a loaded wallet whose keys of P2MR are checked, so that it signs with them.
+// checkedWallet returns a loaded wallet whose keys of P2MR are checked and can therefore sign.
 func checkedWallet(tb testing.TB, r *rig, name string) *ask.Ref {
 	tb.Helper()
 	ref := r.wallet(tb, name)
@@ -131,7 +131,7 @@ func checkedWallet(tb testing.TB, r *rig, name string) *ask.Ref {
 	return ref
 }
 
-// What brings a key nearer to its last signature is logged once, whatever asked for the signature.
+// A key that comes near its last signature is logged once, for every kind of request that signs.
 func TestSignatureWarningsAreLogged(t *testing.T) {
 	var log logged
 	r := p2mrRig(t, setup{keyPool: 2, pool: emptyPool, log: log.logger(t)})

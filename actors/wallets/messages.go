@@ -48,7 +48,7 @@ var walletTable = ask.TableOf(
 	ask.AtOnce((*Wallet).exportPubKeys), ask.On(current(whenWritable((*Wallet).importPubKeys))),
 	ask.On(whenWritable(changed((*Wallet).nextPubKey))), ask.AtOnce((*Wallet).listPubKeyPools),
 
-	// What changes by a word of the caller alone what the wallet counts.
+	// Requests by which the caller alone changes what the wallet counts.
 	ask.On(current(whenWritable(changed((*Wallet).abandonTx)))),
 	ask.On(current(whenWritable(changed((*Wallet).importTx)))),
 	ask.On(current(whenWritable(changed((*Wallet).removeTx)))),
@@ -80,7 +80,7 @@ type seeing struct {
 	Passed time.Duration
 }
 
-// What a wallet tells the registry of its loading.
+// Messages of a wallet to the registry about its loading.
 type (
 	arrived struct {
 		home     *home

@@ -118,7 +118,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// What was watched and what was solvable is loaded at the next start.
+// The watch-only and the solvables wallet of a migration are loaded at the next start.
 func TestMigratedStart(t *testing.T) {
 	r := small(t, setup{})
 	place(t, r.dir, "w/wallet.dat", legacytest.File(t, "mixed"))
@@ -340,8 +340,8 @@ func TestMigrateChild(t *testing.T) {
 	time.Sleep(time.Minute) // it is killed
 }
 
-// Whenever the process is killed, the old wallet is there or the new one, the copy is as
-// the old one if there is one, and a second attempt ends with all wallets.
+// Whenever the process is killed, the old wallet or the new wallet is there, and a copy,
+// if any, equals the old wallet. A second attempt ends with all wallets.
 func TestKillWhileMigrating(t *testing.T) {
 	magic := enginetest.Regtest(t).Magic
 	for n := range cases(12, 300) {

@@ -262,8 +262,8 @@ func (m *migratedFiles) write() error {
 	return m.replace()
 }
 
-// create makes the file of a wallet that is new. One that an earlier attempt has made,
-// to the last record, is taken for it.
+// create makes the file of a wallet that is new. A file that an earlier attempt has
+// made with exactly these records is used instead.
 func (m *migratedFiles) create(f *newFile) error {
 	if err := m.cfg.fail(); err != nil {
 		return err

@@ -21,10 +21,10 @@ type migrating struct {
 	name   string
 	call   *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
 	first  *string  // name of the wallet that was loaded first
-	loaded []string // names of those that are
+	loaded []string // names of the wallets that are loaded
 }
 
-// names are those that a migration uses.
+// names are the names of wallets that a migration uses.
 func (m *migrating) names() []string {
 	return []string{m.name, m.watched.home.name, m.solvable.home.name}
 }
@@ -153,7 +153,7 @@ func (w *Wallets) undoMigration(c actor.Context, m *migrating, reason error) {
 	})
 }
 
-// textOf is what an error says to the caller.
+// textOf is the text of an error for the caller.
 func textOf(err error) string {
 	var answer *messages.WalletError
 	if errors.As(err, &answer) {

@@ -22,8 +22,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// world is a chain and a pool that follows it, whenever it gets to that. Blocks, payments and
-// what replaces these come in any order, and so do the news of them to two wallets.
+// world is a chain and a pool that follows the chain with any delay. Blocks, payments and
+// their replacements come in any order, and so do the news of them to two wallets.
 type world struct {
 	*rand.Rand
 
@@ -36,7 +36,7 @@ type world struct {
 	salt  uint32
 	names []string // of the wallets, with their scripts
 	owns  map[string][]byte
-	alone bool // the pool tells of blocks only with changes, as the copy of another one does
+	alone bool // the pool tells of blocks only with changes, as a copy of another pool does
 
 	mu   sync.Mutex // for the pool, which wallets ask
 	at   *chainview.Block
@@ -135,7 +135,7 @@ func (w *world) pay(at wire.OutPoint, scripts ...[]byte) *wire.MsgTx {
 	return tx
 }
 
-// anybody is the script of one who has no wallet here.
+// anybody is a script that belongs to neither wallet.
 var anybody = []byte("\x00\x14nobody of the two ..")
 
 // to is whom a payment pays: the receiver, or somebody else.
@@ -209,7 +209,7 @@ func (w *world) publish(m messages.PoolChanged) {
 	w.r.changes.Publish(m)
 }
 
-// accept puts a transaction into the pool, in the place of what it replaces.
+// accept puts a transaction into the pool, in the place of the transactions that it replaces.
 func (w *world) accept(tx *wire.MsgTx) {
 	var changes []messages.PoolChange
 	for _, old := range slices.Clone(w.pool) {

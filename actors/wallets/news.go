@@ -16,7 +16,7 @@ const (
 	maxEvents = 100_000
 )
 
-// An event is a part of what the memory pool tells, in its order. One of its fields after
+// An event is a part of what the memory pool tells, in its order. Exactly one field after
 // number is set.
 type event struct {
 	number uint64               // of the announcement, counted as [ask.Feed.Published] does
@@ -27,9 +27,9 @@ type event struct {
 	run    func()               // contents of the pool are to be taken over
 }
 
-// news are the events that a wallet has yet to take: one after the other, each where the
-// pool was. What came into the pool before a block comes before it to the wallet too, and
-// what came after the block after it.
+// news are the events that a wallet has yet to take. The wallet takes them one after the
+// other, each at the block where the pool was then. So it sees transactions and blocks in
+// the same order as the pool.
 type news struct {
 	queue []event
 	last  uint64       // number of the last announcement
@@ -37,8 +37,8 @@ type news struct {
 	pool  messages.Tip // block where the pool was last; zero: not known
 }
 
-// add queues an announcement. Nothing of it happens between two blocks that come without a
-// change between them: the wallet goes to the last.
+// add queues an announcement. Of several blocks without a change between them only the
+// last is queued: the wallet goes directly to the last.
 func (n *news) add(m *messages.PoolChanged, reader chainview.Reader) {
 	n.last++
 	if m.Reset {
@@ -68,8 +68,8 @@ func (n *news) push(e event) {
 	n.queue = append(n.queue, e)
 }
 
-// begin replaces all events up to those of the pool's contents by these: run takes them
-// over, where the pool was.
+// begin replaces all events up to the pool's contents by events for these contents: run
+// takes them over, at the block where the pool was.
 func (n *news) begin(pool *messages.PoolTxs, run func()) {
 	n.queue = n.queue[n.after(pool.Published):]
 	n.insert(pool, run)

@@ -67,9 +67,9 @@ func (w *world) answers(name string) (l lists) {
 	return l
 }
 
-// truth is what a wallet that knows some transactions has to tell, from the chain and the
-// pool as they are. settled is false where it knows one that may yet be confirmed and is in
-// neither: then its coins are not compared.
+// truth is the right answer of a wallet that knows some transactions, from the current
+// chain and pool. The result settled is false if one of these transactions is in neither
+// but may yet be confirmed: then the coins are not compared.
 func (w *world) truth(name string, known map[string]int32) (l lists, settled bool) {
 	l.Confirmations, settled = map[string]int32{}, true
 	heights, spent := w.confirmed(w.chain.Active().Tip())
@@ -93,7 +93,7 @@ func (w *world) truth(name string, known map[string]int32) (l lists, settled boo
 			parents, parentLost := of(parent)
 			_, parentKnown := known[at.Hash.String()]
 			if got, isKnown := known[tx.TxHash().String()]; isKnown && got == 0 && parentLost && !parentKnown {
-				return 0, lost // of what does not concern it a wallet need not know that it is lost, as in Core
+				return 0, lost // as in Core, a wallet need not know that a foreign parent is lost
 			}
 			n, lost = min(parents, 0), lost || parentLost
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What leaves the pool because of a block is announced to -walletnotify; what was given up is to
-// others alone.
+// A transaction that leaves the pool because of a block is announced to -walletnotify. An
+// abandoned transaction is announced to other listeners alone.
 func TestAnnouncements(t *testing.T) {
 	r := small(t, setup{pool: func() []messages.PoolTx { return nil }})
 	hearer := r.sys.Probe("hearer")

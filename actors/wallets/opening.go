@@ -37,8 +37,9 @@ type catchUp struct {
 	scan bool // false: nothing to look through
 }
 
-// reopen makes a ledger of the file that an instance before this one kept open
-// because it could not be written; without one it opens the wallet's file.
+// reopen makes a ledger of the file that an earlier instance kept open because
+// it could not be written. If there is no such file, or it cannot be loaded,
+// reopen opens the wallet's file.
 //
 // Errors: *messages.WalletError.
 func (h *home) reopen(ctx context.Context) (*opened, error) {
@@ -57,7 +58,7 @@ func (h *home) reopen(ctx context.Context) (*opened, error) {
 	return o, nil
 }
 
-// open opens the wallet's file and makes a ledger of it. It runs in a worker.
+// open opens the wallet's file and returns its ledger. It runs in a worker.
 //
 // Errors: *messages.WalletError.
 func (h *home) open(ctx context.Context) (*opened, error) {
@@ -85,11 +86,11 @@ func (h *home) open(ctx context.Context) (*opened, error) {
 	return o, nil
 }
 
-// unrecognized is what Core says of a file, or a directory, that holds no wallet.
+// unrecognized is Core's text for a file, or a directory, that holds no wallet.
 const unrecognized = "Data is not in recognized format."
 
-// notOpened is the refusal of a file. Core takes a directory without a wallet
-// for one whose wallet is unreadable.
+// notOpened is the refusal of a file. As in Core, a directory without a wallet
+// is refused like a directory with an unreadable wallet.
 func (h *home) notOpened(err error) error {
 	if format, noFile := walletdb.FormatOf(h.dir, h.cfg.Network.Magic); noFile == nil && format == walletdb.Berkeley {
 		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to open database path '%s'. The "+
@@ -204,9 +205,9 @@ func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error 
 	return nil
 }
 
-// planBehind plans the catching up over a chain that begins with a snapshot. A wallet that needs blocks
-// before that is refused; one that the node loads at its start, since it had it loaded when the
-// snapshot came, follows the blocks as they are validated.
+// planBehind plans the catching up over a chain that begins with a snapshot. A wallet that needs
+// earlier blocks is refused, unless the node loads it at its start: then it was already loaded when the
+// snapshot came. Such a wallet follows the earlier blocks as they are validated.
 func (h *home) planBehind(o *opened, chain activeChain, first int32) error {
 	at := chain.active.Tip()
 	for at.Height > first && at.Parent.Status()&chainview.HasData != 0 {
@@ -240,7 +241,7 @@ func (*home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
 // of the keys it pays to (Core's TIMESTAMP_WINDOW).
 const timestampWindow = 2 * 60 * 60
 
-// warnings returns what Core tells of a wallet that it loads all the same.
+// warnings returns Core's warnings about a wallet that is loaded all the same.
 func (h *home) warnings(content *walletfile.Wallet, severity walletfile.Severity) []string {
 	var texts []string
 	if severity != walletfile.OK {

@@ -161,8 +161,8 @@ func TestPaidOutOfOrderWhileNotLoaded(t *testing.T) {
 	}
 }
 
-// A payment in the memory pool that makes scripts the wallet's has it find what paid to these before, and what
-// spends from that.
+// A payment in the memory pool may make further scripts the wallet's. The wallet then finds earlier payments
+// to these scripts, and the transactions that spend these payments.
 func TestPaidOutOfOrderInThePool(t *testing.T) {
 	scripts := scriptsAt(t, outOfOrderDesc, 9)
 	chain := newChain()

@@ -68,8 +68,9 @@ type signedOutside struct {
 	complete bool
 }
 
-// signOutside describes a packet, has the device sign it, and calls back. The packet is
-// the device's then: it may be another one that comes to the same, see [samePayment].
+// signOutside describes a packet, has the device sign it, and calls back. The callback
+// gets the packet that the device answers. Its transaction may differ but has to make
+// the same payment, see [samePayment].
 func (g *signer) signOutside(
 	c actor.Context, p *psbt.Packet, finalize bool, then func(signedOutside, error),
 ) {
@@ -167,7 +168,7 @@ func concerns(p *psbt.Packet, fingerprint string) bool {
 }
 
 // originOf is the part of a derivation that begins with the fingerprint of the master
-// key. That of taproot has the leaves before it.
+// key. In a derivation of taproot the hashes of the leaves come first.
 func originOf(kind uint64, value []byte) ([]byte, bool) {
 	if kind == psbt.Derivation {
 		return value, len(value) >= 4

@@ -64,7 +64,7 @@ func (d *signingDevice) says(t *testing.T, file, text string) {
 	}
 }
 
-// packet is one that spends a coin of the wallet, and the coin.
+// packet returns a packet that spends a coin of the wallet, and the coin.
 func (d *signingDevice) packet(t *testing.T) (string, *wire.TxOut) {
 	t.Helper()
 	script := scriptOf(t, do(t, d.wallet(t, "w"), messages.NewAddress{Type: "bech32"}))
@@ -77,7 +77,7 @@ func (d *signingDevice) packet(t *testing.T) (string, *wire.TxOut) {
 	return psbt.New(tx).Encode(), coin.TxOut[0]
 }
 
-// What a device answers wrongly is an error in the reference's words, and the wallet signs when the device does.
+// A wrong answer of the device is an error in the reference's words. The wallet signs when the device does.
 func TestOutsideAnswers(t *testing.T) {
 	d := newSigningDevice(t)
 	ref := d.wallet(t, "w")
@@ -162,8 +162,8 @@ func TestOutsidePays(t *testing.T) {
 	}
 }
 
-// What a device has signed is not sent if it pays other than the wallet was told to: not even if the signatures are
-// right.
+// A transaction that a device has signed is not sent if it makes another payment than the wallet was told, even if
+// the signatures are right.
 func TestOutsideSwaps(t *testing.T) {
 	d := newSigningDevice(t)
 	ref := d.wallet(t, "w")

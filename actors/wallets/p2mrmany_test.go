@@ -76,8 +76,8 @@ func TestManyP2MRSign(t *testing.T) {
 	}
 }
 
-// A wallet whose key pools are not full yet is unlocked before they are: they are filled up in the background. What
-// is given out of them is on disk.
+// A wallet is unlocked before its key pools are full: they are filled up in the background. Addresses that are
+// given out from these pools are on disk.
 func TestUnlockWaitsForNoKeys(t *testing.T) {
 	const keyPool = 1000 // seconds of work
 	r := p2mrRig(t, setup{keyPool: keyPool, fill: time.Hour})

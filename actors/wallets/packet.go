@@ -75,7 +75,7 @@ func (g *signer) fillPacket(c actor.Context, req *messages.FillPacket, then fill
 	})
 }
 
-// fillWith fills a packet in a worker. uses are the signatures that are counted for it.
+// fillWith fills a packet in a worker. uses are the signatures that were counted for this packet.
 func (g *signer) fillWith(c actor.Context, f *filling, uses []messages.PQCUse, then filled) {
 	g.of.beside(c, func() func() {
 		defer f.zero()
@@ -175,15 +175,15 @@ func (f *filling) know(set *keys.Set) {
 
 func (f *filling) empty() *rawtx.Signing { return f.newSigning(new(wire.MsgTx), nil) }
 
-// hide forgets what is not to be told.
+// hide forgets derivations that the request does not want in the packet.
 func (f *filling) hide(known *rawtx.Signing) {
 	if !f.req.Derivations {
 		known.Origins = nil
 	}
 }
 
-// input collects what is known of an input. One that is not the wallet's, or whose private keys are not all
-// in one descriptor, may name public keys that are.
+// input collects what is known of an input. An input of another owner, or an input whose private keys are
+// not all in one descriptor, may still name public keys of the wallet.
 func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx.Signing {
 	known := f.empty()
 	if root, ok := p2mr.ParseOutputScript(coin.PkScript); ok && known.HasP2MR() {
@@ -206,8 +206,8 @@ func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx
 	return known
 }
 
-// inputP2MR collects what is known of an input that spends a P2MR output, nil where that is nothing. The output
-// may be another's, if the packet has a leaf that names a key of the wallet.
+// inputP2MR collects what is known of an input that spends a P2MR output; nil if nothing is known. The output
+// may have another owner, if the packet has a leaf that names a key of the wallet.
 func (f *filling) inputP2MR(known *rawtx.Signing, spenders *keys.Spenders, i int, root p2mr.Hash) *rawtx.Signing {
 	places := spenders.OfScript(p2mr.OutputScript(root))
 	for _, place := range places {
@@ -266,7 +266,7 @@ func (f *filling) publicKeys(i int, coin *wire.TxOut) []namedKey {
 	return named
 }
 
-// addKey adds what is known beside a public key of which a descriptor has the private key.
+// addKey adds the knowledge of a descriptor that has the private key of a named public key.
 func (f *filling) addKey(known *rawtx.Signing, spenders *keys.Spenders, named namedKey) {
 	places := spenders.OfPath(named.path)
 	if key, err := secp256k1.ParsePubKey(named.public); err == nil {

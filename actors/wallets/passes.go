@@ -3,8 +3,8 @@ package wallets
 import "math"
 
 // passes is which pass of a rescan is under way. The first one looks for all scripts.
-// Each further one looks for those that came during the one before, in the blocks that
-// were done when the last of them came.
+// Each further pass looks for the scripts that came during the pass before, in the
+// blocks that were done when the last of these scripts came.
 type passes struct {
 	known   int   // scripts that the passes before have looked for everywhere
 	began   int   // scripts at the beginning of this one
@@ -16,7 +16,8 @@ type passes struct {
 }
 
 // grown notes that scripts have come which the blocks below a height were not tested
-// with. Those above are, as this pass goes on to the end.
+// with. The blocks above are tested with the new scripts, because this pass now goes
+// on to the end.
 func (p *passes) grown(height int32) {
 	p.growth = max(p.growth, height)
 	p.end = 0
@@ -46,8 +47,8 @@ func (p *passes) next(from, next int32, scripts int) bool {
 	return true
 }
 
-// progress returns the progress of the rescan from that of this pass. It never falls: each
-// further pass takes half of the rest.
+// progress returns the progress of the rescan from the progress of this pass. It never
+// falls: each further pass takes half of the rest.
 func (p *passes) progress(part float64) float64 {
 	left := math.Pow(0.5, float64(p.count))
 	width := left

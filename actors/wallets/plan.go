@@ -101,8 +101,8 @@ func (p *preview) nameProblem() string {
 	return ""
 }
 
-// estimate measures how long a part of the rescan takes. Where that cannot be found out, the estimate
-// is that of what can.
+// estimate measures how long a part of the rescan takes. Without filters, or if none could be
+// matched, the estimate is the time of reading all blocks.
 func (p *preview) estimate(ctx context.Context, chain activeChain, content *walletfile.Wallet) error {
 	plan := &p.got.Plan
 	looked, cancel := context.WithTimeout(ctx, sampleTime)
@@ -156,7 +156,7 @@ func sampleScripts(ctx context.Context, content *walletfile.Wallet) (scripts [][
 		}
 		first := uint32(d.RangeStart)
 		last := first + uint32(min(size, int64(room))-1)
-		// What cannot be derived is left out.
+		// Scripts that cannot be derived are left out.
 		_ = d.Cached().ExpandRange(ctx, first, last, 1, func(_ uint32, of [][]byte) error {
 			scripts = append(scripts, of...)
 			return nil

@@ -27,7 +27,7 @@ const (
 	resendCheck = time.Minute
 )
 
-// pooled is what following the memory pool needs of a wallet.
+// pooled is the part of a wallet that following the memory pool needs.
 type pooled interface {
 	open() *wallet.Wallet // nil: it is closed
 	isLoaded() bool       // and so follows the chain
@@ -36,7 +36,7 @@ type pooled interface {
 	save(c actor.Context, then func(error))
 }
 
-// A poolView is a wallet as what follows the pool sees it.
+// A poolView is a wallet as its poolState sees it.
 type poolView struct{ *Wallet }
 
 // isLoaded reports whether the wallet is loaded, and follows the chain.
@@ -49,7 +49,7 @@ func (w poolView) moves() bool { return w.awaitsKeys || w.follower.Busy() }
 func (w poolView) looksAgain() bool { return w.again != nil }
 
 // poolState is what a wallet knows of the pool of unconfirmed transactions, and of the block
-// where that is: the wallet goes with the pool.
+// where the pool is: the wallet follows the pool from block to block.
 type poolState struct {
 	*home
 	of  pooled
@@ -58,17 +58,17 @@ type poolState struct {
 	wake     func(c actor.Context)   // has the wallet follow the chain
 	conflict func(id chainhash.Hash) // told of what left the pool because of a block
 
-	joined  bool // the wallet knows what is in the pool
+	joined  bool // the wallet knows the contents of the pool
 	news    news
 	waiting []waiting
-	scans   int       // of the pool that are under way: news have to wait for them
-	seen    int       // how many scripts what is in the pool was held against
+	scans   int       // of the pool that are under way: meanwhile news have to wait
+	seen    int       // how many scripts the contents of the pool were compared with
 	lost    bool      // news were dropped: the pool is to be read again
 	back    bool      // a block has given transactions back that the pool may have had all the time
-	unsaved int       // writes under way of what was heard of the pool
-	readers []func()  // to be called when there is none
+	unsaved int       // writes of news of the pool that are under way
+	readers []func()  // to be called when no such write is under way
 	due     time.Time // when transactions are sent again
-	timer   ask.Timer // until it is looked whether that is so
+	timer   ask.Timer // until the next look at due
 }
 
 // Messages of a wallet to itself.
@@ -112,8 +112,8 @@ func (p *poolState) sync(c actor.Context, then func()) {
 	})
 }
 
-// read has what is in the pool brought, or what pick leaves of that. News that come meanwhile
-// wait.
+// read asks for the contents of the pool, reduces them by pick unless that is nil, and calls
+// back. News that come meanwhile wait.
 func (p *poolState) read(
 	c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, then func(messages.PoolTxs),
 ) {
@@ -185,8 +185,8 @@ func (p *poolState) haveRead(c actor.Context, m poolRead) {
 	p.wake(c)
 }
 
-// write has written what was heard of the pool. Where that cannot be done readers are served
-// afterwards, if the instance goes on: the next one does not know what this would tell.
+// write writes the news of the pool that the ledger has. After a failure, readers are served
+// if this instance goes on: the next instance does not know what this one would tell.
 func (p *poolState) write(c actor.Context) {
 	p.unsaved++
 	p.of.save(c, func(err error) {
@@ -199,7 +199,7 @@ func (p *poolState) write(c actor.Context) {
 	})
 }
 
-// serveReaders calls those back who wait for what is being written.
+// serveReaders calls the waiting readers, unless news of the pool are still being written.
 func (p *poolState) serveReaders() {
 	if p.unsaved > 0 || p.of.open() == nil {
 		return // they are answered as the actor stops
@@ -211,8 +211,8 @@ func (p *poolState) serveReaders() {
 	}
 }
 
-// whenWritten calls back when what was heard of the pool is on disk, or cannot be written: the pool is not
-// kept by a kill, and what a wallet has told of must be found there again.
+// whenWritten calls back when the news of the pool are on disk, or cannot be written. A killed node loses
+// its pool, but its wallets must still know every transaction that they have told.
 func (p *poolState) whenWritten(then func()) {
 	if p.unsaved == 0 {
 		then()

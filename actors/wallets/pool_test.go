@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// emptyPool is what is in a pool of which there will be news.
+// emptyPool is the content of a pool that will publish news later.
 func emptyPool() []messages.PoolTx { return nil }
 
 // payment is an unconfirmed transaction to a script.
@@ -25,8 +25,8 @@ func payment(script []byte, from byte) *wire.MsgTx {
 	return tx
 }
 
-// Whoever is told that the wallets are in step with the pool finds its transactions
-// in their files, whatever happens to the process.
+// When the wallets are said to be in step with the pool, the pool's transactions
+// are in their files, whatever happens to the process.
 func TestSyncedIsWritten(t *testing.T) {
 	var full atomic.Bool
 	var last atomic.Pointer[wire.MsgTx]
@@ -69,7 +69,8 @@ func TestSyncedIsWritten(t *testing.T) {
 	}
 }
 
-// What a wallet tells of the pool is in its file already, whatever happens to the process then.
+// A transaction of the pool that a wallet has told is in its file already, whatever
+// happens to the process then.
 func TestToldIsWritten(t *testing.T) {
 	r := small(t, setup{pool: emptyPool})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
@@ -96,8 +97,8 @@ func TestToldIsWritten(t *testing.T) {
 	}
 }
 
-// What is in the pool already when a script becomes the wallet's is its transaction
-// too: after an import, and after a rescan up to the tip.
+// A wallet that gets a script also takes the script's transactions that are already
+// in the pool: after an import, and after a rescan up to the tip.
 func TestScansThePool(t *testing.T) {
 	const desc = "wpkh(02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5)#wg9vgf99"
 	script, err := hex.DecodeString("001406afd46bcdfd22ef94ac122aa11f241244a37ecc")

@@ -11,17 +11,18 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// look takes over what in the pool concerns scripts that payments have made the
-// wallet's, unless it was held against these before.
+// look takes over the transactions of the pool that concern scripts which
+// payments have made the wallet's, unless the pool was compared with these
+// scripts before.
 func (p *poolState) look(c actor.Context) {
 	if ledger := p.of.open(); ledger != nil && txs.Reach(ledger.Txs()) > p.seen {
 		p.lookFor(c)
 	}
 }
 
-// lookFor takes over what in the pool concerns scripts that have become the wallet's.
-// It is picked out where the answer comes in: the pool is large, and little concerns
-// few scripts.
+// lookFor takes over the transactions of the pool that concern scripts which have
+// become the wallet's. They are picked out where the answer comes in: the pool is
+// large, and few transactions concern few scripts.
 func (p *poolState) lookFor(c actor.Context) {
 	if p.cfg.Pool.IsAbsent() || !p.of.isLoaded() || !p.joined || p.scans > 0 {
 		return // the end of a scan looks again
@@ -42,8 +43,8 @@ func (p *poolState) lookFor(c actor.Context) {
 	})
 }
 
-// concerned returns the transactions that pay to scripts or spend coins, and those that
-// spend from them.
+// concerned returns the transactions that pay to scripts or spend coins, and their
+// descendants in the pool.
 func concerned(pool []messages.PoolTx, scripts [][]byte, coins map[wire.OutPoint]bool) []messages.PoolTx {
 	wanted := make(map[string]bool, len(scripts))
 	for _, pkScript := range scripts {

@@ -137,7 +137,8 @@ func suggestedName(path string) string {
 	return name
 }
 
-// freeName returns the first name like the given one that is free.
+// freeName returns the given name if it is free, else its first free variant. If none of 1000
+// variants is free, freeName returns the given name, too.
 func freeName(name string, free func(string) bool) string {
 	if free(name) {
 		return name
@@ -191,7 +192,8 @@ func formatName(path string, magic [4]byte) string {
 	return "unknown"
 }
 
-// read reads the file. Without an error the content is nil where there is a problem with it.
+// read reads the file. If the file has a problem, read notes it in the preview, and returns
+// neither a content nor an error.
 func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 	params := p.cfg.params(p.home.name)
 	var content *walletfile.Wallet
@@ -271,7 +273,7 @@ func (p *preview) describe(ctx context.Context, content *walletfile.Wallet) erro
 // maxTime keeps what a file says of a time within what can be shown.
 const maxTime = 1<<32 - 1
 
-// descriptor tells of one descriptor. What cannot be derived is left out.
+// descriptor tells of one descriptor. Keys and addresses that cannot be derived are left out.
 func (p *preview) descriptor(
 	d *walletfile.Descriptor, birth time.Time, active, internal bool,
 ) messages.PreviewDescriptor {

@@ -42,7 +42,7 @@ func untouched(t *testing.T, r *rig, source string) (check func()) {
 	}
 }
 
-// What a preview tells of each backup that Core made is what a restore comes to.
+// The preview of each backup that Core made agrees with its restore.
 func TestPreview(t *testing.T) {
 	reader := recorded(t)
 	for name, s := range map[string]setup{"with filters": {}, "without filters": {noFilters: true}} {
@@ -118,7 +118,8 @@ func asRestored(t *testing.T, r *rig, source string, got *messages.RestorePrevie
 	}
 }
 
-// What stands against a restore is told in its words, and what cannot be looked at is refused.
+// A preview tells a restore's problem in the words of the restore, and is refused if the backup does
+// not exist.
 func TestPreviewProblems(t *testing.T) {
 	reader := recorded(t)
 	r := newRig(t, reader, setup{keyPool: 20, noFilters: true})
@@ -176,7 +177,7 @@ func TestPreviewP2MR(t *testing.T) {
 	}
 }
 
-// Who leaves ends the preview, and those that wait get their turn.
+// A caller who leaves ends the preview, and waiting callers get their turn.
 func TestPreviewAborted(t *testing.T) {
 	r := small(t, setup{})
 	source := backup(t, "backups", "base")

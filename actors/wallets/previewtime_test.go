@@ -29,8 +29,8 @@ func (s *slow) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
 	return s.Reader.Block(hash)
 }
 
-// A preview that has taken 30 seconds is refused; one of a moment less is not. Who leaves before is
-// answered at once, and the next gets the place.
+// A preview that has taken 30 seconds is refused; a preview of a moment less is not. A caller who
+// leaves earlier is answered at once, and the next caller gets the place.
 func TestPreviewTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chain := newChain()

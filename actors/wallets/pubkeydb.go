@@ -55,8 +55,8 @@ func (w *Wallet) importPubKeys(c actor.Context, m *ask.Call[messages.ImportPubKe
 	})
 }
 
-// notScannedFor is the answer when blocks that may concern imported keys were
-// not all read; nil when those that were not are too old.
+// notScannedFor is the answer when a block that may concern imported keys could
+// not be read; nil if the unread blocks are older than the keys.
 func notScannedFor(got keys.PubKeysImported, failed txs.BlockRef) error {
 	read := failed.MaxTime + timestampWindow + 1
 	if read <= got.From {

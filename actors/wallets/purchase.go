@@ -21,8 +21,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// maxPlans is how often coins are chosen for one request: again where some were spent by
-// others, or the address for change was given out, while it was built.
+// maxPlans is how often coins are chosen for one request. They are chosen again if some
+// of them were spent, or the address for change was given out, while the transaction was
+// built.
 const maxPlans = 5
 
 // errUnsigned says that not all inputs could be signed.
@@ -39,11 +40,11 @@ type purchase struct {
 
 	plan   *spend.Plan
 	built  *spend.Built
-	packet string // with what was signed, in base64; empty: no packet was made
+	packet string // with the signatures that were made, in base64; empty: no packet was made
 	uses   []messages.PQCUse
 }
 
-// fail answers with an error. One without a code has that of the method.
+// fail answers with an error. An error without a code gets the code of the method.
 func (p *purchase) fail(c actor.Context, err error) {
 	p.answer(c, messages.Spent{}, err)
 }
@@ -68,7 +69,7 @@ func (p *purchase) answer(c actor.Context, got messages.Spent, err error) {
 	p.end(c)
 }
 
-// begin checks what the wallet may do, and asks what the memory pool has to do with it.
+// begin checks whether the wallet may serve the request, and then asks the memory pool about the coins.
 func (p *purchase) begin(c actor.Context) {
 	w, r := p.of.open(), p.req
 	if p.repeats(c) {
@@ -110,9 +111,9 @@ const (
 	noteReason    = "idempotency_fee_reason"
 )
 
-// repeats answers a request whose key another one had that was served: it is paid once. A payment that no block has
-// yet is announced again: the process may have ended before any peer had heard of it. A payment that was abandoned or
-// double-spent is refused: it is not paid, and only the caller knows whether it is to be paid once more.
+// repeats answers a request whose key a served request had, so that it is paid only once. A payment that no block has
+// yet is announced again: the process may have ended before any peer had heard of the payment. A payment that was
+// abandoned or double-spent is refused: it is not paid, and only the caller knows whether it is to be paid once more.
 func (p *purchase) repeats(c actor.Context) bool {
 	key := p.req.Key
 	if key == nil {
@@ -168,7 +169,7 @@ func (p *purchase) notes() map[string]string {
 	return values
 }
 
-// lookAtPool asks what of the memory pool coins of the wallet depend on.
+// lookAtPool asks for the transactions of the memory pool that the wallet's coins depend on.
 func (p *purchase) lookAtPool(c actor.Context) {
 	ids := p.of.open().Spending().PoolTxs()
 	for i := range p.req.Inputs {
@@ -259,8 +260,8 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 	p.sign(c)
 }
 
-// fill signs what goes, in a packet, and goes on with what becomes of it: keys that count their signatures and
-// devices sign once, whether the transaction is sent or the packet handed out.
+// fill signs the transaction in a packet, as far as possible, and passes the result on. Keys that count their
+// signatures, and devices, sign only once, whether the transaction is sent or the packet is handed out.
 func (p *purchase) fill(c actor.Context) {
 	signs := !p.of.open().Vault().Locked()
 	req := &messages.FillPacket{
@@ -276,7 +277,7 @@ func (p *purchase) fill(c actor.Context) {
 	})
 }
 
-// sign signs, and goes on with what becomes of it.
+// sign signs the transaction and passes the result on.
 func (p *purchase) sign(c actor.Context) {
 	var raw bytes.Buffer
 	if err := p.built.Tx.Serialize(&raw); err != nil {
@@ -322,8 +323,8 @@ func (p *purchase) signed(c actor.Context, tx *wire.MsgTx, complete bool, err er
 	}
 }
 
-// commit writes the transaction, and then sends it. Coins that were spent meanwhile make
-// it choose again.
+// commit writes the transaction, and then sends it. If a coin was spent meanwhile, coins
+// are chosen again.
 func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
 	if !p.stillUnspent(tx) {
 		if p.plans++; p.plans >= maxPlans {

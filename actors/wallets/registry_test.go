@@ -73,7 +73,7 @@ func TestLifeOfAWallet(t *testing.T) {
 	}
 }
 
-// What cannot be loaded says why, in Core's words.
+// Wallets that cannot be loaded, made or restored are refused in Core's words.
 func TestRefusals(t *testing.T) {
 	r := small(t, setup{})
 	if err := os.MkdirAll(filepath.Join(r.dir, "empty"), 0o700); err != nil {
@@ -202,8 +202,8 @@ func TestLoadingTwice(t *testing.T) {
 	}
 }
 
-// What a process that was killed left of wallets which it made, is deleted when the
-// registry starts: it holds keys.
+// A killed process may leave files of unfinished wallets, which hold keys. The
+// registry deletes them when it starts.
 func TestStaleFilesAreDeleted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "wallets")
 	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o700); err != nil {
@@ -219,8 +219,8 @@ func TestStaleFilesAreDeleted(t *testing.T) {
 	}
 }
 
-// A wallet that cannot be loaded at start is a reason not to start, but for one that is
-// not there, or of the old format.
+// The start fails if a wallet cannot be loaded at start. A wallet that is missing or
+// has the old format is only warned of.
 func TestStartIsRefused(t *testing.T) {
 	r := small(t, setup{})
 	for _, name := range []string{"one", "held"} {

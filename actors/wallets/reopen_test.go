@@ -85,7 +85,7 @@ func TestRescanWaitsForTheChain(t *testing.T) {
 	}
 }
 
-// A closedChain is one whose actor has failed, and has not opened it again.
+// A closedChain is a chain whose actor has failed, and has not opened the chain again.
 type closedChain struct {
 	*chaintest.Chain
 

@@ -23,21 +23,20 @@ const (
 	// reopenWait is how long a rescan waits before it looks whether the chain is open again.
 	reopenWait = 50 * time.Millisecond
 
-	// reportEvery is how often a rescan is saved and the log told of it.
+	// reportEvery is how often a rescan is saved and logged.
 	reportEvery = time.Minute
 )
 
 // A rescan looks through the blocks of a range for what concerns the wallet, in
-// ascending height. What it finds does not depend on whether there are filters, nor
-// on the order in which the wallet's addresses were paid to.
+// ascending height. The result is the same with and without filters, and for every
+// order in which the wallet's addresses were paid to.
 //
-// It goes by windows. The filters of a window are matched on all cores with all
-// the scripts that the wallet has; then the blocks that match are read and
-// handed to the ledger, lowest first. When one of them tops the key pool up, the
-// blocks after it were tested with too few scripts: their filters are matched
-// again with the new ones before anything else happens. The blocks before it were,
-// too: a further pass looks through these, for the new scripts alone, until there are
-// none.
+// It goes by windows. The filters of a window are matched on all cores with all the
+// scripts that the wallet has; then the blocks that match are read and handed to the
+// ledger, lowest first. When one of them tops the key pool up, the blocks after it
+// were tested with too few scripts: their filters are matched again with the new ones
+// before anything else happens. The blocks before it were, too: further passes look
+// through these, for the new scripts alone, until a pass brings no new scripts.
 //
 // Each window is pinned to the chain that the ledger is on when it begins. If
 // that chain is left, the rescan goes on from the last common block.
@@ -45,7 +44,7 @@ type rescan struct {
 	from, next int32  // next: first height that is not done in this pass
 	stop       *int32 // last height; nil: the tip, which is followed
 	last       int32  // as known now
-	private    bool   // with the keys unlocked, which stay so
+	private    bool   // the keys are unlocked, and must not be locked meanwhile
 	loading    bool   // of a wallet that is being loaded
 	done       func(result)
 
@@ -53,7 +52,7 @@ type rescan struct {
 	cancel  context.CancelFunc
 	began   time.Time
 	saved   time.Time
-	failed  *chainview.Block // last one that could not be read
+	failed  *chainview.Block // the last block that could not be read; nil: none
 	aborted bool
 	pass    passes
 
@@ -82,7 +81,7 @@ type scanned interface {
 	awaitKeys(c actor.Context, then func()) bool
 }
 
-// rescans are a wallet's rescan, and those that have ended whose workers are about to.
+// rescans are a wallet's rescan, and the ended rescans whose workers have not yet ended.
 type rescans struct {
 	*home
 	of    scanned
@@ -182,8 +181,8 @@ func (s *rescans) ifRunning(r *rescan, do func()) {
 	}
 }
 
-// reported notes that a worker has ended. Of a rescan that has ended before,
-// nothing is left with the last of them.
+// reported notes that a worker has ended. A rescan that has ended is forgotten
+// with its last worker.
 func (s *rescans) reported(r *rescan) {
 	r.running--
 	if r.running == 0 {
@@ -299,9 +298,9 @@ func (s *rescans) scanOn(c actor.Context) {
 	s.read(c)
 }
 
-// testAgain matches what is left of the window with the scripts that the wallet
-// has now and had not when it was matched, if there are any. They came with the block
-// of a height, or after what is below was tested.
+// testAgain matches what is left of the window with the scripts that the wallet has
+// now and had not when it was matched, if there are any. These scripts came with the
+// block of a height, or after the blocks below were tested.
 func (s *rescans) testAgain(c actor.Context, height int32) bool {
 	r := s.now
 	scripts := s.of.scripts()

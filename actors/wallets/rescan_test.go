@@ -38,9 +38,9 @@ func cases(few, many int) int {
 	return few
 }
 
-// Whatever the chain, and wherever its windows end, a rescan finds what reading
-// all blocks one after the other finds: with filters on several cores, and
-// without.
+// A rescan finds the same as reading all blocks one after the other, for every
+// chain, for every size of the windows, with filters on several cores and
+// without filters.
 func TestRescanAgreesWithFullScan(t *testing.T) {
 	const keyPool = 4
 	path, scripts := maker(t, keyPool)
@@ -98,8 +98,8 @@ func hold(keyPool int32) (setup, *gate) {
 // Blocks that come, and a reorganisation, during a rescan are neither lost nor
 // counted twice, whether the wallet is being loaded or in use.
 //
-// The key pool reaches over all addresses: what it grows to depends on branches
-// that were left too.
+// The key pool covers all addresses, because its growth depends also on
+// branches that were left.
 func TestReorganisationDuringRescan(t *testing.T) {
 	const keyPool = 24
 	path, scripts := maker(t, keyPool)
@@ -132,8 +132,8 @@ func TestReorganisationDuringRescan(t *testing.T) {
 					}()
 				}
 				<-g.reached
-				// What a branch that was left spends counts as spent: fork
-				// where nothing is.
+				// A wallet also counts coins as spent that only a left branch
+				// spends. A fork at an even height leaves no such coins.
 				fork := chain.Active().At(int32(2 * w.IntN(19)))
 				w.mine(chain, fork, 50)
 				r.announce()

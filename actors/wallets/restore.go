@@ -139,7 +139,7 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 	return nil
 }
 
-// notCopied puts what went wrong into Core's words.
+// notCopied puts the error of a copy into Core's words.
 func (r *restoration) notCopied(err error) error {
 	var path *os.PathError
 	switch {
@@ -175,7 +175,7 @@ func (r *restoration) check(ctx context.Context, staged *walletdb.Staged) error 
 	return vfs.ReplaceFile(vfs.OS, r.mark(), []byte(staged.Sum+"\n"), 0o600)
 }
 
-// refused is a refusal that names the files beside the backup where they were a part of it.
+// refused adds to a refusal the files beside the backup that were taken for parts of the backup.
 func (r *restoration) refused(e *messages.WalletError) *messages.WalletError {
 	return codes.Errorf(e.Code, "%s%s", e.Text, r.recovery.Hint(r.source))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
-// samePayment reports whether a transaction that a device answers may stand for the one that it was asked to sign,
-// which pays a fee: it spends the same coins, pays to others just the same, and gives back to the wallet as much,
-// but for what other change costs, which is no more than the fee.
+// samePayment reports whether a transaction that a device answers may stand for the transaction that it was asked
+// to sign. Both must spend the same coins and have the same outputs to others. The wallet may get back less
+// change, but at most by fee, the fee of the asked transaction.
 func samePayment(asked, got *wire.MsgTx, fee int64, mine func(script []byte) bool) bool {
 	if asked.TxHash() == got.TxHash() {
 		return true

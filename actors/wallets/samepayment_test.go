@@ -7,7 +7,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// A transaction stands for another one that spends the same, pays to others the same, and no more than twice the fee.
+// A transaction stands for another if it spends the same coins, pays the same to others, and pays
+// at most twice the fee.
 func TestSamePayment(t *testing.T) {
 	const fee = 1000
 	other, change, next, thief := []byte("other"), []byte("own change"), []byte("own next"), []byte("thief")

@@ -33,7 +33,8 @@ func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 	w.onAbort(r.cancel)
 }
 
-// rescanEnded tells whoever waits for a rescan how it went.
+// rescanEnded passes on how a rescan went. After a rescan up to the tip that a
+// client asked for, the pool is scanned first.
 func (w *Wallet) rescanEnded(c actor.Context, r *rescan, res result) {
 	if !r.loading {
 		w.saveAt(c)
@@ -89,9 +90,9 @@ func (w importView) importTimes() keys.ImportTimes {
 	return keys.ImportTimes{Tip: tip.Time().Unix(), Median: tip.MedianTimePast()}
 }
 
-// position is the locator of the last block of which all is known: that before
-// a rescan's frontier while there is one, so that it is gone on with should the
-// process end.
+// position is the locator of the last block that the wallet has seen
+// completely. During a rescan this is the block before the rescan's frontier:
+// if the process ends, the next load continues from there.
 func (w *Wallet) position() walletfile.Locator {
 	reader := w.cfg.Chain.Open()
 	if reader == nil {

@@ -130,7 +130,8 @@ func changing[Q messages.Request[R], R any](
 	})
 }
 
-// info completes what the ledger knows of itself.
+// info completes the ledger's information with fees, unlocking, rescans and
+// imports.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
 	info.PayFee = btcutil.Amount(w.spender.options.Pay)

@@ -50,7 +50,7 @@ type signer struct {
 	nonces rawtx.MusigNonces
 }
 
-// sign signs the inputs of a transaction that spend what is the wallet's.
+// sign signs the inputs of a transaction that spend outputs of the wallet.
 func (g *signer) sign(c actor.Context, m *ask.Call[messages.SignWithWallet, messages.Signed]) {
 	g.run(c, &m.Req, func(got messages.Signed, err error) { m.Answer(got, err) })
 }
@@ -155,7 +155,7 @@ func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, th
 	})
 }
 
-// logUses logs what a person has to know of keys that come near their last signature.
+// logUses warns in the log of keys that come near their last signature.
 func (g *signer) logUses(uses []messages.PQCUse) {
 	for _, use := range uses {
 		if text := use.Warning(); text != "" {
@@ -208,8 +208,8 @@ func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
 	return signature, nil
 }
 
-// coins are the outputs that a transaction spends: those that the request brings
-// and those of the wallet's own transactions.
+// coins are the outputs that a transaction spends, as far as the request has
+// them, or the wallet's own transactions.
 func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
 	coins := make(map[wire.OutPoint]*wire.TxOut)
 	for _, prev := range prevs {

@@ -103,7 +103,8 @@ func TestSpend(t *testing.T) {
 	}
 }
 
-// A coin goes to one of those who want it at once, and what was answered is in the file.
+// A coin goes to only one of several payments at the same time, and every payment that
+// was answered is in the file.
 func TestSpendOnce(t *testing.T) {
 	r, ref := rich(t, setup{}, "bech32", "bech32")
 	var group sync.WaitGroup

@@ -55,14 +55,14 @@ func (w spendView) sign(c actor.Context, req *messages.SignWithWallet, then func
 	w.signer.run(c, req, then)
 }
 
-// spender pays. It serves one request after the other, from the choice of coins to the
-// moment when they count as spent or are locked: what is chosen for one is not chosen for
-// another. A transaction is on disk before anybody else sees it.
+// spender pays. It serves one request after the other, so that no coin is chosen for two
+// requests. A request ends when its coins count as spent or are locked. A transaction is
+// on disk before anybody else sees it.
 type spender struct {
 	*home
 	of      paying
 	ctx     context.Context //nolint:containedctx // ends what was asked when the actor stops
-	options spend.Options   // with what was set since the wallet was loaded
+	options spend.Options   // with the changes made since the wallet was loaded
 	random  *mathrand.Rand
 
 	// whenKeys calls back when the keys are made that the wallet wants.
@@ -144,7 +144,7 @@ func (s *spender) perKvB(rate spend.FeeRate) string {
 		s.cfg.Network.Software.Unit)
 }
 
-// askPool asks what of the memory pool some transactions depend on, and for fee rates.
+// askPool asks for the transactions of the memory pool that some transactions depend on, and for fee rates.
 func (s *spender) askPool(
 	c actor.Context, ids []chainhash.Hash, fees []messages.FeeQuery,
 	then func(c actor.Context, pool messages.PoolClusters, err error),
@@ -160,7 +160,7 @@ func (s *spender) askPool(
 	})
 }
 
-// withoutPool is what is asked of transactions where there is no memory pool to say so.
+// withoutPool is the default policy, used if there is no memory pool that could tell its own.
 func withoutPool() messages.PoolClusters {
 	policy := txpool.DefaultPolicy()
 	return messages.PoolClusters{

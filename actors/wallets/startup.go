@@ -15,8 +15,9 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// start loads what is to be loaded at start: at the start of the node what the
-// settings and the options name, after a failure of the registry what it had.
+// start loads wallets. At the start of the node it loads the wallets that the
+// settings and the options name, after a failure of the registry the wallets
+// that were loaded.
 func (w *Wallets) start(c actor.Context) {
 	if w.begun {
 		names := w.names
@@ -36,7 +37,7 @@ func (w *Wallets) start(c actor.Context) {
 }
 
 // toLoad returns the names of the wallets to load at start. A wallet in the
-// wallets directory itself is loaded where nothing else is asked for.
+// wallets directory itself is loaded if no other is named.
 func (w *Wallets) toLoad() []string {
 	kept, err := w.settings.Wallets()
 	if err != nil {
@@ -57,8 +58,9 @@ func (w *Wallets) toLoad() []string {
 	return names
 }
 
-// refuseStart notes that a wallet to load at start cannot be, unless it is one that
-// Core passes over: there is nothing at its path, or a file of the old format.
+// refuseStart notes that a wallet could not be loaded at start, which is an error
+// of the start. As in Core there is only a warning if the path has nothing, or a
+// file of the old format.
 func (w *Wallets) refuseStart(name string, err error) {
 	text := err.Error()
 	if failure, ok := errors.AsType[*messages.WalletError](err); ok {
@@ -102,7 +104,7 @@ func (w *Wallets) loadAll(c actor.Context, names []string, failed func(name stri
 	w.answerWaiting()
 }
 
-// answerWaiting answers who waits for the start, when it is over.
+// answerWaiting answers the requests that wait for the start, when it is over.
 func (w *Wallets) answerWaiting() {
 	if w.starting != 0 {
 		return

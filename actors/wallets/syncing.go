@@ -39,8 +39,9 @@ func (w *Wallets) sync(c actor.Context, passed time.Duration, answer func(messag
 	}
 }
 
-// synced answers with the last of the wallets. One that was unloaded meanwhile has
-// written what it had.
+// synced answers when the last of the wallets has answered. The error of a wallet
+// that was unloaded meanwhile does not count: the unloading has written its
+// changes.
 func (w *Wallets) synced(m synced) {
 	s := m.of
 	if m.err != nil && m.entry.unload == nil {

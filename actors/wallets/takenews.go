@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// waiting is who is called back when the wallet has taken all announcements up to a number,
-// and has seen a block.
+// waiting is a function to be called when the wallet has taken all announcements up to a
+// number, and has seen a block.
 type waiting struct {
 	number uint64
 	tip    messages.Tip // zero: the active tip
@@ -53,8 +53,9 @@ func (p *poolState) mayTake() bool {
 	return p.of.open() != nil && p.of.isLoaded() && p.joined && p.scans == 0 && !p.of.moves()
 }
 
-// take takes the news that are due where the wallet is, and calls those back who waited for
-// them. Whoever calls it wakes the wallet, which may have to go on to another block.
+// take takes the news that are due where the wallet is, and calls the functions that waited
+// for these news. The caller of take wakes the wallet, which may have to go on to another
+// block.
 func (p *poolState) take(c actor.Context) {
 	taken := false
 	for p.mayTake() && len(p.news.queue) > 0 {
@@ -76,7 +77,7 @@ func (p *poolState) take(c actor.Context) {
 	p.callBack(nil)
 }
 
-// readAgain takes over what is in the pool, where the wallet may not know all of it.
+// readAgain reads the pool again, because the wallet may not know all its transactions.
 func (p *poolState) readAgain(c actor.Context) {
 	lost := p.lost
 	p.lost, p.back = false, false
@@ -93,8 +94,8 @@ func (p *poolState) readAgain(c actor.Context) {
 }
 
 // left notes that a block has left the wallet's chain and given transactions back. The pool
-// tells of those that come back to it, but only where it has seen the block: alone the wallet
-// may have seen others.
+// tells which of them it gets back, but only if it has seen the block: a wallet that
+// follows the chain alone may have seen other blocks.
 func (p *poolState) left(b *chainview.Block, reader chainview.Reader) {
 	if p.cfg.Pool.IsAbsent() || len(p.news.queue) > 0 && p.news.queue[0].run != nil {
 		return // contents are taken over next
@@ -138,7 +139,8 @@ func (p *poolState) whenCurrent(c actor.Context, then func(err error)) {
 	p.wake(c)
 }
 
-// callBack calls those back who have waited long enough, and all of them with an error.
+// callBack calls the functions that have waited long enough. With an error it calls the
+// others, too.
 func (p *poolState) callBack(err error) {
 	reader := p.cfg.Chain.Open()
 	if p.of.open() == nil || reader == nil {
@@ -180,8 +182,8 @@ func (p *poolState) isOver(reader chainview.Reader, w *waiting) bool {
 		at.Is(active.Tip()) && (wanted == nil || !active.Contains(wanted))
 }
 
-// fail tells those who wait why the wallet cannot follow the chain. Contents of the pool that
-// it waits for are taken over where it is.
+// fail tells the waiting functions why the wallet cannot follow the chain. Queued contents of
+// the pool are taken over at the block where the wallet is.
 func (p *poolState) fail(err error) {
 	p.runAll()
 	p.callBack(behind(err))

@@ -15,8 +15,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// TestOnlyTheNextBlock hands single blocks to a wallet. It takes the one that follows
-// its tip on the active chain, and gives back its tip once that has left.
+// TestOnlyTheNextBlock hands single blocks to a wallet. The wallet takes only the
+// block that follows its tip on the active chain, and gives back its tip only when
+// the tip has left that chain.
 func TestOnlyTheNextBlock(t *testing.T) {
 	chain := chaintest.New(&chaincfg.RegressionNetParams)
 	first := chain.MineN(1)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Addresses are of the types of the options where the request names none, in a
-// wallet that is made and in one that is loaded.
+// Addresses have the types of the options if the request names no type, in new
+// wallets and in loaded wallets.
 func TestDefaultTypes(t *testing.T) {
 	const legacy, p2sh, bech32, bech32m = "mn", "2", "bcrt1q", "bcrt1p"
 	for _, test := range []struct {

@@ -19,7 +19,7 @@ import (
 // maxUnlock is the longest time that a wallet stays unlocked, as in Core.
 const maxUnlock = 100_000_000 * time.Second
 
-// locked is what the locking of a wallet needs of it.
+// locked is what an unlocker needs of its wallet.
 type locked interface {
 	open() *wallet.Wallet // nil: it is closed
 	usesKeys() bool       // by an import or a rescan, which would be disturbed
@@ -28,10 +28,11 @@ type locked interface {
 	rewrite() // what is deleted must not stay in the file
 }
 
-// A lockView is a wallet as what locks it sees it.
+// A lockView is a wallet as its unlocker sees it.
 type lockView struct{ *Wallet }
 
-// rewrite has the next write leave nothing in the file of what it deletes.
+// rewrite has the next write replace the file, so that nothing deleted is left in
+// the file.
 func (w lockView) rewrite() { w.writer.replace = true }
 
 // unlocker locks and unlocks the keys of a wallet, and encrypts them.
@@ -83,8 +84,8 @@ func (u *unlocker) forgetSecrets(c actor.Context, then func()) {
 	})
 }
 
-// lockLate locks the wallet if its time was over before what needed the keys was
-// done.
+// lockLate locks the wallet if its time ended while a rescan or an import needed
+// the keys, and both are done.
 func (u *unlocker) lockLate(c actor.Context) {
 	if u.late && !u.of.usesKeys() && u.of.open() != nil {
 		u.stop()

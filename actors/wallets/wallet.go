@@ -16,11 +16,11 @@ import (
 
 // Wallet is the actor of one wallet. It owns the ledger and the open file.
 //
-// The ledger answers from memory. What a request changes is on disk before the
-// request is answered; that is done by a worker, and what is asked meanwhile is
-// served. When the file cannot be written the actor fails, because the ledger
-// is ahead of the file then: the next instance has what is in the file, see
-// [fault].
+// The ledger answers from memory. A worker writes the changes of a request to
+// disk before the request is answered; meanwhile the actor serves other
+// requests. When the file cannot be written the actor fails, because the ledger
+// is ahead of the file then: the next instance has the contents of the file,
+// see [fault].
 type Wallet struct {
 	*home
 
@@ -41,7 +41,7 @@ type Wallet struct {
 	awaitsKeys    bool // no step begins before there are the keys that the ledger wants
 
 	again *txs.Block // the tip, which is looked at again when there are those keys; nil: there is no need
-	busy  bool       // handling a message; still set after one that it failed at
+	busy  bool       // handling a message; stays set if the actor failed meanwhile
 
 	pool      poolState
 	writer    writer
@@ -147,8 +147,8 @@ func (w *Wallet) handle(c actor.Context) {
 	}
 }
 
-// failed is the mode of an instance that follows one which failed before the
-// wallet was loaded: whoever waits for the wallet is told.
+// failed is the mode of an instance whose predecessor failed before the wallet
+// was loaded. It tells the registry, which answers the request for the wallet.
 func (w *Wallet) failed(c actor.Context) {
 	if _, ok := c.Message().(*actor.Started); ok {
 		w.refuse(c, codes.Errorf(codes.Wallet, "Wallet loading failed. %s", w.fault.reason(ask.ErrRestarted)))
@@ -216,7 +216,8 @@ type queued struct {
 	message any
 }
 
-// Message returns what has waited, and not what the actor handles meanwhile.
+// Message returns the message that has waited, and not the message that the actor
+// handles meanwhile.
 func (q queued) Message() any { return q.message }
 
 // opened takes the file over and looks through what was missed.
@@ -348,8 +349,8 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	})
 }
 
-// stop ends all workers and closes the file. What is not written yet is only
-// written when the state can be trusted.
+// stop ends all workers and closes the file. Changes that are not on disk yet
+// are written only if the state can be trusted.
 func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.pool.leave(c)
 	w.cancel()

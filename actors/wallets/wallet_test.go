@@ -65,8 +65,8 @@ func scriptOf(tb testing.TB, address string) []byte {
 	return script
 }
 
-// Whatever was acknowledged is in the file when the process is gone without a
-// word: requests at a time are answered when they are on disk.
+// Acknowledged changes are in the file when the process has gone without a
+// word: concurrent requests are answered when their changes are on disk.
 func TestAcknowledgedIsWritten(t *testing.T) {
 	r := small(t, setup{})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
@@ -258,7 +258,7 @@ func TestBackup(t *testing.T) {
 	same(t, stateOf(t, r.wallet(t, "v")), stateOf(t, ref))
 }
 
-// What is the wallet's is signed, of every type.
+// Inputs of the wallet are signed, whatever the type of their address.
 func TestSign(t *testing.T) {
 	chain := newChain()
 	r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})

@@ -54,7 +54,7 @@ type entry struct {
 	name   string
 	home   *home
 	ref    *ask.Ref
-	unload *unloading // who waits for its end
+	unload *unloading // the request that waits for its end; nil: none
 }
 
 // unloading is how a wallet is to end.

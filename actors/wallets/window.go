@@ -39,8 +39,9 @@ func (s *rescans) nextWindow(c actor.Context) {
 	s.fillWindow(c)
 }
 
-// noteScripts notes that the wallet has got scripts since a window was matched, by what
-// it heard of the tip or the pool: what is below the next height was not tested with them.
+// noteScripts notes that the wallet has got scripts since a window was matched, by news
+// of the tip or the pool. The blocks below the next height were not tested with these
+// scripts.
 func (s *rescans) noteScripts() {
 	r := s.now
 	if n := len(s.of.scripts()); n > r.scripts {

@@ -11,13 +11,13 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// writer is what of a wallet is on its way to the disk. While one transaction
-// is written, what changes meanwhile gathers for the next: many requests at a
-// time wait for the disk once.
+// writer has the changes of a wallet that are on their way to the disk. While
+// one transaction is written, further changes gather for the next, so that many
+// requests at a time wait for the disk once.
 type writer struct {
 	*home
 	file    *walletdb.DB           // nil: it is closed
-	publish func([]records.Change) // called with what was written
+	publish func([]records.Change) // called with the changes that were written
 
 	worker   *ask.Worker      // nil: nothing is being written
 	inFlight []records.Change // being written
@@ -103,9 +103,9 @@ func (w *writer) rest(changes []records.Change) error {
 	return write(w.file, all)
 }
 
-// notWritten tells those who waited that the file could not be written. The first
-// time the actor fails, and its next instance has what is in the file. Later there
-// is nothing but what comes of the chain and the pool, and that is kept.
+// notWritten tells the waiting functions that the file could not be written. The
+// first time the actor fails, and its next instance has the contents of the file.
+// Later the only changes come from the chain and the pool, and these are kept.
 func (w *writer) notWritten(c actor.Context, called []func(error), unwritten []records.Change, err error) {
 	first := w.fault.begin(err, time.Now()) || !w.isAttached()
 	if first {

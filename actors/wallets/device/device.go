@@ -1,10 +1,11 @@
-// Package device runs the program that speaks to a signing device, such as HWI: for
-// what it can show and sign, and what its keys are. The conversation is Bitcoin Core's.
+// Package device runs the program that speaks to a signing device, such as HWI. The
+// program lists the descriptors of the device, has it show addresses, and has it
+// sign. The conversation is Bitcoin Core's.
 //
-// The program is started without a shell, in a process group of its own. Each word is
-// one argument, whatever is in it. Its output is bounded; with the context, after a time,
-// and when the program has ended, what is left of the group is killed. The package knows
-// no actors: its functions block.
+// The program is started without a shell, in a process group of its own. Each word is one
+// argument, whatever is in it. Its output is bounded. The group is killed when the
+// context ends or the time is over; what is left of the group is killed when the program
+// has ended. The package knows no actors: its functions block.
 //
 // Source: Bitcoin Core v30, external_signer.cpp, common/run_command.cpp.
 package device
@@ -45,7 +46,7 @@ func (p *Program) On(chain, daemon string) *Program {
 	return &on
 }
 
-// A Device is one that the program has found.
+// A Device is a signing device that the program has found.
 type Device struct {
 	Fingerprint string // of its master key
 	Name        string
@@ -155,7 +156,7 @@ func (d *Device) flags() []string {
 	return []string{"--fingerprint", d.Fingerprint, "--chain", d.program.Chain}
 }
 
-// fieldsOf returns the fields of an object; nil for what is none.
+// fieldsOf returns the fields of a JSON object; nil for anything else.
 func fieldsOf(raw []byte) (fields map[string]any) {
 	_ = json.Unmarshal(raw, &fields)
 	return fields
@@ -221,8 +222,8 @@ type RefusalError string
 // Error returns the reason.
 func (e RefusalError) Error() string { return string(e) }
 
-// Sign has the device sign a partially signed transaction in base64, and returns what it
-// makes of it.
+// Sign has the device sign a partially signed transaction in base64, and returns the
+// packet that the device answers.
 //
 // Errors: RefusalError, texts of Core's.
 func (d *Device) Sign(ctx context.Context, packet string) (string, error) {

@@ -177,7 +177,7 @@ func TestProgramFails(t *testing.T) {
 	}
 }
 
-// What writes for ever is ended.
+// A program that writes for ever is ended.
 func TestOutputIsBounded(t *testing.T) {
 	for _, to := range []string{"1", "2"} {
 		p := script(t, "yes 0123456789 >&"+to)
@@ -222,8 +222,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What a program leaves behind is killed when it has ended, whether it keeps the output open or not, and what the
-// program said counts.
+// Processes that a program leaves behind are killed when it has ended, whether they keep the output open or not.
+// The output of the program counts all the same.
 func TestLeftBehind(t *testing.T) {
 	for name, output := range map[string]string{"of its own": ">/dev/null 2>&1 </dev/null", "of the program": ""} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,7 @@ type output struct {
 	cancel context.CancelCauseFunc
 }
 
-// Write implements io.Writer. What is too much ends the program.
+// Write implements io.Writer. Output beyond the bound ends the program.
 func (o *output) Write(b []byte) (int, error) {
 	if o.text.Len()+len(b) > maxOutput {
 		o.cancel(errOutput)
