@@ -1,6 +1,6 @@
-// Package alerts is the actor that owns what the operator should know: that miners
-// have decided rules which the node does not know, and what other parts of the node
-// have told, such as a wallet that cannot be written.
+// Package alerts is the actor that owns the warnings for the operator. It warns of
+// rules that miners have activated and the node does not know. Other parts of the
+// node add warnings, such as of a wallet that cannot be written.
 //
 // It serves [nodemsg.GetWarnings], and publishes each new warning. It looks at every
 // new tip once the node has left its initial download, whose end it notices: the tip
@@ -96,8 +96,8 @@ func (a *Alerts) warnings(c actor.Context, m *getWarnings) {
 	a.look(c)
 }
 
-// look has a worker look at the tip, unless it has been looked at or one is at work,
-// after which there is another look.
+// look has a worker look at the tip, unless that was done before. While a worker is at work it
+// does nothing: another look follows.
 func (a *Alerts) look(c actor.Context) {
 	if a.worker != nil {
 		return
@@ -141,7 +141,7 @@ func (a *Alerts) found(c actor.Context, m looked) {
 
 func ruleText(bit int) string { return fmt.Sprintf("Unknown new rules activated (versionbit %d)", bit) }
 
-// changed takes over what another part tells.
+// changed takes over a warning of another part, or its end.
 func (a *Alerts) changed(m nodemsg.WarningChanged) {
 	told := *a.told
 	at := slices.IndexFunc(told, func(t nodemsg.WarningChanged) bool { return t.Of == m.Of })

@@ -115,8 +115,8 @@ func (r *rig) warnings() []string {
 	return list
 }
 
-// Rules that are active and unknown are told of once, and whoever has heard of a tip
-// finds what there is at it.
+// Unknown active rules are announced once. A caller that has heard of a tip gets the warnings
+// as of that tip.
 func TestUnknownRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -166,8 +166,8 @@ func TestInitialDownload(t *testing.T) {
 	})
 }
 
-// What other parts tell stands until they take it back, whatever happens to the actor,
-// and is announced when it is new.
+// A warning of another part lasts until that part withdraws it, even over a panic of the actor.
+// New warnings are announced.
 func TestOtherParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -208,7 +208,7 @@ func TestNoChain(t *testing.T) {
 	})
 }
 
-// After a panic the actor looks again; the caller of the broken look hears of it.
+// After a panic the actor looks again; the caller of the broken look gets ErrRestarted.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// receive looks at a message of a member. Who knows its session is that member.
+// receive handles a message of a member. The session, which is secret, proves the sender.
 func (f *front) receive(c actor.Context, m *wire.Message) {
 	p := f.sessions[m.Session]
 	if p == nil {
@@ -54,8 +54,8 @@ func (f *front) receive(c actor.Context, m *wire.Message) {
 	}
 }
 
-// relent lends again to a member that was silent for long, once it says some time later that it is
-// there: what it was to do may be lost, or too much for it.
+// relent lends again to a late member, once it says, relentAfter or later, that it is there. Its old units are
+// cancelled: they may be lost, or too much for it to do.
 func (f *front) relent(p *peer) {
 	if !p.late || p.heard.Sub(p.lateAt) < relentAfter {
 		return
@@ -120,8 +120,8 @@ func (f *front) offer(j *job) {
 	}
 }
 
-// sourceFor returns whom a member is to have the scripts from where they are many, so that the front
-// sends them once: the one before it.
+// sourceFor returns the member that passes the scripts on to a member, if they are many: the last before it in the
+// chain. So the front sends them once. It returns an empty address for the front.
 func (f *front) sourceFor(p *peer, j *job) (address string) {
 	if j.set.Size < uint64(f.cfg.PassOn) {
 		return ""
@@ -241,8 +241,8 @@ func (f *front) settle(l *loan, found []match.Hit) {
 	}
 }
 
-// check looks into the blocks that a member could not look into, or all that it has found, and holds
-// its answer against this node's own where it is audited, in a worker.
+// check looks, in a worker, into the blocks that a member could not look into, or into all of its hits where the pass
+// keeps all. Where the answer is audited, it is compared with this node's own.
 func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	j := l.job
 	j.checks++
@@ -259,7 +259,7 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	})
 }
 
-// checked takes what was found of an answer that was looked into.
+// checked takes the result of a check of an answer.
 func (l *loan) checked(f *front, found []match.Hit, verdict verdict, err error) {
 	switch {
 	case verdict == wrong:
@@ -279,8 +279,8 @@ func (l *loan) checked(f *front, found []match.Hit, verdict verdict, err error) 
 	}
 }
 
-// exclude has nothing more to do with the member that has given a wrong answer. What it was lent is given back; passes
-// of which it has answered some must fail, whatever that was.
+// exclude has nothing more to do with the member that has given a wrong answer. Its lent heights are given back. Each
+// pass that it has answered a part of fails, whichever part that was.
 func (f *front) exclude(l *loan) {
 	p := l.peer
 	f.cfg.Log.Error("a member of the cluster has given a wrong answer",
@@ -301,7 +301,7 @@ func (f *front) exclude(l *loan) {
 	f.fillAll()
 }
 
-// kept returns what this node takes of a member's hits.
+// kept returns the hits of a member that this node keeps.
 func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 	found = hits(j, m.Hits)
 	candidates := hits(j, m.Unchecked)
@@ -350,8 +350,8 @@ func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
 	return wrong
 }
 
-// without says what it is to leave blocks out of an answer where those whose filters match by chance need not be in it:
-// wrong, where one has a script.
+// without judges an answer that lacks the blocks left, where blocks whose filters match by chance may be missing. It
+// is wrong if a missing block has one of the scripts.
 func (j *job) without(cfg *Config, left []match.Hit) verdict {
 	reader, matcher := cfg.Chain.Open(), filters.NewBlockMatcher(j.pass.Query)
 	for _, hit := range left {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// What a member has answered is taken unless it is wrong. Where the member was found wrong meanwhile, only what an
-// audit has found right is taken, and the rest is done again.
+// An answer is taken unless it is wrong. If the member was excluded meanwhile, only answers that an audit has found
+// right are taken, and the rest is done again.
 func TestAnswersThatWereLookedInto(t *testing.T) {
 	unreadable := errors.New("a block cannot be read")
 	for _, test := range []struct {
@@ -61,8 +61,8 @@ func TestAnswersThatWereLookedInto(t *testing.T) {
 	}
 }
 
-// A member is down once it says that it knows nothing of this node, or that it does not work for it; what it was lent
-// comes back, and it is met anew. To whom is down already it makes no difference.
+// A member is down once it answers Unknown or Refused: its lent heights come back, and it gets a new session. For a
+// member that is down already, such an answer makes no difference.
 func TestMembersThatKnowNothing(t *testing.T) {
 	for _, kind := range []wire.Kind{wire.Unknown, wire.Refused} {
 		for _, up := range []bool{true, false} {
@@ -88,7 +88,7 @@ func TestMembersThatKnowNothing(t *testing.T) {
 	}
 }
 
-// What a unit takes is known from the speed of its member, and a unit behind another takes as long as both.
+// The time of a unit is estimated from the speed of its member; a unit behind another takes as long as both.
 func TestHowLongUnitsTake(t *testing.T) {
 	for _, test := range []struct {
 		rate     float64
@@ -112,7 +112,7 @@ func TestHowLongUnitsTake(t *testing.T) {
 	}
 }
 
-// While scripts are cut it is looked now and then whether anybody still waits for them.
+// Cutting of scripts stops, after at most lookEvery of them, once nobody waits for them any more.
 func TestCutScriptsAreWaitedFor(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -133,7 +133,7 @@ func TestCutScriptsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A scan that is open already is told of as it is, whatever has become of the chain.
+// A scan that is open already is reported as it is, even if the chain cannot be read any more.
 func TestOpenedTwice(t *testing.T) {
 	link := new(sentLink)
 	cfg := testConfig(link)

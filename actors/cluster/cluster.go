@@ -1,12 +1,13 @@
 // Package cluster is the actor by which nodes scan together. As a front it lends heights of this
 // node's passes to members, and as a member it matches heights for others.
 //
-// What a member answers settles a range of heights, once. A member that is gone, silent or
-// refuses costs time alone: its ranges come back, and somebody else, in the end this node,
-// matches them. So a result is never complete over what nobody has answered.
+// The answer of a member settles a range of heights, once. A member that is gone, is
+// silent or refuses costs only time: its ranges come back, and another member, or in the
+// end this node, matches them. So a result never counts as complete over heights that
+// nobody has answered.
 //
-// Its requests are in table. Messages of other nodes come through a [Link]; they may be lost, so
-// that each is asked again.
+// Its requests are in table. Messages of other nodes come through a [Link]. They may be lost, so each
+// is sent again until it is answered.
 package cluster
 
 import (
@@ -31,8 +32,8 @@ import (
 // be lost. None of its methods but Close waits.
 type Link interface {
 	// Open begins to listen. frame is called for each frame of another node, with the address
-	// that node is reached at, and what is to be called once it was looked at; gone when a
-	// node that was watched is not there any more. Neither waits.
+	// of that node, and with taken, to be called once the frame was handled. Open's gone is
+	// called when a watched node has disappeared. Neither waits.
 	Open(frame func(from string, frame []byte, taken func()), gone func(address string)) error
 	Send(address string, frame []byte)
 	Watch(address string)
@@ -47,20 +48,20 @@ type Options struct {
 	Serve bool     // work for others
 	Local bool     // work on own scans beside the members; it does in any case while there are none
 
-	// Threads is how many threads work for others at a time, at most, beside those of the node's own
-	// scans. Default: the threads of those, in turn with them.
+	// Threads is how many threads work for others at a time, at most, beside the threads of the
+	// node's own scans. Default: none of their own; work for others takes turns with the node's own
+	// scans on the same threads.
 	Threads int
 
-	// After is how long a pass runs here before anything of it is lent: what is done sooner is
-	// not worth the network. Default: [DefaultAfter].
+	// After is how long a pass runs here before anything of it is lent: a shorter pass is not worth
+	// the network. Default: [DefaultAfter].
 	After time.Duration
 
-	// Memory bounds what is kept of the scripts of other nodes' scans, in bytes. Default:
-	// [DefaultMemory].
+	// Memory bounds the kept scripts of other nodes' scans, in bytes. Default: [DefaultMemory].
 	Memory int64
 
-	// PassOn is from how many bytes of scripts on members have them from each other, one from the one
-	// before it. Default: [DefaultPassOn].
+	// PassOn is the size in bytes from which on members get the scripts of a scan from each other,
+	// each from the member before it. Default: [DefaultPassOn].
 	PassOn int64
 
 	// Audit is the part of the answers of members that is held against this node's own, from
@@ -224,7 +225,7 @@ func (k *Cluster) tick(c actor.Context) {
 // wake sets the timer, which has been set for later.
 func (k *Cluster) wake(c actor.Context, now time.Time) { k.timer.Set(c, k.next(now), tick{}) }
 
-// next returns after how long something is due.
+// next returns the time until something is due.
 func (k *Cluster) next(now time.Time) time.Duration {
 	after := idleTick
 	for _, j := range k.front.jobs {

@@ -84,7 +84,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// What is done soon is not lent.
+// Short passes are not lent.
 func TestSmallScansStayHome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 90)
@@ -97,7 +97,7 @@ func TestSmallScansStayHome(t *testing.T) {
 	})
 }
 
-// Without a member, and with one that refuses, a front does everything itself.
+// Without a member, and with a member that refuses, a front does everything itself.
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1000)
@@ -132,7 +132,7 @@ type noChain struct{ chainview.Reader }
 
 func (noChain) Lookup(*chainhash.Hash) *chainview.Block { return nil }
 
-// Whatever is lost, whoever is killed, paused or comes back: the result is that of a lone node.
+// The result equals that of a lone node although messages are lost and members are killed, paused and come back.
 func TestEqualUnderLosses(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestAuditOfChance(t *testing.T) {
 	})
 }
 
-// Members look into blocks; those that they do not have are looked into by the front.
+// Members look into blocks; the front looks into the blocks that they do not have.
 func TestCheckBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2000)
@@ -308,7 +308,7 @@ func TestCheckBlocks(t *testing.T) {
 	})
 }
 
-// What the front looks into for members is bounded: they get no more while it has not kept up.
+// The front bounds how many blocks it looks into for members: they get no more units until it has caught up.
 func TestChecksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2000)

@@ -52,7 +52,7 @@ func TestWhileScriptsAreCut(t *testing.T) {
 	}
 }
 
-// A front that is stopped does not wait until blocks were looked into for members: that ends with it.
+// A front that is stopped does not wait for checks of blocks for members: it ends them.
 func TestStopWhileBlocksAreLookedInto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2000)

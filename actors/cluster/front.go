@@ -21,7 +21,7 @@ const (
 	window      = 4                      // chunks on their way to a member
 	overdue     = 800 * time.Millisecond // a member is silent, at the earliest
 	relentAfter = time.Second            // a member that was silent may be lent to again
-	lentAtOnce  = 2                      // units of a member: one that is worked on, one that waits
+	lentAtOnce  = 2                      // units of a member: the first in work, the second waiting
 	mostChecks  = 16                     // answers to be looked into here, from which on nothing is lent of a pass
 )
 
@@ -49,13 +49,13 @@ type job struct {
 	began   time.Time
 	ctx     context.Context //nolint:containedctx // ends what is done here for it
 	cancel  context.CancelFunc
-	waited  bool      // for as long as what is done soon is not lent
+	waited  bool      // for Config.After, as short passes are not lent
 	cutting bool      // its scripts are being cut, or have been
 	unfit   bool      // it cannot be lent
 	set     *wire.Set // nil until they are
 	open    wire.Message
 	loans   map[match.Heights][]*loan
-	settled map[*peer]bool // who has answered for some of it
+	settled map[*peer]bool // members that have answered for a part of it
 	checks  int            // answers that are looked into here now
 	chain   []*peer        // members in the order in which they pass the scripts on
 	local   bool           // workers of this node may take its heights
@@ -119,7 +119,7 @@ func (f *front) cut(c actor.Context, j *job) {
 	})
 }
 
-// until yields what scripts does, as long as a context has not ended.
+// until yields scripts until a context has ended.
 func until(ctx context.Context, scripts iter.Seq[[]byte]) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		count := 0
@@ -141,7 +141,7 @@ func (f *front) end(pass *match.Pass) {
 	}
 }
 
-// finish answers a job. What was lent is given back, and members are told.
+// finish answers a job. It gives lent heights back to the pass, and closes it at the members.
 func (f *front) finish(j *job, err error) {
 	f.jobs = slices.DeleteFunc(f.jobs, func(x *job) bool { return x == j })
 	j.cancel()
@@ -185,7 +185,7 @@ func (f *front) tick(c actor.Context, now time.Time) {
 	}
 }
 
-// advance asks again what was not answered, takes back what is overdue, and lends.
+// advance repeats unanswered messages, takes overdue loans back, and lends.
 func (f *front) advance(j *job, now time.Time) {
 	f.offer(j)
 	for _, list := range j.loans {
@@ -201,7 +201,7 @@ func (f *front) advance(j *job, now time.Time) {
 	f.fillAll()
 }
 
-// share lets workers of this node take heights, or keeps them from it.
+// share lets workers of this node take heights, or forbids it while members work on them.
 func (f *front) share(j *job) {
 	now := time.Now()
 	local := f.cfg.Local || j.unfit || !slices.ContainsFunc(f.sorted(), func(p *peer) bool {

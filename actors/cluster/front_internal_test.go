@@ -65,8 +65,8 @@ func TestAddressesOfNodes(t *testing.T) {
 	}
 }
 
-// A list of nodes makes a peer of each, but of the node itself and beyond the bound. What left the list goes, unless it
-// is up.
+// Each listed node becomes a peer, except this node itself and those beyond the bound. A peer that left the list
+// goes, unless it is up.
 func TestPeersOfAList(t *testing.T) {
 	link := new(sentLink)
 	f := newFront(testConfig(link), nil)
@@ -93,8 +93,8 @@ func TestPeersOfAList(t *testing.T) {
 	}
 }
 
-// A node that does not answer is asked at growing distances; one that is up is asked now and then, and is down when
-// nothing was heard of it.
+// A node that does not answer is asked at growing intervals. A node that is up is asked every pingEvery, and is down
+// after deadAfter of silence.
 func TestHellos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := new(sentLink)
@@ -135,7 +135,7 @@ func TestHellos(t *testing.T) {
 	})
 }
 
-// Who is of another network, or speaks another protocol, is no member.
+// A node of another network, or with another protocol, is no member.
 func TestNoWelcome(t *testing.T) {
 	for name, m := range map[string]wire.Message{
 		"network": {Protocols: []uint32{wire.Protocol}, Network: "main"},
@@ -151,7 +151,7 @@ func TestNoWelcome(t *testing.T) {
 	}
 }
 
-// What a member is said to be is the worst of it.
+// The reported state of a member is the worst that applies.
 func TestStatesOfMembers(t *testing.T) {
 	for _, test := range []struct {
 		up, late, excluded bool
@@ -179,7 +179,7 @@ func TestStatesOfMembers(t *testing.T) {
 	}
 }
 
-// A member's speed is learnt from its answers, most from what was before.
+// A member's speed is an average over its answers, with a weight of 0.7 on all earlier answers.
 func TestSpeedOfMembers(t *testing.T) {
 	o := new(opened)
 	o.measure(match.Heights{From: 10, To: 110}, time.Second)
@@ -196,7 +196,7 @@ func TestSpeedOfMembers(t *testing.T) {
 	}
 }
 
-// Heights are given back when the last who has them has lost them, and nothing is left of that.
+// Heights are free when the last loan of them is removed, and no empty list is left behind.
 func TestLoansOfTheSameHeights(t *testing.T) {
 	j := &job{loans: map[match.Heights][]*loan{}}
 	h := match.Heights{From: 1, To: 5}
@@ -216,7 +216,7 @@ func TestLoansOfTheSameHeights(t *testing.T) {
 	}
 }
 
-// An answer that comes after its heights were given back ends the wait for the member; what was cancelled is no answer.
+// An answer after its heights were given back ends the wait for the member; the answer to a cancelled unit does not.
 func TestLateAnswers(t *testing.T) {
 	f := newFront(testConfig(new(sentLink)), nil)
 	f.listed([]string{"a:1"})

@@ -15,8 +15,8 @@ func (f *front) fillAll() {
 	}
 }
 
-// fill lends to a member until it has one unit to work on and one that waits. Passes get
-// their turns.
+// fill lends to a member until it has lentAtOnce units: one to work on, the next waiting. Passes
+// take turns.
 func (f *front) fill(p *peer) {
 	for len(p.out) < lentAtOnce && !p.late {
 		lent := false
@@ -34,7 +34,7 @@ func (f *front) fill(p *peer) {
 	}
 }
 
-// lendTo lends a member the next heights, or those that another has had for long.
+// lendTo lends a member the next heights, or heights that another member has had for long.
 func (f *front) lendTo(p *peer, j *job) bool {
 	heights, ok := j.pass.Lend(func(from int32) int32 { return f.unitEnd(p, j, from) })
 	if !ok {
@@ -70,8 +70,8 @@ const (
 	fewest    = 16                    // scripts from which on whole ranges are passed over
 )
 
-// crowded reports whether more passes are lent from than there are members. Then each member has
-// a pass, or what it does of one in a second, to itself.
+// crowded reports whether more passes are lent from than there are members. Then units are
+// larger: each member has a pass, or a second's work of it, to itself.
 func (f *front) crowded() bool {
 	lent, members := 0, 0
 	for _, j := range f.jobs {
@@ -130,7 +130,7 @@ func (f *front) unitSize(p *peer, j *job, from int32) float64 {
 	return min(most, max(left/float64(3*max(working, 1)), rate*leastTime.Seconds()))
 }
 
-// straggling returns heights that one other member has had for longer than it should.
+// straggling returns heights that a single other member has had for longer than expected.
 func (j *job) straggling(p *peer) (match.Heights, bool) {
 	if len(p.out) > 0 {
 		return match.Heights{}, false

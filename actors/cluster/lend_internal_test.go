@@ -147,7 +147,7 @@ func TestWhatAMemberIsLent(t *testing.T) {
 	}
 }
 
-// knownRange is filters of which is known together what may occur in the blocks below a height.
+// knownRange is a source of filters with one known range, which ends at a height.
 type knownRange struct{ end int32 }
 
 func (r knownRange) View() match.View { return knownView{end: r.end} }
@@ -161,8 +161,8 @@ type knownView struct {
 func (v knownView) RangeEnd(int32) int32 { return v.end }
 func (knownView) Release()               {}
 
-// Where hits are looked into and scripts are not few, a member gets at least the rest of a range that is known
-// together: a unit that ends within it would have it looked up twice.
+// If hits are looked into and there are at least fewest scripts, a unit reaches at least to the end of a known
+// range. Otherwise the range would be looked up twice.
 func TestUnitsOfKnownRanges(t *testing.T) {
 	for _, test := range []struct {
 		scripts int

@@ -15,8 +15,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whatever a member says beside the blocks that it finds costs time at most: the result is that of a
-// lone node.
+// A member that lies about anything but the blocks it finds costs time at most: the result is that of a lone node.
 func TestLies(t *testing.T) {
 	lies := map[string]func(m *wire.Message){
 		"hits that could not be looked into either": func(m *wire.Message) { m.Unchecked = m.Hits },
@@ -80,7 +79,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// Whatever is changed in what nodes say, but for what they find and what is to be done with it, costs time at most.
+// Messages with a garbled field cost time at most; hits, heights, Check and Exact stay as they were sent.
 func TestGarbled(t *testing.T) {
 	for seed := range uint64(12) {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,7 +105,7 @@ func TestGarbled(t *testing.T) {
 	}
 }
 
-// garble changes a field of a message. What it is then can still be said.
+// garble changes a field of a message, which can still be sent.
 func garble(random *rand.Rand, m *wire.Message) {
 	number := func() uint32 { return random.Uint32() >> random.IntN(32) >> 1 }
 	switch random.IntN(14) {
@@ -174,9 +173,9 @@ func TestBoasting(t *testing.T) {
 	}
 }
 
-// A member that says that it is done without any work, or leaves out every tenth of what it finds, is found
-// where one answer in 200 is audited: within 2,000 answers but for one in 20,000 runs, and within twice that always.
-// It is named, and lent nothing more.
+// A member that answers without any work, or omits every tenth hit, is found by auditing one answer in 200. That
+// takes at most 2,000 answers but for one run in 20,000, and never more than 4,000. It is named, and lent nothing
+// more.
 func TestAuditFinds(t *testing.T) {
 	for name, every := range map[string]int{"no work": 1, "every tenth hit": 10} {
 		synctest.Test(t, func(t *testing.T) {
@@ -222,8 +221,8 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-// What a member has answered is not believed once it is known to lie: the other scans that it has answered some of
-// fail too, and what it was lent comes back.
+// Earlier answers of a member are not believed once it is known to lie: the other scans that it has answered a part
+// of fail too, and its lent heights come back.
 func TestLiarInOthers(t *testing.T) {
 	for range 6 {
 		synctest.Test(t, func(t *testing.T) {

@@ -66,7 +66,7 @@ func newMember(cfg *Config, tasks *ask.Tasks) *member {
 func (m *member) receive(c actor.Context, from string, r *wire.Message) {
 	s := m.sessions[r.Session]
 	if s != nil && s.front != from {
-		return // of somebody who has heard what was meant for another
+		return // from a node that knows another front's session
 	}
 	if r.Kind == wire.Hello {
 		m.hello(s, from, r)
@@ -98,7 +98,7 @@ func (m *member) receive(c actor.Context, from string, r *wire.Message) {
 	}
 }
 
-// hello begins a session, or says that one goes on.
+// hello begins a session, or confirms that it goes on.
 func (m *member) hello(s *session, from string, r *wire.Message) {
 	refuse := func(why string) {
 		m.cfg.send(from, &wire.Message{Kind: wire.Refused, Session: r.Session, Text: why})
@@ -229,7 +229,7 @@ func (m *member) take(c actor.Context, s *set, r *wire.Message) bool {
 	return true
 }
 
-// prepare makes the query of a set, and tells all who wait for it.
+// prepare makes the query of a set, in a worker, and answers the fronts whose scans use it.
 func (m *member) prepare(c actor.Context, s *set) {
 	chunks := s.chunks
 	if s.size < m.sets.passOn {
@@ -251,7 +251,7 @@ func (m *member) prepare(c actor.Context, s *set) {
 	})
 }
 
-// failed ends the scans of a set that is not what was announced.
+// failed ends the scans of a set that differs from its announcement.
 func (m *member) failed(s *set) {
 	for scan := range m.of(s) {
 		m.cfg.send(scan.session.front, &wire.Message{
@@ -297,8 +297,8 @@ func (m *member) end(token [16]byte) {
 	delete(m.sessions, token)
 }
 
-// tick forgets those who have been silent for long, and scans of which nothing is heard: the word that
-// they have ended may be lost.
+// tick forgets fronts that have been silent for long. It also forgets scans without messages: the
+// message that ended them may be lost.
 func (m *member) tick(now time.Time) {
 	for token, s := range m.sessions {
 		if now.Sub(s.heard) > maxSilence {

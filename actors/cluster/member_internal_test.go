@@ -50,7 +50,7 @@ func testConfig(link Link) *Config {
 }
 
 // A member is sent a chunk that is there, and waits once for each that is to come; no more members wait than there is
-// room for. Of what is not here it is told at once.
+// room for. For a chunk that this node cannot have, it gets an empty answer at once.
 func TestMembersWaitForChunks(t *testing.T) {
 	link := new(sentLink)
 	m := newMember(testConfig(link), nil)
@@ -231,7 +231,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// A unit is refused for what it lacks; units wait in a bounded queue, and a cancelled one is worked on no more.
+// A unit that cannot be worked on is refused, with the reason. Units wait in a bounded queue; a cancelled unit is
+// dropped.
 func TestUnitsThatWait(t *testing.T) {
 	link := new(sentLink)
 	m := newMember(testConfig(link), nil)

@@ -103,7 +103,8 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 	}
 }
 
-// The next chunk is sent for each that was taken, as long as there are more; one that was not sent counts for nothing.
+// Each chunk that was taken lets the next be sent, as long as there are more. Taking a chunk that was not sent has no
+// effect.
 func TestChunksThatWereTaken(t *testing.T) {
 	set := setOf(t, window+2)
 	link := new(sentLink)
@@ -140,7 +141,8 @@ func TestChunksThatWereTaken(t *testing.T) {
 	}
 }
 
-// Many scripts go from member to member: each is told of the last before it that is up, is no liar and has not refused.
+// Many scripts go from member to member: the source of each is the last before it that is up, is not excluded and has
+// not refused.
 func TestWhomScriptsComeFrom(t *testing.T) {
 	f := newFront(testConfig(new(sentLink)), nil)
 	f.listed([]string{"a:1", "b:1", "c:1", "d:1"})
@@ -174,7 +176,7 @@ func TestWhomScriptsComeFrom(t *testing.T) {
 	}
 }
 
-// What a member has had for too long is taken back, and it gets no more until it answers.
+// Units that a member has had for too long are taken back, and it gets no more until it answers.
 func TestOverdueUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

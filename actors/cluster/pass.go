@@ -11,8 +11,8 @@ import (
 )
 
 // Large sets of scripts go from the front to one member, and from each member to the next, while they
-// come in. A member asks the one before it for chunk after chunk; where that does not answer, it has the
-// front send what is missing.
+// come in. A member asks the member before it for chunk after chunk. If that does not answer, the front
+// sends the missing chunks.
 
 const (
 	sourcePatience = 2 * time.Second        // the member before may be silent for so long
@@ -40,7 +40,7 @@ func (m *member) passOn(c actor.Context, from string, r *wire.Message) {
 		return
 	}
 	for _, s := range m.sets.byKey {
-		// Who knows the token was asked, whatever address it says it has.
+		// Only the member that was asked knows the token, whatever address it claims.
 		if s.from != nil && s.from.token == r.Session && s.receiving() {
 			m.piece(c, s, r)
 			return
@@ -63,8 +63,8 @@ func (m *member) serveChunk(from string, r *wire.Message) {
 	}
 }
 
-// passable returns the set of which another member asks for a chunk; nil: it is not here, or cannot
-// be passed on.
+// passable returns the set whose chunk another member asks for, nil if the set is not here or cannot be
+// passed on.
 func (m *member) passable(r *wire.Message) *set {
 	for _, s := range m.sets.byKey {
 		if s.key.digest == r.Set && s.uses > 0 && int(r.Index) < len(s.chunks) {
@@ -80,7 +80,7 @@ func (m *member) sendPiece(s *set, w waiter) {
 	})
 }
 
-// arrived passes a chunk on to those who wait for it.
+// arrived passes a chunk on to the members that have asked.
 func (m *member) arrived(s *set, index uint32) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
 		if w.index == index {
@@ -105,7 +105,7 @@ func (m *member) piece(c actor.Context, s *set, r *wire.Message) {
 	}
 }
 
-// fetchMore asks for the next chunks, a few at a time, and again for those that may be lost.
+// fetchMore asks for the next chunks, a few at a time, and again for chunks that may be lost.
 func (m *member) fetchMore(s *set, now time.Time) {
 	from := s.from
 	for i, at := s.first(), 0; i < len(s.chunks) && at < window; i++ {
@@ -123,7 +123,7 @@ func (m *member) fetchMore(s *set, now time.Time) {
 	}
 }
 
-// fromFront has the front send what is missing of a set.
+// fromFront has the front send the missing chunks of a set.
 func (m *member) fromFront(s *set) {
 	s.from = nil
 	for scan := range m.of(s) {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// Where Keep notes what it sees, as that of searches does, it is called for every hit, wherever that was
-// found, and its errors fail the pass as they do without members.
+// If Keep records the blocks that it sees, as it does for searches, it is called for every hit, whichever node has
+// found it. Its errors fail the pass as they do without members.
 func TestKeepAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2000)
@@ -53,8 +53,8 @@ func TestKeepAll(t *testing.T) {
 	})
 }
 
-// A member that was silent while a scan ended takes part in the next, and one that has not heard of
-// the ends of scans does not keep them.
+// A member that was silent while a scan ended takes part in the next. A member that misses the ends of scans does not
+// keep them.
 func TestComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2000)
@@ -314,7 +314,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// What neither a member nor the front can read fails a scan, and nothing is said to be complete over it.
+// Filters that neither a member nor the front can read fail a scan, and no result is complete over them.
 func TestNobodyCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const readable = 1000

@@ -68,7 +68,7 @@ func (p *peer) works(j *job) bool {
 	return p.up && !p.late && !p.excluded && scan != nil && scan.ready
 }
 
-// getsReady reports whether a member is about to open a pass, as far as is heard of it.
+// getsReady reports whether a member is likely to open a pass soon: it still answers, or was asked only just now.
 func (p *peer) getsReady(j *job, now time.Time) bool {
 	scan := p.scans[j]
 	switch {
@@ -82,7 +82,7 @@ func (p *peer) getsReady(j *job, now time.Time) bool {
 	}
 }
 
-// forget takes out what a peer has of a pass.
+// forget removes a peer's units of a pass.
 func (p *peer) forget(j *job) {
 	for _, list := range []map[uint64]*loan{p.out, p.lost} {
 		for unit, l := range list {
@@ -164,7 +164,7 @@ func (f *front) addresses(ctx context.Context, node string) ([]string, error) {
 	return list, nil
 }
 
-// notFound tells of nodes whose names stand for nothing now, once until they are found. It returns which these are.
+// notFound logs nodes whose names cannot be resolved now, each once until it is found. It returns these nodes.
 func notFound(log *slog.Logger, before []string, unknown map[string]error) []string {
 	nodes := slices.Sorted(maps.Keys(unknown))
 	for _, node := range nodes {
@@ -175,8 +175,7 @@ func notFound(log *slog.Logger, before []string, unknown map[string]error) []str
 	return nodes
 }
 
-// listed takes the addresses of the nodes. One that is not among them any more stays while it
-// answers.
+// listed takes the addresses of the nodes. A peer that is not listed any more stays as long as it answers.
 func (f *front) listed(list []string) {
 	self, _ := f.cfg.Link.State()
 	for _, p := range f.peers {
@@ -249,7 +248,7 @@ func (f *front) down(p *peer) {
 	f.fillAll()
 }
 
-// gone is told of a node that was watched.
+// gone handles the end of a watched node.
 func (f *front) gone(_ actor.Context, address string) {
 	if p := f.peers[address]; p != nil && p.up {
 		p.asked = time.Now()

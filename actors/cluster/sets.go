@@ -59,7 +59,7 @@ func (s *set) first() int {
 	return max(slices.IndexFunc(s.chunks, func(chunk []byte) bool { return chunk == nil }), 0)
 }
 
-// add takes a chunk. It reports false for one that cannot be of the set.
+// add takes a chunk. It reports false if the chunk cannot be of the set.
 func (s *set) add(index uint32, chunk []byte) bool {
 	if int(index) >= len(s.chunks) || len(chunk) == 0 {
 		return false
@@ -85,7 +85,7 @@ func (s *set) prepare(chunks [][]byte) (*filters.Query, error) {
 	return filters.QueryOf(until(s.ctx, scripts), int(s.scripts)), s.ctx.Err()
 }
 
-// sets are those that are kept, within a bound of memory.
+// sets are the kept sets of scripts, within a bound of memory.
 type sets struct {
 	byKey     map[setKey]*set
 	used, max int64
@@ -167,7 +167,8 @@ func (s *sets) prepared(x *set) {
 	s.byKey[key] = x
 }
 
-// release ends the use of a set by a scan. One that is not complete is of no use to others.
+// release ends the use of a set by a scan. An unused set is removed if its query was never made, as others
+// cannot use it either.
 func (s *sets) release(x *set) {
 	x.uses--
 	x.used = time.Now()

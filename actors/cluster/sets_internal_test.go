@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// What is counted for a set is what it takes at most, while its query is made, and not much more.
+// The cost of a set is an upper bound of its memory while its query is made, at most three times the use.
 func TestSetCost(t *testing.T) {
 	for length, count := range map[int]int{5: 32_000, 22: 32_000, 34: 32_000, 4000: 300} {
 		sent, _ := wire.NewSet(func(n int) iter.Seq[[]byte] {
@@ -65,7 +65,7 @@ func announce(n byte) *wire.Message {
 	return &wire.Message{Set: [32]byte{n}, Scripts: uint32(n), Chunks: uint32(n), Size: 100 * uint64(n)}
 }
 
-// A set that cannot be is refused, as is one that has no room; what nobody uses makes room, the oldest first.
+// A set with impossible sizes is refused, as is a set without room. Unused sets make room, the oldest first.
 func TestRoomForSets(t *testing.T) {
 	for _, wrong := range []wire.Message{
 		{Scripts: 0, Chunks: 0, Size: 0},
@@ -102,7 +102,7 @@ func TestRoomForSets(t *testing.T) {
 		if take(9) != nil {
 			t.Error("there is room for a fourth set, and all are used")
 		}
-		for _, n := range []int{1, 0, 2} { // of which that in the middle is the oldest
+		for _, n := range []int{1, 0, 2} { // the set in the middle is released first
 			made[n].query = filters.NewQuery([][]byte{{1}})
 			sets.prepared(made[n])
 			time.Sleep(time.Second)
@@ -186,7 +186,7 @@ func TestChunksOfASet(t *testing.T) {
 // heap is the memory that is in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // of what was in pools
+	runtime.GC() // frees the contents of pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

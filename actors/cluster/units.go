@@ -120,7 +120,8 @@ type looker struct {
 	unchecked []int32 // heights of blocks that are not here
 }
 
-// keep tells a true match from a false one. What cannot be told here is for the front.
+// keep tells a true match from a false match. Pruned blocks cannot be checked here;
+// they are left to the front.
 func (l *looker) keep(_ context.Context, block *chainhash.Hash) (bool, error) {
 	raw, err := l.reader.Raw(block)
 	var spent [][]byte

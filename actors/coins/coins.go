@@ -128,8 +128,8 @@ func (s *Coins) run(c actor.Context, scripts [][]byte) {
 	})
 }
 
-// end answers who waits for the scan with what was found and tells its workers to
-// stop. The next scan does not wait for them.
+// end answers the caller of the scan with the coins found and tells the workers to stop. The
+// next scan does not wait until they have.
 func (s *Coins) end(err error) {
 	ended := s.scan
 	s.scan = nil

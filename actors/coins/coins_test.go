@@ -180,7 +180,7 @@ func TestStages(t *testing.T) {
 	want(messages.CoinScanStatus{})
 }
 
-// What cannot be read fails scan and sum, and neither is called complete.
+// A set that cannot be read fails scan and sum, and neither is called complete.
 func TestErrors(t *testing.T) {
 	r := newRig(t, newSet(500), 3)
 	r.set.hook = func(_ context.Context, first byte) error {

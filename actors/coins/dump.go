@@ -61,7 +61,7 @@ func (d *coinDump) complete(failed error) error {
 	return file.Finish()
 }
 
-// abandon removes what was written, if that has not been done.
+// abandon removes the incomplete file, unless complete has closed it.
 func (d *coinDump) abandon() {
 	if d.file != nil {
 		_ = d.file.Abort() // the next one writes over it

@@ -19,8 +19,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// coinSet is a set in memory. A script is stored with a byte before it, or with
-// another one, so that both forms have to be looked for.
+// coinSet is a set in memory. A script is stored after the byte 1 or after the byte 2, so that
+// a scan has to look for both forms.
 type coinSet struct {
 	coins    []messages.SetCoin // ascending
 	tip      messages.Tip

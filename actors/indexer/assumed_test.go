@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// While blocks before a snapshot are to come, who waits for filters of those or of later ones is told
-// so, also who has waited before; filters of what is validated are built.
+// While blocks below a snapshot are not validated, waits for their filters or for later filters fail
+// with ErrBlockNotYet, also waits from before. Filters of validated blocks are built.
 func TestSnapshot(t *testing.T) {
 	chain := chaintest.New(&chaincfg.RegressionNetParams)
 	chain.MineN(50)

@@ -27,8 +27,8 @@ type auditor struct {
 // auditRest is how long the auditor rests for a time of work.
 const auditRest = 3
 
-// run goes on until all filters are compared, there is other work, or one is wrong, whose
-// block it returns. What cannot be read now is tried again with the next block.
+// run goes on until all filters are compared, there is other work, or a filter is wrong, whose
+// block it returns. Unreadable data is tried again with the next block.
 func (a *auditor) run() (wrong *chainview.Block, err error) {
 	reader, ok := a.cfg.Chain.Open().(chainview.FilterAuditor)
 	if !ok || !a.cfg.Audit {
@@ -68,7 +68,7 @@ func (a *auditor) run() (wrong *chainview.Block, err error) {
 	}
 }
 
-// same reports whether the filter of a block is what it is built to.
+// same reports whether the stored filter of a block equals the filter built from the block.
 func (a *auditor) same(reader chainview.Reader, b *chainview.Block) (bool, error) {
 	stored, err := a.cfg.Store.Header(&b.Hash)
 	if err != nil {
@@ -111,8 +111,8 @@ func (i *Indexer) probesEnded(c actor.Context, m probesEnded) {
 	i.follower.Wake(c)
 }
 
-// dropWrong drops a wrong filter, if there is one, and those after it, whose headers
-// commit to it.
+// dropWrong drops a wrong filter, if there is any, and all filters after it, as their headers
+// commit to the wrong filter.
 func (i *Indexer) dropWrong(c actor.Context) (begun bool) {
 	if i.wrong.block == nil || i.wrong.worker != nil || i.stale.worker != nil {
 		return false

@@ -93,7 +93,7 @@ func importedChain(t *testing.T, n int) (m *imported, want map[chainhash.Hash][]
 	return m, want
 }
 
-// wantFilters asserts that the store has the right filters, with headers that commit to them.
+// wantFilters asserts that the store has the right filters, with matching headers.
 func (r *rig) wantFilters(t *testing.T, m *imported, want map[chainhash.Hash][]byte) {
 	t.Helper()
 	var header chainhash.Hash
@@ -121,7 +121,7 @@ func TestAudit(t *testing.T) {
 	m.Fail(pruned, chainview.ErrPruned)
 	r.spawn()
 	r.announce(t)
-	for n, _ := m.state(); n < 20; n, _ = m.state() { // 21 were given, of which one cannot be built
+	for n, _ := m.state(); n < 20; n, _ = m.state() { // 21 were given, and one cannot be built
 		runtime.Gosched()
 	}
 	r.wantFilters(t, m, want)
@@ -130,8 +130,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// One that is wrong is replaced, with all whose headers commit to it, and no others are
-// taken.
+// A wrong filter is replaced, and all later filters are, as their headers depend on its header.
+// No other filters are taken from the chain any more.
 func TestAuditFindsWrongFilter(t *testing.T) {
 	t.Parallel()
 	for _, height := range []int32{0, 2, 20, 40} {

@@ -58,7 +58,7 @@ func (b *batch) filters(ctx context.Context) ([]segment.Entry, error) {
 	)
 	workers := min(b.cfg.Workers, n)
 	if b.cfg.Chain.Importing() {
-		workers = 1 // the blocks come one after the other: who takes all cores holds the next one up
+		workers = 1 // blocks come one by one: taking all cores would delay the next block
 	}
 	err := cores.Do(ctx, workers, func(int) error {
 		defer ended.Store(true)
@@ -106,11 +106,12 @@ type filterMaker struct {
 	raw     []byte // memory of the block
 }
 
-// makers are those of batches before. While a chain is imported a batch has a block or
-// two: memory for each of them would be more than the filters.
+// makers are the filter makers of earlier batches. While a chain is imported a batch has a
+// block or two: new memory for each batch would be more than the filters.
 var makers = sync.Pool{New: func() any { return new(filterMaker) }}
 
-// make builds the filter of a block from the chain, or takes the one that the chain has.
+// make takes the filter of a block from the chain if it has the filter, and builds it from the
+// block otherwise.
 func (m *filterMaker) make(
 	cfg *Config, reader chainview.Reader, hash *chainhash.Hash,
 ) (filter []byte, size int, err error) {

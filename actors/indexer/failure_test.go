@@ -26,8 +26,7 @@ func (r clumsyReader) Active() *chainview.Chain {
 	return r.Reader.Active()
 }
 
-// A panic, wherever it happens, is answered at once to whoever waits, and the
-// next instance goes on.
+// After a panic anywhere, waiting callers are answered at once, and the next instance goes on.
 func TestPanic(t *testing.T) {
 	t.Run("in Receive", func(t *testing.T) {
 		chain := newChain(20)

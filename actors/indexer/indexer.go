@@ -2,10 +2,10 @@
 // writes it.
 //
 // It follows the active chain, serves the requests in table, and checks the whole index
-// once after every start. Filters are built on all cores, in batches; a reorganisation or a
-// request is noticed between two of them. Filters of blocks that leave the
-// active chain stay in the store. When the tip is reached the filters that have
-// no probe lines get theirs, in the background.
+// once after every start. Filters are built on all cores, in batches; reorganisations and
+// requests are noticed between two batches. Filters of blocks that leave the active chain
+// stay in the store. When the tip is reached the filters that have no probe lines get
+// theirs, in the background.
 //
 // Readers do not ask this actor: they read the store.
 package indexer

@@ -19,8 +19,8 @@ import (
 )
 
 // The filters and filter headers of the recorded chain are those of btcutil and
-// of Core, and so are those of the branch that takes over. What left the chain
-// stays.
+// of Core, and so are those of the branch that takes over. Filters of blocks
+// that left the chain stay.
 func TestRecordedChain(t *testing.T) {
 	chain := recorded(t, enginetest.Chain)
 	r := newRig(t, chain)
@@ -203,8 +203,7 @@ func TestWaitIndexed(t *testing.T) {
 	}
 }
 
-// Callers wait for blocks that are yet to be built, and one who leaves is
-// forgotten.
+// Callers wait for filters that are yet to be built. A caller that leaves is forgotten.
 func TestWaitIndexedWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -237,8 +236,7 @@ func TestWaitIndexedWaits(t *testing.T) {
 	})
 }
 
-// WaitIndexIdle waits for what was announced before, once the index has been in
-// step.
+// WaitIndexIdle waits for blocks that were announced before, once the index has been in step.
 func TestWaitIndexIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -272,8 +270,8 @@ func TestWaitIndexIdle(t *testing.T) {
 	})
 }
 
-// What each request is answered before the chain is open, while the index is
-// built and when it is in step.
+// The answers to each request before the chain is open, while the index is built and when it is
+// in step.
 func TestStates(t *testing.T) {
 	chain := newChain(40)
 	genesis, tip := chain.Active().At(0).Hash, chain.Active().Tip().Hash

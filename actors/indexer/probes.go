@@ -21,8 +21,8 @@ import (
 // they are made: more than a block or a short absence leaves.
 const manyWithoutProbes = 10_000
 
-// probeBuilder makes the probe lines of filters that have none, in the background: of
-// new filters, of those that were stored before there were lines, and where they
+// probeBuilder makes missing probe lines of filters, in the background. Lines are
+// missing for new filters, for filters from before there were lines, and where lines
 // turned out to be damaged. Filters can be read and matched meanwhile.
 type probeBuilder struct {
 	cfg      *Config
@@ -35,8 +35,8 @@ type probeBuilder struct {
 	auditor  auditor       // the worker's
 }
 
-// probesEnded tells the indexer that its worker has ended: over a filter that is not its
-// block's, or for good.
+// probesEnded tells the indexer that its worker has ended: because a filter is not its block's,
+// or for good.
 type probesEnded struct{ wrong *chainview.Block }
 
 func newProbeBuilder(ctx context.Context, cfg *Config, r *repairer) *probeBuilder {
@@ -60,8 +60,8 @@ func (p *probeBuilder) wake() {
 	}
 }
 
-// run works whenever there is something to do. Without lines scans take longer, and
-// that is all: what fails is tried again with the next block. It returns a block with
+// run works whenever there is something to do. Missing lines only make scans slower,
+// so a failed attempt is repeated with the next block. It returns a block with
 // another filter than it should have.
 func (p *probeBuilder) run() (wrong *chainview.Block) {
 	for {
@@ -91,8 +91,8 @@ func (p *probeBuilder) run() (wrong *chainview.Block) {
 	}
 }
 
-// restFor is how long the worker rests for a time of work while blocks are imported: it
-// takes a tenth of one core from those who do that.
+// restFor is how long the worker rests for a time of work while blocks are imported: it takes a
+// tenth of one core from the import.
 const restFor = 9
 
 // giveWay rests after some work where new filters came meanwhile, as they do while blocks

@@ -75,7 +75,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What fails once is tried again with the next block.
+// After a failure, missing lines are tried again with the next block.
 func TestLinesAfterAFailure(t *testing.T) {
 	chain := newChain(2100)
 	r := newRig(t, chain)
@@ -103,8 +103,7 @@ func TestLinesAfterAFailure(t *testing.T) {
 	}
 }
 
-// Range filters are made of all blocks that were once indexed, and have every
-// script of them.
+// Range filters are made of all indexed blocks, and have all scripts of these blocks.
 func TestRangeFilters(t *testing.T) {
 	chain := newChain(2100)
 	r := newRig(t, chain)

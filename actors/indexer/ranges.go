@@ -16,8 +16,8 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// fillRanges makes all range filters that are missing. One whose blocks cannot be
-// read, as they were pruned, is left out until the next start.
+// fillRanges makes all range filters that are missing. It leaves out a range whose blocks
+// cannot be read, say as they were pruned, until the next start.
 func (p *probeBuilder) fillRanges() error {
 	secret, ok := p.cfg.Store.RangeKey()
 	if !ok {

@@ -54,7 +54,7 @@ func TestVerifyIndex(t *testing.T) {
 	}
 }
 
-// Whoever asks while a check runs is served by a later one.
+// Requests during a check are served by a later check.
 func TestVerifyIndexByMany(t *testing.T) {
 	r := newRig(t, newChain(300))
 	r.spawn()
@@ -71,8 +71,8 @@ func TestVerifyIndexByMany(t *testing.T) {
 	}
 }
 
-// What was damaged while the node was down is made anew after the start,
-// unasked.
+// Filters that were damaged while the node was down are rebuilt after the start, without a
+// request.
 func TestDamageBeforeTheStart(t *testing.T) {
 	chain := newChain(300)
 	r := newRig(t, chain)
@@ -92,8 +92,7 @@ func TestDamageBeforeTheStart(t *testing.T) {
 	}
 }
 
-// A segment that cannot be made anew is told to whoever asked, and the indexer
-// lives on.
+// If a segment cannot be rebuilt, the caller gets an error, and the indexer lives on.
 func TestVerifyIndexFails(t *testing.T) {
 	chain := newChain(300)
 	r := newRig(t, chain)
@@ -138,7 +137,7 @@ func TestRepairFilter(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.RepairFilter{Block: damaged}); !errors.Is(err, errBroken) {
 		t.Errorf("unreadable block: %v", err)
 	}
-	// The others of a segment are made anew, whatever becomes of one.
+	// The other filters of a segment are rebuilt even if the rebuilding of one filter fails.
 	r.cut(t, 2)
 	next := chain.Active().Next(chain.Lookup(&damaged)).Hash
 	do(t, r.Ref, messages.RepairFilter{Block: next})

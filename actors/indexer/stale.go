@@ -40,8 +40,8 @@ func (i *Indexer) buildStale(c actor.Context) {
 	})
 }
 
-// staleTarget returns a block that somebody waits for although it left the active chain
-// before its filter was built, nil when there is none.
+// staleTarget returns a block that a caller waits for although it left the active chain before
+// its filter was built, nil when there is none.
 func (i *Indexer) staleTarget(reader chainview.Reader) *chainview.Block {
 	for _, call := range i.waiting {
 		if call.Ctx.Err() == nil && !i.indexed(&call.Req.Block) {
@@ -77,8 +77,8 @@ func (i *Indexer) staleBuilt(c actor.Context, m staleBuilt) {
 	i.follower.Wake(c)
 }
 
-// refuse answers those who wait for a block of a branch that was never
-// connected, so that it lacks what a filter is made of.
+// refuse answers callers that wait for a block of a branch that was never connected: the data
+// for its filter is missing.
 func (i *Indexer) refuse(target *chainview.Block, err error) {
 	for _, call := range i.waiting {
 		if call.Req.Block == target.Hash {

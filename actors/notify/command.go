@@ -9,8 +9,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What is put into a command comes from peers and files: hashes and numbers as they
-// are, all else between quotes or cut down to what no shell takes for its own.
+// The parts of a command come from peers and files. Hashes and numbers are inserted
+// as they are, other text between quotes; a warning is also cut down to harmless
+// characters.
 
 // blockCommand is the command for a block: %s is its hash.
 func blockCommand(command string, hash chainhash.Hash) string {
@@ -18,8 +19,8 @@ func blockCommand(command string, hash chainhash.Hash) string {
 }
 
 // walletCommand is the command for a transaction of a wallet: %s is its id, %w the
-// wallet's name, %b the hash of its block or "unconfirmed", %h the height of that
-// or -1.
+// wallet's name. The hash of its block, or "unconfirmed", replaces %b; the height
+// of that block, or -1, replaces %h.
 func walletCommand(command string, m messages.WalletTxChanged) string {
 	block, height := "unconfirmed", "-1"
 	if m.Block != nil {

@@ -1,13 +1,13 @@
-// Package notify is the actor that tells other programs of news: it runs commands
-// when the best block changes, when a transaction of a wallet does, and when there is
-// a warning, and publishes blocks and transactions to subscribers.
+// Package notify is the actor that tells other programs of news. It runs commands
+// when the best block or a transaction of a wallet changes, and when there is a
+// warning. It publishes blocks and transactions to subscribers.
 //
-// A command is told of a block once it is the best one, of each on the way to a new tip that has
-// more work than the tip before; none is during the initial download. What happens
-// while no instance of the actor runs, between a panic and its restart, is not told.
+// The block command runs for each new best block: for each block on the way to a new tip that
+// has more work than the tip before. It does not run during the initial download. Events between
+// a panic of the actor and its restart are lost.
 //
-// Some commands run at a time, the rest wait in order, as far as there is room.
-// Running ones get some time when the actor stops, and are left alone then.
+// Up to maxRunning commands run at a time; the rest wait in order, as far as there is room. When
+// the actor stops, running commands get some time to end, and are then left alone.
 package notify
 
 import (
@@ -27,23 +27,24 @@ const (
 	// maxRunning is how many commands run at a time.
 	maxRunning = 16
 
-	// maxWaiting is how many wait for that.
+	// maxWaiting is how many commands wait for their turn.
 	maxWaiting = 10_000
 
 	// tellDropped is how often the log is told of commands there was no room for.
 	tellDropped = time.Minute
 )
 
-// Orders says what is run when something happens, 16 at a time with up to 10,000 more that
-// wait for their turn, and what is published. An empty command is none.
+// Orders are the commands to run for events, and where to publish messages. At most 16 commands
+// run at a time, and up to 10,000 more wait for their turn. An empty command is none.
 type Orders struct {
 	// Block is run when the best block changes, but not during the initial
 	// download; %s is replaced by its hash.
 	Block string
 
-	// Wallet is run when a transaction of a wallet changes; %s is replaced by its
-	// id, %w by the name of the wallet between single quotes, %b by the hash of
-	// its block or "unconfirmed", %h by the height of that or -1.
+	// Wallet is run when a transaction of a wallet changes. In it, %s is replaced
+	// by the transaction's id, and %w by the name of the wallet between single
+	// quotes. The hash of its block, or "unconfirmed", replaces %b; the height of
+	// that block, or -1, replaces %h.
 	Wallet string
 
 	// Alert is run when there is a new warning; %s is replaced by its text, cut
@@ -81,7 +82,7 @@ type Notify struct {
 	ctx    context.Context //nolint:containedctx // ends the commands when the actor stops
 	cancel context.CancelFunc
 
-	best    *chainview.Block // told of, or not to be; nil: the chain is not open yet
+	best    *chainview.Block // last block that was announced or skipped; nil: the chain is not open yet
 	running map[int]*ask.Worker
 	started int // commands, ever
 	waiting []string
@@ -173,7 +174,7 @@ func (n *Notify) tip() *chainview.Block {
 	return nil
 }
 
-// blocks tells of those that have become the best one since the last time.
+// blocks runs the command for the blocks that have become best since the last call.
 func (n *Notify) blocks(c actor.Context) {
 	reader := n.cfg.View.Open()
 	if reader == nil {

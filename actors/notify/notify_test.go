@@ -158,8 +158,8 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// After a reorganisation those blocks of the new branch are told of that are better than
-// the tip before, and the one that the chain was taken back to.
+// After a reorganisation the command runs for the blocks of the new branch that have more work than
+// the old tip. If the chain was taken back, it runs for the new tip.
 func TestReorganisation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -206,7 +206,7 @@ func TestChainMadeAnew(t *testing.T) {
 	})
 }
 
-// What other programs sent does not become a command.
+// Text from other programs cannot become a command.
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -226,8 +226,8 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// So many run at a time, so many wait, in order; of the rest the log is told once a
-// minute.
+// 16 commands run at a time and 10,000 wait, in order; further commands are dropped, which is logged
+// once a minute.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// The topics of what is published, those of Core.
+// The topics, as Bitcoin Core names them.
 const (
 	hashBlock = "hashblock"
 	hashTx    = "hashtx"
@@ -25,8 +25,8 @@ const (
 
 var topics = []string{hashBlock, hashTx, rawBlock, rawTx, sequence}
 
-// A Publisher hands messages to whoever has subscribed to their topics. Its methods wait for
-// nobody.
+// A Publisher sends messages to the subscribers of their topics. Its methods never wait for a
+// subscriber.
 type Publisher interface {
 	// Has reports whether a topic is published.
 	Has(topic string) bool
@@ -39,7 +39,7 @@ type Publisher interface {
 	Skip(topic string, messages int)
 }
 
-// A stream makes messages of what the memory pool tells: its changes, and the blocks that it
+// A stream makes messages of the news of the memory pool: its changes, and the blocks that it
 // has seen meanwhile. One worker at a time uses it.
 type stream struct {
 	to      Publisher
@@ -170,8 +170,8 @@ func lookup(reader chainview.Reader, hash *chainhash.Hash) *chainview.Block {
 	return reader.Lookup(hash)
 }
 
-// leave notes that a block has left the chain: the next best one has more work than it, where
-// it is not invalid.
+// leave notes that a block has left the chain: the next best block has more work than the old
+// tip, unless blocks left because they are invalid.
 func (s *stream) leave(b *chainview.Block) {
 	s.at = b.Parent
 	switch {

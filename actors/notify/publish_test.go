@@ -105,8 +105,8 @@ func (r *rig) txWords(tx *wire.MsgTx) []string {
 	return []string{"hashtx " + tx.TxHash().String(), fmt.Sprintf("rawtx %x", raw.String())}
 }
 
-// joinedWords is what is published of a block that joins the chain, leftWords of one that
-// leaves it, bestWords of the best one.
+// joinedWords is published for a block that joins the chain, leftWords for a block that
+// leaves it, bestWords for the best block.
 func (r *rig) joinedWords(b *chainview.Block) []string {
 	return append(r.blockTxs(b), "sequence "+b.Hash.String()+"C")
 }
@@ -123,7 +123,7 @@ func (r *rig) bestWords(b *chainview.Block) []string {
 	return []string{"hashblock " + b.Hash.String(), fmt.Sprintf("rawblock %x", raw)}
 }
 
-// nextWords is what is published of a block that follows on the best one.
+// nextWords is published for a block that follows the best block.
 func (r *rig) nextWords(b *chainview.Block) []string {
 	return append(r.joinedWords(b), r.bestWords(b)...)
 }
@@ -145,9 +145,10 @@ func payment(n byte) messages.PoolChange {
 	return messages.PoolChange{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Added: true, Number: uint64(n)}
 }
 
-// What the pool tells is published in its order: transactions with their numbers, those that
-// leave for a block without a message, blocks with their transactions where they stand among
-// the changes, the best one last.
+// News of the pool are published in their order. Transactions have their numbers; a
+// transaction that leaves the pool for a block has no message. Blocks with their
+// transactions stand at their places among the changes; their best-block messages come
+// last.
 func TestPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
@@ -171,8 +172,9 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// After a reorganisation the best block is told that is better than the one before it, and
-// each after that; where that is invalid each on the way.
+// After a reorganisation, best-block messages begin with the first block that has more work
+// than the old tip. If the old branch is invalid, each block of the new branch has such a
+// message.
 func TestPublishReorganisation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
@@ -221,8 +223,8 @@ func TestPublishInitially(t *testing.T) {
 	})
 }
 
-// A subscriber sees that something is missing: when the pool is new, when a block does not
-// follow on the one before it, when one cannot be read, and after a failure.
+// A subscriber notices a gap: when the pool is new, when a block does not follow the block
+// before it, when a block is unknown, and after a failure.
 func TestPublishGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
@@ -249,7 +251,8 @@ func TestPublishGaps(t *testing.T) {
 	})
 }
 
-// Of a block that cannot be read subscribers see what is missing, and no more.
+// For an unreadable block subscribers notice only the messages that are missing; all others
+// are published.
 func TestPublishUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
@@ -293,13 +296,14 @@ func TestPublishOfTips(t *testing.T) {
 	})
 }
 
-// What waits to be published has a bound; above it news are dropped, which subscribers see.
+// News that wait to be published are bounded; above the bound they are dropped, and
+// subscribers notice the gap.
 func TestPublishBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
 		b.hold = make(chan struct{})
 		large := payment(1)
-		large.VSize = 128<<20 - 64 // so that two take all the room, to the byte
+		large.VSize = 128<<20 - 64 // two of these take all the room, to the byte
 		for range 6 {
 			r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{large}})
 		}

@@ -20,7 +20,7 @@ const (
 	stepCost = 64
 )
 
-// A queue is the news that wait to be published while a worker publishes those before.
+// A queue is the news that wait to be published while a worker publishes earlier news.
 type queue struct {
 	stream *stream
 	news   []messages.PoolChanged
@@ -35,7 +35,7 @@ type published struct{}
 // add takes up news. Where too many wait they are dropped, and subscribers see that.
 func (q *queue) add(ctx context.Context, c actor.Context, m messages.PoolChanged) {
 	if len(m.Changes)+len(m.Blocks) == 0 && !m.Reset {
-		return // it is about what is announced to peers
+		return // it concerns announcements to peers alone
 	}
 	cost := costOf(&m)
 	if q.cost > 0 && q.cost+cost > maxQueued { // so there are some
@@ -58,7 +58,7 @@ func costOf(m *messages.PoolChanged) int64 {
 	return cost
 }
 
-// next has a worker publish what waits.
+// next has a worker publish the waiting news.
 func (q *queue) next(ctx context.Context, c actor.Context) {
 	if q.worker != nil || len(q.news) == 0 {
 		return
@@ -71,8 +71,8 @@ func (q *queue) next(ctx context.Context, c actor.Context) {
 	})
 }
 
-// follow makes news of the blocks on the way to the active tip, where the pool does not tell
-// of them.
+// follow queues the blocks on the way to the active tip. It is used if the pool does not
+// report blocks.
 func (q *queue) follow(ctx context.Context, c actor.Context) {
 	reader := q.stream.view.Open()
 	if reader == nil {

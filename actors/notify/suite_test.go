@@ -31,7 +31,7 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// The same of what is published.
+// The tests of every actor, while messages are published.
 func TestSuitePublishing(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
 		t.Helper()

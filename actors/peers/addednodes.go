@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// An addedNode is one that the node stays connected to.
+// An addedNode is a node that the dialer keeps connected.
 type addedNode struct {
 	name    string
 	v2      bool
@@ -19,8 +19,8 @@ type addedNode struct {
 }
 
 const (
-	// retryAdded and retryHidden are how long after an attempt an added node is
-	// tried again, and one of -connect.
+	// retryAdded and retryHidden are how long after an attempt an added node and a node of
+	// -connect are tried again.
 	retryAdded  = time.Minute
 	retryHidden = time.Second
 

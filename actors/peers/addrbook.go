@@ -16,7 +16,7 @@ import (
 // saveInterval is how often the addresses are written.
 const saveInterval = 15 * time.Minute
 
-// An addrBook is what the node knows of addresses of nodes, and the file of them.
+// An addrBook is the node's knowledge of addresses of nodes, with its file.
 type addrBook struct {
 	*base
 
@@ -36,7 +36,7 @@ func newAddrBook(b *base) *addrBook {
 	k.file = fileWriter{
 		content: func() []byte { return k.addrs.Marshal(b.cfg.Network.Magic) },
 		write:   nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}.SaveAddrs,
-		// What is lost comes back from other nodes.
+		// Other nodes will send lost addresses again.
 		failed: func(err error) { b.cfg.Log.Error("addresses of peers not written", "err", err) },
 	}
 	return k
@@ -67,7 +67,7 @@ func (k *addrBook) reached(addr netaddr.Addr, services wire.ServiceFlag) {
 	k.changed = true
 }
 
-// offers notes what a node offers that is not what this node wants of it.
+// offers notes the services of a node that was left as they are not sufficient.
 func (k *addrBook) offers(addr netaddr.Addr, services wire.ServiceFlag) {
 	k.addrs.SetServices(addr, services)
 	k.changed = true
@@ -154,11 +154,11 @@ func (k *addrBook) mappedTo(a netaddr.Addr) string {
 	return ""
 }
 
-// mapInterval is how often the map of autonomous systems is held against the addresses.
+// mapInterval is how often the map of autonomous systems is checked against the addresses.
 const mapInterval = 24 * time.Hour
 
-// checkMap says from time to time how well the map of autonomous systems knows the
-// addresses: one that grows old knows fewer.
+// checkMap logs from time to time how many of the addresses the map of autonomous systems
+// knows: an outdated map knows fewer.
 func (k *addrBook) checkMap(now time.Time) {
 	if k.cfg.ASMap == nil || now.Before(k.nextMap) {
 		return

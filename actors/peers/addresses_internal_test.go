@@ -49,7 +49,7 @@ func newAddrRig(tb testing.TB, wishes ...func(*Config)) *addrRig {
 	return r
 }
 
-// A letterbox is the connection of a peer that keeps what is sent to it.
+// A letterbox is the connection of a peer. It keeps the addresses that are sent.
 type letterbox struct {
 	got  []netaddr.Addr
 	left string
@@ -199,7 +199,7 @@ func TestRelayAddr(t *testing.T) {
 	}
 }
 
-// What waits for a peer is sent once, in time, and not what the peer knows.
+// Queued addresses are sent once, when it is time, without those that the peer knows.
 func TestAddrsAreSentOnce(t *testing.T) {
 	r := newAddrRig(t)
 	l := r.add(1, p2p.Inbound)
@@ -234,8 +234,8 @@ func TestAddrsAreSentOnce(t *testing.T) {
 	}
 }
 
-// Who asks gets the same addresses for most of a day, once in a connection, and none
-// that are unwelcome; who has permission gets others each time.
+// Peers that ask get the same addresses for most of a day, once per connection, without
+// unwelcome addresses. A peer with permission gets other addresses each time.
 func TestGetAddr(t *testing.T) {
 	r := newAddrRig(t)
 	for n := range 1000 {

@@ -122,8 +122,8 @@ func (w *world) Lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return w.names[host], nil
 }
 
-// A node that knows nobody asks a DNS seed and connects to what it learns, not
-// twice to one group of addresses.
+// A node without known addresses asks a DNS seed and connects to the addresses from it, at most
+// once per group of addresses.
 func TestFindsPeers(t *testing.T) {
 	w := &world{nodes: make(map[string]string), names: make(map[string][]netip.Addr)}
 	for i := range 3 {

@@ -62,8 +62,8 @@ func (p *addrPeer) begin(now time.Time) {
 	}
 }
 
-// enable begins to relay addresses with a peer that speaks of them. It reports
-// false for one with which none are relayed.
+// enable begins to relay addresses with a peer that has sent an address message. It reports
+// false if none are relayed with peers of its type.
 func (p *addrPeer) enable() bool {
 	if p.typ == p2p.BlockRelayOnly {
 		return false

@@ -67,7 +67,7 @@ func (r *addrRelay) leave(id int64) {
 // reset forgets all peers.
 func (r *addrRelay) reset() { r.peers = nil }
 
-// peer returns what is known of a peer; nothing of one that is not there.
+// peer returns the relay's state of a peer, and false if the peer has left.
 func (r *addrRelay) peer(id int64) (addrPeer, bool) {
 	if i := slices.IndexFunc(r.peers, func(p *addrPeer) bool { return p.id == id }); i >= 0 {
 		return *r.peers[i], true
@@ -197,14 +197,14 @@ func (r *addrRelay) answerGetAddr(p *addrPeer) {
 	}
 }
 
-// A getAddrAnswer is what peers of one kind get that ask for addresses. It stays the
-// same for a while, so that nobody can read the whole table by asking often.
+// A getAddrAnswer is the answer to peers of one kind that ask for addresses. It stays the same
+// for a while, so that nobody can read the whole table by asking often.
 type getAddrAnswer struct {
 	list    []addrman.Address
 	expires time.Time
 }
 
-// getAddrAnswer returns what a peer gets that asks for addresses.
+// getAddrAnswer returns the answer to a peer that asks for addresses.
 func (r *addrRelay) getAddrAnswer(p *addrPeer) []addrman.Address {
 	now := r.cfg.Now()
 	if p.unlimited {
@@ -225,8 +225,8 @@ func (r *addrRelay) sample(now time.Time) []addrman.Address {
 	return slices.DeleteFunc(list, func(a addrman.Address) bool { return r.bans.isUnwelcome(a.Addr, now) })
 }
 
-// sendDue sends the peers the addresses that wait for them, where it is time, and
-// leaves those that do not send the ones that they are there for.
+// sendDue sends the peers their queued addresses, if it is time. It disconnects AddrFetch peers
+// after fetchTimeout.
 func (r *addrRelay) sendDue() {
 	now := r.cfg.Now()
 	for _, p := range r.peers {
@@ -237,7 +237,7 @@ func (r *addrRelay) sendDue() {
 	}
 }
 
-// send sends a peer the addresses that wait for it, if it is time.
+// send sends a peer its queued addresses, if it is time.
 func (r *addrRelay) send(p *addrPeer, now time.Time) {
 	if !p.enabled {
 		return
@@ -249,7 +249,7 @@ func (r *addrRelay) send(p *addrPeer, now time.Time) {
 	}
 }
 
-// advertise queues the address of this node, when it is time.
+// advertise queues the address of this node, if it is time.
 func (r *addrRelay) advertise(p *addrPeer, now time.Time) {
 	if len(r.cfg.Listeners) == 0 || len(r.local.list) == 0 || !p.nextLocal.Before(now) {
 		return
@@ -269,8 +269,8 @@ func (r *addrRelay) advertise(p *addrPeer, now time.Time) {
 	p.push(codec.Address{Time: uint32(now.Unix()), Services: r.cfg.Services, Addr: best.Addr})
 }
 
-// exponential returns a random time whose average is mean, so that nobody can tell
-// from when something was sent when it came.
+// exponential returns a random time whose average is mean. So the time at which a message is
+// sent does not reveal when its content arrived.
 func exponential(mean time.Duration) time.Duration {
 	return time.Duration(math.Round(rand.ExpFloat64() * float64(mean)))
 }

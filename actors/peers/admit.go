@@ -69,7 +69,7 @@ func (t *Table) evictFor(c actor.Context, q evictionQuery) {
 	}
 }
 
-// evict ends one of the inbound connections, if there is one that is not protected.
+// evict ends an inbound connection, unless all are protected.
 func (t *Table) evict(q evictionQuery) {
 	inbound := t.inboundPeers()
 	for i := range inbound {
@@ -101,8 +101,8 @@ func (t *Table) inboundPeers() []inboundPeer {
 	return list
 }
 
-// take takes a connection, if it may be; full says that one was evicted for it as far
-// as possible.
+// take adds a connection that the table admits, and closes any other. full says that there was
+// no room, and that a peer was evicted if possible.
 func (t *Table) take(c actor.Context, m accepted, full bool) {
 	addr := t.placed(addrOf(m.conn.RemoteAddr()))
 	e := &entry{name: addr.String(), addr: addr, onion: m.listener.Onion, typ: p2p.Inbound}

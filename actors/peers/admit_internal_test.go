@@ -40,7 +40,8 @@ func (t *Table) enter(count int) {
 	}
 }
 
-// Who is let in, by what is known of the address and how many are there.
+// Admission of a connection depends on bans and permissions of its address, and on the number
+// of connections.
 func TestAdmits(t *testing.T) {
 	const limit = 3
 	for _, test := range []struct {
@@ -80,7 +81,7 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// What a peer may do depends on its address and the direction of its connection.
+// The permissions of a peer depend on its address and the direction of its connection.
 func TestPermissions(t *testing.T) {
 	subnet, err := netaddr.ParseSubnet("9.9.0.0/16")
 	if err != nil {

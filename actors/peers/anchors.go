@@ -18,8 +18,9 @@ const (
 	neverSeen = 100_000_000
 )
 
-// anchors are the peers that only blocks are exchanged with. Nobody else knows of these
-// connections, so that the next start begins with peers that nobody could choose for it.
+// anchors returns the first MaxAnchors peers with which only blocks are exchanged. No other
+// node knows of these connections. So no attacker can choose the first peers of the next
+// start.
 func (s peerSet) anchors() []codec.Address {
 	list := []codec.Address{}
 	for _, e := range s {

@@ -53,7 +53,7 @@ func TestAnchorsFirst(t *testing.T) {
 	}
 }
 
-// What is kept are the first peers with which only blocks are exchanged.
+// The anchors are the first MaxAnchors block-relay-only peers.
 func TestAnchorsKept(t *testing.T) {
 	chosen := &attempt{services: fullNode, seen: 7}
 	s := peerSet{

@@ -66,7 +66,7 @@ type begunChain struct{ *chaintest.Chain }
 func (begunChain) HasStripped() bool     { return true }
 func (begunChain) HasBegunToStrip() bool { return true }
 
-// The table tells what was withdrawn before it had connections, as soon as it starts, and that once.
+// The table logs services that were withdrawn before it had connections, at its start and once.
 func TestWithdrawnBeforeStart(t *testing.T) {
 	var log textLog
 	n := start(t, func(c *peers.Config) {

@@ -15,12 +15,11 @@ import (
 // DefaultBanTime is Core's DEFAULT_MISBEHAVING_BANTIME.
 const DefaultBanTime = 24 * time.Hour
 
-// maxDiscouraged is how many addresses are remembered whose peers did what no
-// honest one does.
+// maxDiscouraged is how many addresses of misbehaving peers are remembered.
 const maxDiscouraged = 50_000
 
-// bans are the addresses that are not welcome: those that the operator has banned,
-// which are kept in a file, and those that the node discourages by itself.
+// bans are the unwelcome addresses. Bans by the operator are kept in a file; the node also
+// discourages addresses by itself.
 type bans struct {
 	list        access.Bans
 	banTime     time.Duration             // of bans that do not say
@@ -28,8 +27,8 @@ type bans struct {
 	file        fileWriter
 }
 
-// loadBans reads the bans. A file that is not there or no good begins anew: a node
-// does not refuse to start over it.
+// loadBans reads the bans. A missing or damaged file is replaced by an empty file: it does not
+// keep a node from starting.
 func loadBans(b *base) *bans {
 	files := nodefiles.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
 	k := &bans{banTime: b.cfg.BanTime, discouraged: make(map[netaddr.Addr]struct{})}
@@ -80,7 +79,7 @@ func (k *bans) add(q *messages.SetBan, now time.Time) (netaddr.Subnet, error) {
 	return subnet, nil
 }
 
-// banRange reads what is to be banned; addr is set where that is one address.
+// banRange parses a range of addresses; addr is set if it is a single address.
 //
 // Errors: messages.ErrSubnet, also for an address that no node can have.
 func banRange(text string) (subnet netaddr.Subnet, addr *netaddr.Addr, err error) {
@@ -127,8 +126,7 @@ func (k *bans) listed(now time.Time) []messages.Ban {
 // isBanned reports whether the operator has banned an address.
 func (k *bans) isBanned(addr netaddr.Addr, now time.Time) bool { return k.list.Contains(addr, now) }
 
-// discourage remembers an address whose peer did what no honest one does, with
-// whatever port.
+// discourage remembers the address of a misbehaving peer, without its port.
 func (k *bans) discourage(addr netaddr.Addr) {
 	if len(k.discouraged) >= maxDiscouraged {
 		for other := range k.discouraged { // any

@@ -31,11 +31,11 @@ func address(tb testing.TB, text string) netaddr.Addr {
 	return a
 }
 
-// at once is a runner that waits for what it runs.
+// atOnce is a runner that runs its work before it returns.
 func atOnce(work func() func()) { work()() }
 
-// Random bans hold exactly for those addresses and as long as a list says that is
-// looked through from the first to the last.
+// Random bans hold for exactly the same addresses and times as in a plain list that is searched
+// linearly.
 func TestBansHistories(t *testing.T) {
 	const addrs = 4 // 10.0.N.1, each in a range of 256 and in one of all
 	type oracle struct {
@@ -121,7 +121,7 @@ func TestBansHistories(t *testing.T) {
 	}
 }
 
-// Who misbehaves is remembered by address, whatever the port, up to a limit.
+// Misbehaving peers are remembered by address without the port, up to a limit.
 func TestDiscouraged(t *testing.T) {
 	k := loadBans(testBase("", nil))
 	a, b := address(t, "9.9.9.9:1"), address(t, "9.9.9.8:1")
@@ -170,9 +170,9 @@ func TestBansAtEnd(t *testing.T) {
 	}
 }
 
-// However savings and ends of writings are mixed, one writing is under way at a
-// time, and who waits is called once: after a writing that began when what he wants
-// saved was there.
+// In any order of saves and ends of writes, one write is under way at a time. Each
+// waiting function is called once: after a write that began when its change was
+// there.
 func TestFileWriter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

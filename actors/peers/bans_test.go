@@ -63,8 +63,7 @@ func knock(t *testing.T, n *node) {
 	left(t, r, "banned")
 }
 
-// A ban that was acknowledged is there after a loss of power, and one that was taken
-// back is not.
+// An acknowledged ban survives a loss of power, and so does the removal of a ban.
 func TestBansSurvivePowerLoss(t *testing.T) {
 	for seed := range uint64(8) {
 		dir, fs := t.TempDir(), faultfs.New()

@@ -14,9 +14,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
-// A peer that has set a filter gets of a block a proof, and the transactions that its filter
-// lets through; without a filter nothing. One that adds to a filter which is not there is
-// left.
+// A peer with a filter gets a proof for a block, and the transactions that its filter lets
+// through; a peer without a filter gets nothing. A peer that adds to a missing filter is
+// disconnected.
 func TestServesFilteredBlocks(t *testing.T) {
 	l := openLibrary(t, func(c *peers.Config) { c.Services |= wire.SFNodeBloom })
 	b := l.at(700)

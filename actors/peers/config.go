@@ -38,7 +38,7 @@ type Source interface {
 
 // A FilterReader reads block filters and their headers. A [segment.Store] does.
 //
-// Errors: [*segment.DamagedError], and others for what is not there.
+// Errors: [*segment.DamagedError], and others for missing filters.
 type FilterReader interface {
 	ByHash(block *chainhash.Hash) (segment.Entry, error)
 	Header(block *chainhash.Hash) (segment.Entry, error) // without the filter
@@ -62,8 +62,8 @@ type Config struct {
 	Filters FilterReader // what peers get of filters (-peerblockfilters); nil: nothing
 	Indexer *ask.Ref     // repairs filters; absent without the index
 
-	// MinimumWork is that of the least chain whose headers are given out; default
-	// that of the network.
+	// MinimumWork is the least work of a chain whose headers are given out; default: the
+	// network's minimum.
 	MinimumWork *big.Int
 
 	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
@@ -71,7 +71,7 @@ type Config struct {
 
 	FS       vfs.FS           // of the files; nil: the operating system's
 	Dir      string           // of banlist.json, peers.dat, anchors.dat; empty: nothing is kept
-	NotSaved func(error)      // is called with what was not written at the end; may be nil
+	NotSaved func(error)      // called if files were not written at the end; may be nil
 	Addrs    *addrman.Manager // of nodes, see nodefiles.Files.OpenAddrs; nil: none yet
 	LogIPs   bool             // lines of the log name peers by their addresses (-logips)
 
@@ -82,7 +82,7 @@ type Config struct {
 	Capture     bool            // write all messages to files below Dir (-capturemessages)
 
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
-	Whitelist []access.Whitelisted // who has permissions (-whitelist)
+	Whitelist []access.Whitelisted // permissions by address (-whitelist)
 	Defaults  access.Defaults      // of permissions
 
 	Listeners  []netsetup.Listener // where peers are accepted

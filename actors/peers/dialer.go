@@ -67,8 +67,8 @@ type connected interface {
 	outboundGroups(of func(netaddr.Addr) string) map[string]bool
 }
 
-// A dialer makes the node's connections: those that the operator wants and those
-// that the node chooses.
+// A dialer makes the node's connections, both those wanted by the operator and those chosen by
+// the node.
 type dialer struct {
 	*base
 
@@ -119,7 +119,7 @@ func (d *dialer) setActive(on bool) {
 	}
 }
 
-// start begins to connect. What comes of it goes to arrived, in the actor.
+// start begins to connect. It calls arrived with the result, in the actor.
 func (d *dialer) start(ctx context.Context, run runner, a *attempt, arrived func(dialed)) {
 	if err := d.mayDial(a); err != nil {
 		a.end(err)
@@ -140,7 +140,7 @@ func versionName(v2 bool) string {
 	return "v1"
 }
 
-// mayDial returns why not.
+// mayDial returns why an attempt may not be made, nil if it may.
 func (d *dialer) mayDial(a *attempt) error {
 	if !d.active {
 		return errInactive
@@ -180,7 +180,7 @@ const (
 	throughI2P   = 10 * time.Minute
 )
 
-// connect connects to a target in the time that its network has for it.
+// connect connects to a target. The time limit depends on the target's network.
 func (d *dialer) connect(ctx context.Context, target string) (net.Conn, error) {
 	limit := d.cfg.Timeout
 	switch a := d.placed(addressOf(target)); {
@@ -265,8 +265,8 @@ func connectionType(name string) (p2p.ConnectionType, bool) {
 	return 0, false
 }
 
-// wantsV2 reports whether the encrypted transport is tried first, by what was asked
-// for.
+// wantsV2 reports whether the encrypted transport is tried first: if it is enabled, and asked
+// does not refuse.
 func (d *dialer) wantsV2(asked *bool) bool { return d.cfg.V2 && (asked == nil || *asked) }
 
 // hostPort returns a node's name with its port. The default is the network's port, whichever

@@ -43,14 +43,14 @@ func newDialRig(tb testing.TB, wishes ...func(*Config)) *dialRig {
 
 func (r *dialRig) run(work func() func()) { r.works = append(r.works, work) }
 
-// begin begins an attempt, and returns why it could not be, if so.
+// begin begins an attempt, and returns why it was refused, nil if it was not.
 func (r *dialRig) begin(ctx context.Context, a *attempt) (refused error) {
 	a.done = func(err error) { refused = err }
 	r.start(ctx, r.run, a, func(dialed) {})
 	return refused
 }
 
-// finish ends an attempt, with success or without.
+// end ends an attempt, with success or without.
 func (r *dialRig) end(a *attempt, success bool) error {
 	here, _ := net.Pipe()
 	m := dialed{attempt: a, conn: here, addr: a.addr}
@@ -67,7 +67,8 @@ func (r *dialRig) end(a *attempt, success bool) error {
 	return err
 }
 
-// What an attempt leads to, by how the node is named and what may be looked up.
+// The targets of an attempt depend on how the node is named, and on whether names may be looked
+// up.
 func TestDialTargets(t *testing.T) {
 	names := phoneBook{"name.test": nil}
 	for i := range maxLookedUp + 2 {
@@ -105,8 +106,8 @@ func TestDialTargets(t *testing.T) {
 	}
 }
 
-// An attempt is made where there is no connection and no attempt yet, and the network
-// is in use; at its beginning and at its end.
+// An attempt may be made if there is no connection and no attempt yet, and the network is in
+// use. This is checked when it begins and when it ends.
 func TestMayDial(t *testing.T) {
 	r := newDialRig(t)
 	first := &attempt{node: "1.2.3.4:5"}

@@ -27,10 +27,10 @@ const (
 	protectBlocks     = 4
 )
 
-// chooseEvicted chooses the connection that is evicted for another. Those are
-// protected that an attacker cannot easily outdo: of some groups of addresses, with
-// the fastest answers, that gave transactions and blocks, and those that are here
-// longest. Of the others the youngest one goes of the group with the most.
+// chooseEvicted chooses the connection that is evicted for another. It protects
+// peers that an attacker cannot easily outdo: peers of some groups of addresses,
+// with the fastest answers, that gave transactions or blocks, or that have been
+// connected longest. Of the others, it chooses the youngest of the largest group.
 func chooseEvicted(peers []inboundPeer) (id int64, ok bool) {
 	all := func(inboundPeer) bool { return true }
 	blocksOnly := func(p inboundPeer) bool { return p.blocksOnly }
@@ -58,7 +58,7 @@ func pingRank(p inboundPeer) time.Duration {
 	return p.ping
 }
 
-// protect takes out those of the n best by an order that fit.
+// protect sorts the peers by an order, and removes from the last n those that fit.
 func protect(
 	list []inboundPeer, n int, order func(a, b inboundPeer) int, fits func(inboundPeer) bool,
 ) []inboundPeer {
@@ -72,8 +72,8 @@ func protect(
 	return list
 }
 
-// youngestOfLargestGroup returns the youngest of the group that has the most, of
-// several groups the one with the youngest.
+// youngestOfLargestGroup returns the youngest peer of the largest group. Of several largest
+// groups, that is the youngest of all their peers.
 func youngestOfLargestGroup(list []inboundPeer) inboundPeer {
 	count := make(map[uint64]int)
 	for _, p := range list {

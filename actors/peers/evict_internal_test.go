@@ -48,10 +48,11 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// slowEvict says who is evicted, rule by rule, for peers no two of which are alike.
+// slowEvict returns the peer to evict, rule by rule, for peers that differ in all compared
+// times.
 func slowEvict(peers []inboundPeer) (id int64, ok bool) {
 	left := slices.Clone(peers)
-	// Of the best n those that fit are safe.
+	// Of the n best, the peers that fit are safe.
 	rule := func(n int, better func(a, b inboundPeer) bool, fits func(inboundPeer) bool) {
 		rest := slices.Clone(left)
 		for ; n > 0 && len(rest) > 0; n-- {
@@ -97,7 +98,7 @@ func slowEvict(peers []inboundPeer) (id int64, ok bool) {
 	return chosen.id, true
 }
 
-// Whoever is there, the same one is evicted as by slow rules.
+// For random sets of peers, chooseEvicted and slowEvict choose the same peer.
 func TestEvictBySlowRules(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0) }
 	for seed := range uint64(600) {

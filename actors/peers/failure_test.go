@@ -72,7 +72,7 @@ func (s sleeper) Dial(ctx context.Context, _ string) (net.Conn, error) {
 
 func (sleeper) Lookup(context.Context, string) ([]netip.Addr, error) { return nil, nil }
 
-// A node that stops answers who waits, ends what it dials, and leaves its peers.
+// A node that stops answers waiting callers, cancels its dialing, and leaves its peers.
 func TestStop(t *testing.T) {
 	s := sleeper{make(chan struct{})}
 	n := start(t, func(c *peers.Config) { c.Source, c.Timeout = s, time.Hour })
@@ -95,8 +95,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A connection through a SOCKS5 proxy gets to where it was to go, under
-// credentials of its own; what is near is connected to directly.
+// A connection through a SOCKS5 proxy reaches its target, under credentials of its own; nearby
+// nodes are connected to directly.
 func TestProxy(t *testing.T) {
 	other := start(t)
 	proxy := &socks{t: t, to: other.addr, Listener: listen(t)}

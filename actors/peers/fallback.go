@@ -16,8 +16,8 @@ const (
 	fixedAges   = 7 * 24 * time.Hour
 )
 
-// A fallback says when the addresses that are built in are taken, once: where nothing else has
-// brought any of a network that is reached.
+// A fallback says when the built-in addresses are taken, once: if no address of some reachable
+// network is known from elsewhere.
 type fallback struct {
 	*base
 
@@ -25,8 +25,8 @@ type fallback struct {
 	done  bool
 }
 
-// due returns the addresses to take now. Of the networks that are given none are known; added says
-// that there are nodes that the operator has named.
+// due returns the addresses to take now. empty are reachable networks without a known address;
+// added says that the operator has named nodes.
 func (f *fallback) due(empty []netaddr.Network, added bool) []codec.Address {
 	now := f.cfg.Now()
 	if f.since.IsZero() {
@@ -60,7 +60,7 @@ func (f *fallback) due(empty []netaddr.Network, added bool) []codec.Address {
 	return list
 }
 
-// emptyNetworks are those that are reached and of which no address is known.
+// emptyNetworks returns the usable networks without a known address.
 func (t *Table) emptyNetworks() []netaddr.Network {
 	var empty []netaddr.Network
 	for _, n := range coreNetworks {

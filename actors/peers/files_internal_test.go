@@ -208,7 +208,8 @@ func TestCapturedMessages(t *testing.T) {
 	}
 }
 
-// What is not configured is Core's, or the network's; nodes that keep all witnesses are sought where there are such.
+// Defaults are those of Core or of the network. Archives is kept only for networks with a service flag for archive
+// nodes.
 func TestDefaults(t *testing.T) {
 	for family, archives := range map[string]int{dialect.NameBitcoin: 0, "qbit": 1} {
 		network, err := dialect.Named(family, "main", dialect.Choices{})

@@ -4,16 +4,16 @@ package peers
 // nil.
 type runner func(work func() (then func()))
 
-// A fileWriter writes one file, one version of it at a time. It calls those who wait
-// when what they wanted saved has been written, or that has failed.
+// A fileWriter writes one file, one version of it at a time. It calls a waiting function once a
+// write that includes its change has ended, with success or not.
 type fileWriter struct {
 	content func() []byte      // what is to be written now; in the actor
 	write   func([]byte) error // in a worker
 	failed  func(error)        // is called with each failure; in the actor
 
 	busy    bool
-	waiting []func() // for what the next writing writes
-	writing []func() // for what is being written
+	waiting []func() // for the next write
+	writing []func() // for the write that is under way
 	unsaved bool     // the last writing has failed, or was given up
 }
 
@@ -48,7 +48,7 @@ func (w *fileWriter) finish(run runner, err error) {
 	}
 }
 
-// reset forgets who waits, when the actor's workers have been dropped.
+// reset forgets the waiting functions, after the actor's workers have been dropped.
 func (w *fileWriter) reset() {
 	w.unsaved = w.unsaved || w.busy
 	w.busy, w.waiting, w.writing = false, nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
-// FuzzServed sends what a peer may ask for to a node with a chain. Whatever it is,
-// the node answers the next question, or has left the peer.
+// FuzzServed sends any requests of a peer to a node with a chain. After each, the node answers
+// the next question, or has left the peer.
 func FuzzServed(f *testing.F) {
 	hash := make([]byte, 32)
 	for _, seed := range []struct {
@@ -41,7 +41,7 @@ func FuzzServed(f *testing.F) {
 		}
 		l.t = t
 		l.remote, _ = connect(t, l.n)
-		// Hashes that nobody knows lead nowhere: the last one is that of a block.
+		// Unknown hashes lead nowhere, so the last hash is replaced by a block's.
 		if n := len(payload) - 32; n >= 0 && height > 0 {
 			h := l.at(int32(height) % tall).Hash
 			payload = append(payload[:n:n], h[:]...)

@@ -129,7 +129,7 @@ func locator(count int) []byte {
 	return append(append(make([]byte, 4), byte(count)), make([]byte, 32*(count+1))...)
 }
 
-// What is only broken is forgotten, as Core does.
+// Messages that are only malformed are ignored, as Core does.
 func TestBrokenIsForgiven(t *testing.T) {
 	n := start(t)
 	conn := shaken(t, n)
@@ -163,8 +163,8 @@ func expectPong(t *testing.T, conn net.Conn) {
 	}
 }
 
-// A peer that sends byte by byte is served, and one that shakes no hands leaves in
-// time.
+// A peer that sends byte by byte is served. A peer without a handshake is disconnected after
+// PeerTimeout.
 func TestSlowBytes(t *testing.T) {
 	n := start(t, func(c *peers.Config) { c.PeerTimeout = time.Second })
 	conn := shaken(t, n)

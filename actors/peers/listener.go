@@ -35,7 +35,7 @@ type listener struct {
 	workers []*ask.Worker
 }
 
-// start begins to accept, once. What the workers of run accept goes to deliver.
+// start begins to accept, once. Workers that run starts pass connections to deliver.
 func (l *listener) start(
 	run func(work func()) *ask.Worker, deliver func(accepted), reports netsetup.Reporter,
 	printf func(format string, args ...any),
@@ -95,8 +95,8 @@ func (l *listener) accept(at *netsetup.Listener, deliver func(accepted)) {
 	}
 }
 
-// pendingConns are connections on their way to the table. Those that do not arrive,
-// because it stops, are closed.
+// pendingConns are connections on their way to the table. When it stops, it closes connections
+// that have not arrived.
 type pendingConns struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}

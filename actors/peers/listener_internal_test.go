@@ -51,8 +51,9 @@ func newGuarded() *guarded {
 	return &guarded{Conn: here}
 }
 
-// Some connections wait for the table, the others outside. A failure is waited over.
-// Who has not arrived when the table stops is closed.
+// At most acceptAhead connections wait for the table, further ones outside. After a failure,
+// the listener pauses and goes on. Connections that have not arrived when the table stops are
+// closed.
 func TestListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &door{make(chan any), make(chan struct{})}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/torcontrol"
 )
 
-// localAddrs are the addresses at which the node is reached. Some come and go with the
-// networks that lead to it.
+// localAddrs are the addresses at which the node is reached. Some appear and disappear with
+// their networks, such as I2P and Tor.
 type localAddrs struct{ list []netsetup.Local }
 
 func (l *localAddrs) add(a netsetup.Local) {
@@ -27,7 +27,7 @@ func (l *localAddrs) has(a netaddr.Addr) bool {
 	return slices.ContainsFunc(l.list, func(known netsetup.Local) bool { return known.Addr == a })
 }
 
-// Messages of what leads peers to the node.
+// Messages from listeners and Tor about the node's own addresses and the onion proxy.
 type (
 	localAdded   struct{ netsetup.Local }
 	localRemoved struct{ addr netaddr.Addr }

@@ -102,7 +102,8 @@ func (t *Table) dialed(c actor.Context, m dialed) {
 	m.attempt.end(err)
 }
 
-// A ClockSet tells the table that the clock was set: what is due by it is done.
+// A ClockSet tells the table that the clock was set, so that work that is due by the new time
+// is done.
 type ClockSet struct{}
 
 // clockSet does what is due by a clock that was set.
@@ -119,8 +120,8 @@ type tick struct{ handled func() }
 // interval is how often the table looks after its connections.
 const interval = 500 * time.Millisecond
 
-// tick has the table look after its connections from time to time. One that is
-// busy gets one tick, not many.
+// tick has the table look after its connections every interval. No further tick is sent until
+// the last has been handled.
 func (t *Table) tick(c actor.Context) {
 	to, ctx := t.self, t.ctx
 	t.tasks.Go(c, func() func() {

@@ -59,7 +59,7 @@ func (n *networks) list() []messages.NetworkUse {
 	return all
 }
 
-// A secret makes choices that nobody foresees who does not know it.
+// A secret makes choices that nobody else can foresee.
 type secret [16]byte
 
 // hash is a number for a text and numbers.

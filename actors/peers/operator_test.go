@@ -35,7 +35,7 @@ func TestAddressTables(t *testing.T) {
 	}
 }
 
-// What the operator sends a peer arrives as it is, whatever it is.
+// A message that the operator sends a peer arrives unchanged.
 func TestSendToPeer(t *testing.T) {
 	n := start(t)
 	r, _ := connect(t, n)

@@ -16,12 +16,12 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// The clock offset is the median of those of five outbound peers or more.
+// The clock offset is the median over the outbound peers, if there are at least five.
 func TestTimeOffset(t *testing.T) {
 	for _, test := range []struct {
 		offsets   []int // in seconds
 		inbound   int   // peers besides, of an hour
-		strangers int   // outbound ones that have not shaken hands
+		strangers int   // outbound peers that have not shaken hands
 		want      int
 	}{
 		{nil, 9, 0, 0},
@@ -117,7 +117,7 @@ func TestAddressesComeAndGo(t *testing.T) {
 	}
 }
 
-// What waited for a peer before it asks for addresses is not a part of the answer.
+// Addresses that were queued for a peer before it asks for addresses are not a part of the answer.
 func TestAnswerReplacesTheQueue(t *testing.T) {
 	r := newAddrRig(t)
 	var waits *addrPeer

@@ -2,12 +2,12 @@
 // table, which owns who is connected, and one child of it for each connection.
 //
 // The table numbers connections, admits and ends them, and answers. Its parts know
-// nothing of actors: the dialer makes connections, the listener accepts them, bans are
-// who is not welcome, addrBook is which nodes are known, addrRelay what is said of them
-// between peers, seeder who is asked for the first ones. A child runs
-// the session of its connection (package p2p) and hands each message to the actors
-// that it concerns, as package link says. A session that fails ends alone: its child
-// is not restarted, it reports that the peer has left, and stops.
+// nothing of actors. The dialer makes connections, the listener accepts them. bans are
+// the unwelcome addresses, addrBook the known nodes. addrRelay exchanges addresses with
+// peers, and seeder chooses whom to ask for the first addresses. A child runs the
+// session of its connection (package p2p) and hands each message to the actors that it
+// concerns, as package link says. A session that fails ends alone: its child is not
+// restarted, it reports that the peer has left, and stops.
 package peers
 
 import (
@@ -260,7 +260,7 @@ func (t *Table) runner(c actor.Context) runner {
 	return func(work func() func()) { t.tasks.Go(c, work) }
 }
 
-// A mailbox is where an actor's workers and neighbours send their messages for it.
+// A mailbox lets workers and neighbours of an actor send it messages.
 type mailbox struct {
 	root *actor.RootContext
 	pid  *actor.PID

@@ -44,7 +44,7 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// A node that speaks v1 only is reached by one that tries v2 first.
+// A node that tries v2 first also reaches a node that speaks v1 only.
 func TestRetryV1(t *testing.T) {
 	a, b := start(t, func(c *peers.Config) { c.V2 = true }), start(t)
 	must(t, a, messages.AddNode{Node: b.addr})

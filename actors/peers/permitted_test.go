@@ -125,8 +125,8 @@ func TestBeforeTheHandshake(t *testing.T) {
 	}
 }
 
-// Where all places are taken, one of the peers that gave neither blocks nor transactions goes, and of those the one
-// that came last.
+// If all slots are taken, a peer is evicted: the last to connect of the peers that gave neither blocks nor
+// transactions.
 func TestEvicts(t *testing.T) {
 	const room = 24
 	useful := func(id int64) bool { return id >= room-4 } // the last to come

@@ -60,9 +60,9 @@ func (n *connActor) receive(c actor.Context, m p2p.Message) {
 	}
 }
 
-// ping answers when the blocks that came before it are handled: a peer that waits for the
-// pong finds the effects of all that it has sent, as with Core. Messages of other kinds
-// are handled before the next one is read.
+// ping answers after earlier blocks have been handled. So a peer that has received the
+// pong finds the effects of all its earlier messages, as with Core. Messages of other
+// kinds are handled before the next message is read.
 func (n *connActor) ping(m p2p.Message, nonce uint64) {
 	answer := func() {
 		n.session.Pong(nonce)

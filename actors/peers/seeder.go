@@ -28,8 +28,8 @@ const (
 	nextNode   = 10 * time.Second // without peers, until the next seed node is asked
 )
 
-// A seeder says when to ask nodes that the operator has named, and DNS seeds, for
-// addresses: each once in the life of the node, and no more than it takes.
+// A seeder says when to ask nodes that the operator has named, and DNS seeds, for addresses.
+// Each is asked once in the life of the node, and only as many as it takes.
 type seeder struct {
 	*base
 
@@ -88,8 +88,8 @@ func (s *seeder) dueNode(known, peers int) string {
 	return node
 }
 
-// dueName returns the DNS seed to ask now; empty: none. Another is due when
-// [seeder.answered] was told of it.
+// dueName returns the DNS seed to ask now; empty: none. The next seed is due after a call of
+// [seeder.answered].
 func (s *seeder) dueName(now time.Time, known, peers int, active bool) string {
 	if s.done || s.asking || s.waitForNodes(known, peers) || s.waitForPeers(now, known, peers) {
 		return ""
@@ -158,8 +158,7 @@ func (s *seeder) askAll(all bool) {
 	}
 }
 
-// waitForPeers reports whether peers may still come of the addresses that are known, or
-// have come.
+// waitForPeers reports whether known addresses may still lead to peers, or have done.
 func (s *seeder) waitForPeers(now time.Time, known, peers int) bool {
 	if s.batch > 0 || len(s.names) == 0 {
 		return false

@@ -184,8 +184,8 @@ func (b phoneBook) Lookup(_ context.Context, host string) ([]netip.Addr, error) 
 	return nil, errors.New("no such name")
 }
 
-// The addresses of a seed are those of nodes, seen some days ago; of one that is not there
-// there are none.
+// The addresses of a seed count as full nodes that were seen some days ago. An unknown seed has
+// none.
 func TestSeederLooksUp(t *testing.T) {
 	book := phoneBook{"x9.b.test": {netip.MustParseAddr("9.9.9.9"), netip.MustParseAddr("::ffff:9.9.9.8")}}
 	r := newAddrRig(t, func(c *Config) { c.Source = book })

@@ -16,8 +16,8 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// A server answers one message of a peer, in a worker: what it reads is on disk,
-// and what it sends waits until the peer has taken what was sent before.
+// A server answers one message of a peer, in a worker: it reads from disk, and before it sends
+// it waits until the peer has taken most of the earlier data.
 type server struct {
 	*connection
 
@@ -92,8 +92,8 @@ func (s *server) answer(m wire.Message) {
 	}
 }
 
-// send sends a message as soon as the peer has taken most of what was sent
-// before. It reports false when the session is over.
+// send sends a message as soon as the peer has taken most of the earlier data. It reports false
+// when the session is over.
 func (s *server) send(m wire.Message) bool {
 	for !s.session.CanWrite() {
 		select {
@@ -160,8 +160,8 @@ func stopName(h *chainhash.Hash) string {
 	return h.String()
 }
 
-// after returns the block that follows what a locator names of the active chain,
-// nil at its end.
+// after returns the block that follows the active chain's block that a locator names, nil at
+// the end of the chain.
 func (s *server) after(active *chainview.Chain, locator []*chainhash.Hash) *chainview.Block {
 	for _, hash := range locator {
 		b := s.chain.Lookup(hash)
@@ -204,12 +204,13 @@ func (s *server) blocks(m *wire.MsgGetBlocks) {
 	}
 }
 
-// staleAge is how old, in seconds, a block outside of the active chain may be that is
-// given out. Its age is measured by its time, and by the work on top of it.
+// staleAge is the age, in seconds, from which on blocks outside of the active chain are not
+// given out. The age is measured by the block's time, and by the work that the tip has in
+// addition.
 const staleAge = 30 * 24 * 60 * 60
 
-// mayHave reports whether a peer may see a block. Blocks that left the chain long ago
-// are not given out: a peer could recognize the node by them.
+// mayHave reports whether a peer may see a block. Blocks that left the chain long ago are not
+// given out, as they could identify the node.
 func (s *server) mayHave(b *chainview.Block) bool {
 	active := s.chain.Active()
 	if active.Contains(b) {

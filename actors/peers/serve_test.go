@@ -101,7 +101,7 @@ func (l *library) reorganise() (stale *chainview.Block) {
 
 func (l *library) at(height int32) *chainview.Block { return l.chain.Active().At(height) }
 
-// question is one whose answer is known.
+// question sends a request whose answer is known.
 func (l *library) question() error {
 	return l.Send(&wire.MsgGetHeaders{BlockLocatorHashes: []*chainhash.Hash{{0xee}}, HashStop: l.at(1).Hash})
 }
@@ -251,7 +251,7 @@ func TestServesBlocks(t *testing.T) {
 	if deep.BlockHash() != l.at(1).Hash {
 		t.Error("a deep block's transactions: another block")
 	}
-	// Of a block whose witnesses were deleted the rest is given to who asks for no more.
+	// A block whose witnesses were deleted is given to peers that ask for it without witnesses.
 	l.chain.SetStatus(l.at(2), l.at(2).Status()|chainview.Stripped)
 	lost := first[*wire.MsgNotFound](t, data(wire.InvTypeWitnessBlock, l.at(2)))
 	want := wire.InvVect{Type: wire.InvTypeWitnessBlock, Hash: l.at(2).Hash}
@@ -323,7 +323,7 @@ func TestBadFilterRequests(t *testing.T) {
 	}
 }
 
-// A peer that asks for a transaction which its block does not have misbehaves, and is left for that.
+// A peer misbehaves if it asks for a transaction which its block does not have, and is disconnected.
 func TestTransactionsOutOfBounds(t *testing.T) {
 	var log textLog
 	l := openLibrary(t, func(c *peers.Config) {

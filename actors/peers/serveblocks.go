@@ -79,8 +79,8 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 // upload limit is kept (Core: HISTORICAL_BLOCK_AGE).
 const historicalAge = 7 * 24 * time.Hour
 
-// isBeyondUploads reports whether the upload limit forbids to send an old block, or any to
-// a peer that asks for a part of it.
+// isBeyondUploads reports whether the upload limit forbids to send a block: an old block, or
+// parts of any block.
 func (s *server) isBeyondUploads(v *wire.InvVect, b *chainview.Block) bool {
 	if s.info.Permissions.Download || !s.totals.Uploads.State(s.cfg.Now()).OldReached {
 		return false

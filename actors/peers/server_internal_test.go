@@ -161,8 +161,8 @@ func inBubbles[C any](t *testing.T, cases map[string]C, run func(t *testing.T, c
 	}
 }
 
-// A node that keeps recent blocks only gives no block that is more than 290 deep: a peer could recognize it by them.
-// A peer that may not be banned gets them.
+// A node that offers recent blocks only gives no block that is more than 290 deep, as deeper blocks could identify
+// the node. A peer that may not be banned gets deeper blocks too.
 func TestLimitedNode(t *testing.T) {
 	const limited = wire.SFNodeNetworkLimited | wire.SFNodeWitness
 	inBubbles(t, map[string]struct {
@@ -195,8 +195,8 @@ func TestLimitedNode(t *testing.T) {
 	})
 }
 
-// What is not stored is not given, and costs the peer nothing; what cannot be read ends the session, but for single
-// transactions.
+// A request for a block that is not stored has no answer, and no penalty. An unreadable block ends the session,
+// except for a request of single transactions.
 func TestMissingBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newServerRig(t, 20)
@@ -249,8 +249,8 @@ func TestDepths(t *testing.T) {
 	})
 }
 
-// When an upload limit is near, blocks that are a week older than the best header, and parts of blocks, are given to
-// those alone who may download.
+// Near the upload limit, only peers with the download permission get parts of blocks, and blocks that are over a
+// week older than the best header.
 func TestHistoricalBlocks(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	type test struct {

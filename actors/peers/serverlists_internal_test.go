@@ -121,7 +121,8 @@ func TestInventories(t *testing.T) {
 	})
 }
 
-// Headers are given by a chain with enough work, else to those who may download; none to a peer that has more.
+// Headers are given out if the chain has enough work, otherwise only to peers with the download permission. A peer
+// with more headers gets none.
 func TestHeadersGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cfg *Config
@@ -171,7 +172,7 @@ func TestHeadersGiven(t *testing.T) {
 	})
 }
 
-// What cannot be sent ends an answer: the session is over.
+// An answer ends at a message that cannot be sent, as the session is over.
 func TestAnswersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newServerRig(t, 3)
@@ -299,8 +300,8 @@ func TestArrivedConnectionsStay(t *testing.T) {
 	}
 }
 
-// Nodes that were reached are noted with what they offer, also nodes that only blocks are exchanged with. Peers that
-// came by themselves are not, nor nodes whose address is not known.
+// Nodes that were reached are noted with their services, also block-relay-only nodes. Inbound peers are not noted,
+// nor nodes whose address is not known.
 func TestReachedNodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		typ   p2p.ConnectionType

@@ -29,7 +29,7 @@ func (b *base) services() wire.ServiceFlag {
 	return b.offer(reader, chainview.WitnessesOf(reader).Pruned)
 }
 
-// offer is what the node offers that has this chain, and has deleted witnesses or not.
+// offer returns the services of the node with this chain; pruned says whether it has deleted witnesses.
 func (b *base) offer(chain chainview.Reader, pruned bool) wire.ServiceFlag {
 	offered := b.cfg.Services
 	if chainview.AssumedOf(chain) != nil {
@@ -82,7 +82,7 @@ func (l *serviceLog) look() {
 	}
 }
 
-// desirable returns what a node must offer that offers what it is given.
+// desirable returns the services that this node wants of a node with the offered services.
 func (b *base) desirable(offered wire.ServiceFlag) wire.ServiceFlag {
 	if offered&wire.SFNodeNetworkLimited == 0 {
 		return fullNode
@@ -119,8 +119,8 @@ func (b *base) isUndesirable(offered wire.ServiceFlag) bool {
 	return b.cfg.Network.AssumeValid == chainhash.Hash{}
 }
 
-// refuse returns why a peer is left that says which services it offers, nil: it is not. It may be called
-// from anywhere.
+// refuse returns why a peer is left because of the services that it offers, nil if it is not. It may be called from
+// anywhere.
 func (e *entry) refuse(offered wire.ServiceFlag) error {
 	b := e.conn.base
 	var reason string

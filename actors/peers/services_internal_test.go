@@ -105,7 +105,8 @@ func TestServicesFollowTheChain(t *testing.T) {
 	}
 }
 
-// What happened between the opening of the chain and the first connection is told, and what was so before is not.
+// Changes of services between the opening of the chain and the first connection are logged; earlier changes are
+// not.
 func TestServicesChangeBeforeNetworking(t *testing.T) {
 	const early, late = "Witness compaction completed before networking startup; ", " after witness compaction"
 	archive := []string{early + "withdrawing NODE_ARCHIVE", early + "advertising NODE_WITNESS_PRUNED"}

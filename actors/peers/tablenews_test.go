@@ -17,7 +17,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whoever listens hears of peers once they have shaken hands, and when they leave; a peer can be left by its number.
+// Subscribers of the news are told of peers after their handshake and when they leave. A peer can be disconnected by
+// its number.
 func TestNewsOfPeers(t *testing.T) {
 	var news ask.Feed[messages.PeerChanged]
 	heard := make(chan messages.PeerChanged, 10)

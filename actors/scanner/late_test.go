@@ -21,7 +21,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// watched is a scanner of which is known what it was told, and which scans it keeps.
+// watched is a scanner that records the types of its messages, and how many ended scans it
+// keeps.
 type watched struct {
 	actor.Actor
 	draining *atomic.Int32
@@ -110,7 +111,7 @@ func TestLateWorkers(t *testing.T) {
 	r.check(t, <-second, all)
 	w.settles(t, ref, "a worker that ended late")
 
-	// So is one whose query is still being made.
+	// A scan that is aborted while its query is made is forgotten too.
 	many := order{to: 60}
 	for i := range 20_000 {
 		many.scripts = append(many.scripts, script(2000+i))
@@ -147,7 +148,7 @@ func TestLargeQueriesAreMadeOutside(t *testing.T) {
 	}
 }
 
-// What a scanner does not serve is refused, by whoever it is asked.
+// A request that a scanner does not serve is refused with an error that names its type.
 func TestUnknownRequest(t *testing.T) {
 	r := newRig(t, 3)
 	ref := r.spawn(options{})

@@ -52,8 +52,8 @@ func longStore(t *testing.T, height int32) (*segment.Store, *chainview.Block) {
 	return store, &chainview.Block{Hash: prev, Height: height}
 }
 
-// What a search takes of memory does not depend on how many blocks it is over, as
-// long as none of them is a hit: not on the way, and not at its end.
+// The memory of a search without hits does not depend on its number of blocks, neither on the
+// way nor at its end.
 func TestMemoryOfLongScans(t *testing.T) {
 	const short, factor = 1_000, 8
 	type chain struct {
@@ -78,7 +78,7 @@ func TestMemoryOfLongScans(t *testing.T) {
 			var taken []uint64
 			for _, c := range chains {
 				least := ^uint64(0)
-				for range 10 { // one takes over what another left, but for some under the race detector
+				for range 10 { // each reuses the memory of the last, except now and then under the race detector
 					pass := match.New(match.Config{
 						Source: filter.NewSource(c.store), Query: query, Stop: c.stop, Keep: keep, Exact: keep != nil,
 					})

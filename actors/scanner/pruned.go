@@ -15,9 +15,9 @@ import (
 
 // A pruned block that matches is fetched again, looked into and dropped. The outputs that
 // it spends are not known any more, but most outputs cannot be spent without disclosing
-// their script. Where a script that need not be disclosed matches the filter, and the
-// block may spend an output of that kind, nobody can say whether the block matches, and
-// the scan fails as in Core.
+// their script. The scan fails, as in Core, if nobody can say whether the block matches.
+// That is so if a script that need not be disclosed matches the filter, and the block may
+// spend an output of that kind.
 
 // undisclosed are the scripts of a scan that may be spent without being disclosed, by
 // their classes.
@@ -72,8 +72,8 @@ func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.H
 	return false, err
 }
 
-// filterOf reads the filter of a block of the scan. The error of one that is not what
-// was stored is a [*match.DamagedError].
+// filterOf reads the filter of a block of the scan. The error for a damaged filter is a
+// [*match.DamagedError].
 func (s *scan) filterOf(hash *chainhash.Hash) ([]byte, error) {
 	view := s.cfg.Scheduler.View()
 	defer view.Release()

@@ -37,9 +37,9 @@ func segwit(n byte) []byte {
 // taproot returns a P2TR output script.
 func taproot(n byte) []byte { return []byte{0: txscript.OP_1, 1: 32, 33: n} }
 
-// prunedRig is a chain whose blocks are all pruned, and come back by fetching:
-// block 1 pays segwit(1), block 2 taproot(2), block 3 spends the first and
-// block 4 the second, both to other scripts; block 5 is empty.
+// prunedRig is a chain whose blocks are all pruned, and come back by fetching.
+// Block 1 pays segwit(1), block 2 taproot(2). Block 3 spends the first output
+// and block 4 the second, both to other scripts. Block 5 is empty.
 func prunedRig(t *testing.T) (r *rig, raws map[chainhash.Hash][]byte) {
 	t.Helper()
 	r = newRig(t, 0)

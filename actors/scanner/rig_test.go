@@ -167,9 +167,9 @@ func (laggingView) Active(int32, *chainhash.Hash) bool { return false }
 // heights is a range that a worker reads: from included, to not.
 type heights struct{ from, to int32 }
 
-// hookedSource calls hook before each unit of a worker. What fault returns for
-// a unit befalls it: an error is what reading the filters answers, a function
-// is called with the filters read, a guardFault fails the matching.
+// hookedSource calls hook before each unit of a worker. Its fault injects a
+// failure into a unit. An error fails the reading of its filters, a function
+// changes the filters read, and a guardFault fails the matching.
 type hookedSource struct {
 	match.Source
 	hook  func(heights)

@@ -68,7 +68,7 @@ func (s *scan) isLarge() bool {
 	return !ready && s.set.Len() > fewScripts
 }
 
-// makeQuery returns the query, and lets go of what it is made of.
+// makeQuery returns the query, and releases the scripts that it is made of.
 func (s *scan) makeQuery() *filters.Query {
 	defer func() { s.scripts, s.set = nil, nil }()
 	switch set := s.set.(type) {
@@ -98,7 +98,7 @@ func (s *scan) makePass() {
 	s.pass = s.cfg.Scheduler.NewPass(cfg)
 }
 
-// inBlock tells a true match from a false one.
+// inBlock tells a true match from a false match.
 func (s *scan) inBlock(ctx context.Context, q *filters.Query, block *chainhash.Hash) (bool, error) {
 	buf := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buf)

@@ -19,8 +19,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whatever is asked, a scan finds what matching every filter with btcutil
-// finds, in ascending height.
+// Any scan finds the same blocks as matching every filter with btcutil, in ascending height.
 func TestScanAgreesWithBtcutil(t *testing.T) {
 	const height = 200
 	r := newRig(t, height)
@@ -42,8 +41,8 @@ func TestScanAgreesWithBtcutil(t *testing.T) {
 	})
 }
 
-// An abort is answered at once, with what is surely complete so far; the status
-// never goes back; the slot is free although the workers have not stopped.
+// An abort is answered at once, with the result up to the frontier. The status never goes back, and
+// the slot is free although the workers have not stopped.
 func TestAbort(t *testing.T) {
 	const height = 300
 	r := newRig(t, height)
@@ -98,8 +97,8 @@ func TestAbort(t *testing.T) {
 }
 
 // An abort while the scripts are prepared is told to the holder of the slot, who keeps it until it
-// runs the scan or gives the slot back. What it runs has the answer of a scan that was aborted before
-// its start.
+// runs the scan or gives the slot back. A scan in the aborted slot is answered as if it was aborted
+// before its start.
 func TestAbortOfAReservation(t *testing.T) {
 	r := newRig(t, 10)
 	ref := r.spawn(options{})

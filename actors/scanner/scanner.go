@@ -1,9 +1,8 @@
 // Package scanner is the actor that owns the node's one block-filter scan.
 //
-// Its requests are in table. The matching runs in the workers of the node's
-// [match.Scheduler], so that the actor itself answers at once whatever a scan does. A damaged filter is re-made by the indexer while the scan goes
-// on; one that cannot be re-made fails the scan, which is never called complete over a
-// hole.
+// Its requests are in table. The matching runs in the workers of the node's [match.Scheduler], so that the actor
+// itself answers at once whatever a scan does. The indexer rebuilds a damaged filter while the scan goes on. If it
+// cannot, the scan fails: a scan is never called complete over a hole.
 package scanner
 
 import (
@@ -212,8 +211,8 @@ func (s *Scanner) matched(m matched) {
 	s.end(m.err)
 }
 
-// end answers the caller with what was found and tells the workers to stop. The next
-// scan does not wait for them.
+// end answers the caller with the blocks found and tells the workers to stop. The next scan does not wait until
+// they have.
 func (s *Scanner) end(err error) {
 	ended := s.scan
 	s.scan = nil
@@ -234,7 +233,7 @@ func (s *Scanner) answer(result messages.ScanResult, err error) {
 	s.announce(result.Completed)
 }
 
-// announce publishes what became of the scan. completed counts where it has ended.
+// announce publishes the scan's status. completed counts only if the scan has ended.
 func (s *Scanner) announce(completed bool) {
 	if s.cfg.News == nil {
 		return
@@ -278,7 +277,7 @@ type (
 	}
 	// prepared says that the scripts of a scan are ready to be looked for.
 	prepared struct{ scan *scan }
-	// matched says that a scan's filters were matched, or why not all of them.
+	// matched says that a scan's filters were matched, or why some were not.
 	matched struct {
 		scan *scan
 		err  error

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// state is one that a scanner is in.
+// state is a state of a scanner.
 type state string
 
 const (
@@ -56,8 +56,7 @@ func half(s messages.ScanStatus, progress int) messages.ScanStatus {
 	return s
 }
 
-// What each request is answered in each state, and whether a scan has the slot
-// afterwards.
+// The answers to each request in each state, and whether a scan has the slot afterwards.
 func TestStates(t *testing.T) {
 	r := newRig(t, 40)
 	all := order{scripts: [][]byte{script(1)}, to: 40}
@@ -156,7 +155,7 @@ func TestProgressAtTheBeginning(t *testing.T) {
 	}
 }
 
-// What is behind the frontier counts.
+// The progress counts the heights below the frontier.
 func TestProgress(t *testing.T) {
 	r := newRig(t, 64)
 	for _, test := range []struct{ from, to, height, progress int32 }{

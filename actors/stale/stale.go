@@ -1,5 +1,5 @@
-// Package stale is the actor that owns the numbers about stale blocks: how many left the active chain for a
-// better branch, or came too late for it.
+// Package stale is the actor that owns the numbers about stale blocks: blocks that left the active chain for
+// a better branch, or came too late to join.
 //
 // It serves [nodemsg.GetStaleStats]. The numbers begin with the program. They outlive the actor: an
 // instance that follows another goes on from the block that was looked at last, and so does the actor when
@@ -76,7 +76,7 @@ func (s *Stale) Receive(c actor.Context) {
 	}
 }
 
-// begin takes the tip as it is for the first, or goes on from the one that the instance before saw last.
+// begin starts counting at the current tip, or goes on from the tip that the last instance saw last.
 func (s *Stale) begin() {
 	s.behind = s.at != chainhash.Hash{}
 	if reader := s.cfg.View.Open(); reader != nil && !s.behind {
@@ -99,7 +99,7 @@ func (s *Stale) stats(q nodemsg.GetStaleStats) (messages.StaleStats, error) {
 func (s *Stale) moved(m *chainview.TipMoved) {
 	reader := s.cfg.View.Open()
 	if reader == nil {
-		return // it will be opened, and tell where it is
+		return // the chain will be opened, and its tip announced
 	}
 	s.behind = false
 	from := m.From
@@ -131,8 +131,8 @@ func (s *Stale) follow(step chainview.TipStep) {
 	}
 }
 
-// reach counts the blocks between the tip that was seen last and one that is not the next: news were lost,
-// or the chain was opened again. It may be behind then, and takes steps that were counted before.
+// reach counts the blocks between the last seen tip and a tip that is not the next: news were lost, or the
+// chain was opened again. A reopened chain may be behind, and then repeats steps that were counted before.
 func (s *Stale) reach(reader chainview.Reader, step chainview.TipStep) {
 	to, last := step.To, reader.Lookup(&s.at)
 	if last == nil || step.Initial {
@@ -142,7 +142,7 @@ func (s *Stale) reach(reader chainview.Reader, step chainview.TipStep) {
 	fork := last.ForkHeight(to)
 	isLeft := fork < last.Height && !last.Status().Invalid()
 	if isLeft && to.CompareWork(last) < 0 {
-		return // on its way to what was seen
+		return // on its way to the last seen tip
 	}
 	s.at = to.Hash
 	for range to.Height - fork {

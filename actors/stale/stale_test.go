@@ -74,7 +74,7 @@ func (r *rig) tell(steps ...chainview.TipStep) {
 	r.tip = r.chain.Active().Tip().Hash
 }
 
-// mine extends the chain, and tells of it.
+// mine extends the chain and publishes the steps.
 func (r *rig) mine(n int) {
 	steps := make([]chainview.TipStep, n)
 	for i := range steps {
@@ -90,7 +90,7 @@ func (r *rig) connected(b *chainview.Block) {
 	r.want.Events++
 }
 
-// reorganize takes depth blocks back for a branch of more, and tells of it.
+// reorganize takes depth blocks back for a branch that is longer by more, and publishes the steps.
 func (r *rig) reorganize(depth int32, more int) {
 	old := r.chain.Active().Tip()
 	fork := old.Ancestor(old.Height - depth)

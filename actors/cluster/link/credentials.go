@@ -93,8 +93,8 @@ func FromSecrets(secrets ...[]byte) (*Credentials, error) {
 	return c, nil
 }
 
-// FromPEM makes credentials from an operator's authority, and the node's own certificate and
-// key of it. Certificates on both sides are for the name [Name].
+// FromPEM makes credentials from an operator's authority, and the node's own certificate and key. Certificates
+// on both sides are for the name [Name].
 func FromPEM(ca, cert, key []byte) (*Credentials, error) {
 	c := &Credentials{pool: x509.NewCertPool(), now: time.Now}
 	if !c.pool.AppendCertsFromPEM(ca) {

@@ -8,8 +8,7 @@ const (
 	maxConnections    = 1024
 )
 
-// doors counts connections that come in, and refuses those above a number before anything is computed for
-// them.
+// doors counts inbound connections. Above a number, it refuses them before anything is computed.
 type doors struct {
 	mu         sync.Mutex
 	handshakes int

@@ -175,7 +175,7 @@ func TestSilentServer(t *testing.T) {
 	receive(t, a.gone)
 }
 
-// What frames wait for a node is bounded in number and in bytes.
+// Frames that wait for a node are bounded in number and in bytes.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	o := &outbound{more: make(chan struct{}, 1)}
@@ -245,7 +245,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// issue makes an operator's authority and a certificate of it.
+// issue makes an operator's authority and a certificate that it has signed.
 func issue(t *testing.T, name string, life time.Duration, ends ...x509.ExtKeyUsage) (ca, cert, key []byte) {
 	t.Helper()
 	if ends == nil {
@@ -313,7 +313,7 @@ func TestCertificateEnds(t *testing.T) {
 	}
 }
 
-// A certificate that no other node would accept is refused when the node starts, but for one that has ended.
+// A node refuses at its start an own certificate that no other node would accept, except if it has only expired.
 func TestOwnCertificate(t *testing.T) {
 	ca, cert, key := issue(t, Name, -time.Minute)
 	if _, err := FromPEM(ca, cert, key); err != nil {

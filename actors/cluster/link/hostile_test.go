@@ -13,7 +13,7 @@ import (
 
 const attackerAddress = "127.0.0.1:9"
 
-// attack connects to a link as somebody who knows the secret.
+// attack connects to a link with knowledge of the secret.
 func (n *node) attack(tb testing.TB) *tls.Conn {
 	tb.Helper()
 	conn, err := tls.Dial("tcp", n.address, n.conf.tls())
@@ -46,7 +46,7 @@ func (n *node) alive(tb testing.TB) {
 	}
 }
 
-// Whoever knows the secret and says what no node says is refused, counted, and heard no further.
+// A peer that knows the secret but breaks the protocol is refused and counted, and its later frames are not read.
 func TestHostilePeer(t *testing.T) {
 	t.Parallel()
 	n := open(t, secret(1))
@@ -68,7 +68,7 @@ func TestHostilePeer(t *testing.T) {
 		}
 		eventually(t, name+" is refused", func() bool { return n.refused.Load() > before })
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		for err := error(nil); err == nil; _, err = conn.Read(make([]byte, 1)) { // what says that it is there
+		for err := error(nil); err == nil; _, err = conn.Read(make([]byte, 1)) { // skips signs of life
 			continue
 		}
 		n.alive(t)
@@ -78,7 +78,8 @@ func TestHostilePeer(t *testing.T) {
 	}
 }
 
-// Who comes without a certificate, without TLS, by an earlier one, or for something else, is refused in the handshake.
+// The handshake refuses connections without a certificate, without TLS, with an earlier TLS version, or for another
+// protocol.
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	n := open(t, secret(1))
@@ -121,7 +122,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Of what peers send that nobody takes a bounded number is kept, however many addresses they name.
+// Untaken frames are bounded in number, however many addresses their peers claim.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	n := open(t, secret(1))

@@ -55,7 +55,7 @@ type Link struct {
 	failed   map[string]failure // nodes that were not reached the last time, by address
 }
 
-// New checks what a link is told. Nothing is listened to before Open.
+// New makes a link after it has checked cfg. The link listens from Open on.
 func New(cfg Config) (*Link, error) {
 	if cfg.Credentials == nil {
 		return nil, errors.New("a cluster needs credentials")
@@ -102,9 +102,9 @@ func splitAddress(address string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Open begins to listen, once. frame is called for each frame of another node, with the address that
-// node is reached at, and what is to be called once it was looked at; gone when a node that was
-// watched is not there any more. Neither waits.
+// Open begins to listen, once. frame is called for each frame of another node, with the address of
+// that node, and with taken, to be called once the frame was handled. Open's gone is called when a
+// watched node has disappeared. Neither waits.
 func (l *Link) Open(frame func(from string, frame []byte, taken func()), gone func(address string)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -126,8 +126,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Who does not know the secret gets nowhere, in either direction; who knows a second one that
-// is accepted does.
+// Two nodes connect if each accepts the first secret of the other. Otherwise no frame gets through, in
+// either direction.
 func TestSecrets(t *testing.T) {
 	nodes := map[string]*node{
 		"a": open(t, secret(1)), "b": open(t, secret(1)), "new": open(t, secret(2)),
@@ -162,8 +162,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// A node makes its certificate anew before it ends, and when the clock, which was wrong when it was made,
-// is set right.
+// A node renews its certificate before it ends, and also if the clock, wrong when it was made, has been
+// set right.
 func TestLeaf(t *testing.T) {
 	a, err := newAuthority(secret(1))
 	if err != nil {
@@ -214,7 +214,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 	receive(t, b.frames)
 }
 
-// Of what nobody looks at a bounded number is taken.
+// Frames that are not taken are bounded in number; the rest follows once they are.
 func TestCredit(t *testing.T) {
 	a, b := open(t, secret(1)), open(t, secret(1))
 	b.mu.Lock()
@@ -238,7 +238,7 @@ func TestCredit(t *testing.T) {
 	eventually(t, "the rest comes", func() bool { return len(b.frames) == sent })
 }
 
-// What a link is told is checked before it listens.
+// New checks the configuration of a link before it listens.
 func TestNew(t *testing.T) {
 	c := open(t, secret(1)).conf
 	for name, cfg := range map[string]Config{

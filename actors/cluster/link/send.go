@@ -70,7 +70,7 @@ func (l *Link) outboundTo(address string) *outbound {
 	l.outbound[address] = o
 	ctx := l.ctx
 	l.work.Go(func() {
-		_ = l.carry(ctx, o) // whoever waits for an answer asks again
+		_ = l.carry(ctx, o) // callers that wait for an answer ask again
 		l.mu.Lock()
 		delete(l.outbound, address)
 		l.mu.Unlock()
@@ -124,7 +124,7 @@ func (l *Link) listen(ctx context.Context, conn net.Conn, address string) {
 	}
 }
 
-// tellAgain is after how long it is told again that a node is not reached, where the reason is another.
+// tellAgain is after how long the log is told again that a node is not reached, if the reason has changed.
 const tellAgain = time.Minute
 
 // failure is why a node was not reached.
@@ -133,7 +133,7 @@ type failure struct {
 	at  time.Time // when it was told
 }
 
-// met notes whether a node was reached, and tells why not where that is new.
+// met notes whether a node was reached, and logs why not if the reason is new.
 func (l *Link) met(ctx context.Context, address string, err error) {
 	if ctx.Err() != nil {
 		return // this end has closed the connection
@@ -150,7 +150,7 @@ func (l *Link) met(ctx context.Context, address string, err error) {
 		return
 	}
 	if len(l.failed) >= maxOutbound {
-		clear(l.failed) // what is told twice does no harm
+		clear(l.failed) // telling twice does no harm
 	}
 	l.failed[address] = failure{why, time.Now()}
 	l.cfg.Log.Info("a node of the cluster cannot be reached", "node", address, "err", why)
@@ -164,7 +164,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// write writes what is to be sent, and now and then that this node is there.
+// write writes the queued frames, and now and then a sign of life.
 func (l *Link) write(ctx context.Context, conn net.Conn, w *bufio.Writer, o *outbound) error {
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()

@@ -10,11 +10,12 @@ import (
 // MaxScript is the size of a script that can be sent, at most.
 const MaxScript = MaxChunk - binary.MaxVarintLen32
 
-// A Source yields scripts, from that with a number on, always the same in the same order. Each may be
-// overwritten when the next one comes.
+// A Source yields scripts, from the script with a number on, always the same in the same order. Each
+// may be overwritten when the next comes.
 type Source func(from int) iter.Seq[[]byte]
 
-// A Set is scripts as they are sent: in chunks, each of whole scripts. It keeps none of them.
+// A Set is scripts as they are sent: in chunks, each of whole scripts. It does not keep the scripts,
+// but reads its source again for each chunk.
 type Set struct {
 	Digest [32]byte
 	Size   uint64 // bytes of all chunks
@@ -86,7 +87,8 @@ func (s *Set) AppendChunk(b []byte, i int) []byte {
 // ErrScripts reports chunks that are not those of the digest.
 var ErrScripts = errors.New("the scripts are not those that were announced")
 
-// Scripts checks all chunks of a set, and returns what yields its scripts, which lie in their memory.
+// Scripts checks all chunks of a set, and returns an iterator over its scripts, which lie in the
+// memory of the chunks.
 func Scripts(chunks [][]byte, digest [32]byte, count uint32) (iter.Seq[[]byte], error) {
 	h := sha256.New()
 	for _, b := range chunks {

@@ -1,6 +1,6 @@
-// Package wire is what nodes of a cluster say to each other, as bytes: protobuf's encoding of one
-// kind of message, whose fields may be added to, and of which unknown ones are skipped. It is
-// pure, and what is decoded is bounded.
+// Package wire encodes the messages between nodes of a cluster: one protobuf message. Later
+// versions may add fields; unknown fields are skipped. The package is pure, and bounds the size
+// of decoded messages.
 package wire
 
 import (
@@ -14,7 +14,7 @@ import (
 // Protocol is the version that this package speaks.
 const Protocol = 1
 
-// Bounds of what is decoded.
+// Bounds of decoded messages.
 const (
 	MaxChunk    = 256 << 10 // bytes of scripts in a [Chunk]
 	MaxHits     = 1 << 14   // heights of a unit, at most, so that any number of them may match
@@ -26,10 +26,10 @@ const (
 type Kind uint32
 
 // The kinds. A front sends Hello, Open, Chunk, Unit, Cancel and Close, a member the others. A member
-// that is to have its scripts from another sends that one Fetch, which answers with Piece.
+// that gets its scripts from another member sends it Fetch; the answer is Piece.
 const (
 	Hello   Kind = 1 + iota // Protocols, Network, Text: the build; asked again, it asks for life
-	Welcome                 // Protocols: the one that is used; Network, Text: the build, Workers, Height
+	Welcome                 // Protocols: the chosen version; Network, Text: the build, Workers, Height
 	Refused                 // of a Hello; Text: why
 	Unknown                 // the session is not known here: say Hello
 	Open                    // Scan, Set, Scripts, Chunks, Size, To: its height, Block, Header, Check, Exact, Source
@@ -44,8 +44,8 @@ const (
 	Piece                   // the answer: Set, Index, Data; without Data there will be none
 )
 
-// Message is any message. Session, which who asks chooses, is in all of them: who does not know
-// it is not who was asked.
+// Message is any message. All messages have a Session, a secret that the asking node chooses: an
+// answer with it comes from the node that was asked.
 type Message struct {
 	Kind    Kind
 	Session [16]byte
@@ -174,8 +174,8 @@ func heights(b []byte, field protowire.Number, from int32, list []int32) []byte 
 
 var errMalformed = errors.New("malformed message of the cluster")
 
-// Parse reads a message. What it returns does not keep b. Ranges are not empty, and hits lie
-// in theirs, in ascending order.
+// Parse reads a message, which does not keep b. Ranges are not empty, and hits lie in their range,
+// in ascending order.
 func Parse(b []byte) (*Message, error) {
 	m := new(Message)
 	var hits, unchecked []byte
@@ -215,7 +215,8 @@ func Parse(b []byte) (*Message, error) {
 	return m, m.ranges(hits, unchecked)
 }
 
-// ranges reads the hits, and checks what they lie in.
+// ranges checks the range of a unit or an answer, and reads the hits, which have to lie in it in
+// ascending order.
 func (m *Message) ranges(hits, unchecked []byte) error {
 	if m.Kind == Unit || m.Kind == Done {
 		if m.From < 0 || m.To <= m.From || m.To-m.From > MaxHits {

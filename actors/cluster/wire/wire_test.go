@@ -55,7 +55,7 @@ func within(t *rapid.T, m *wire.Message) []int32 {
 	return list
 }
 
-// What is sent is what arrives, whatever a later version adds to it.
+// Messages arrive as they were sent, even with fields of a later version.
 func TestParse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := message(t)
@@ -70,7 +70,8 @@ func TestParse(t *testing.T) {
 	})
 }
 
-// What cannot be is refused, and nothing is believed of it.
+// Impossible messages are refused, and truncated messages give no part of a
+// field.
 func TestParseRefuses(t *testing.T) {
 	hits := func(from, to int32, list ...int32) *wire.Message {
 		return &wire.Message{Kind: wire.Done, From: from, To: to, Hits: list}
@@ -104,8 +105,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Whatever arrives takes no more memory than it has bytes, and what is understood is said
-// again in the same way.
+// Parsed fields hold no more items than the input has bytes, and a parsed message
+// survives encoding and parsing unchanged.
 func FuzzParse(f *testing.F) {
 	done := wire.Message{Kind: wire.Done, From: 5, To: 500, Hits: []int32{5, 7, 499}, Unchecked: []int32{6}}
 	f.Add(done.Append(nil))

@@ -112,8 +112,8 @@ func interfaceAddress(i *net.Interface) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("%w: interface %q has no IPv4 address", errAddress, i.Name)
 }
 
-// listenUnix listens on a Unix socket. One that nobody listens on any more is replaced,
-// nothing else is.
+// listenUnix listens on a Unix socket. It replaces a socket that nobody listens on any more,
+// but no other file.
 func listenUnix(path string) (net.Listener, error) {
 	if path == "" || path == "*" {
 		return nil, errAddress

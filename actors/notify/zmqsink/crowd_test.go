@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A thousand subscribers that come and go, stall, or send garbage hold up neither the
-// publisher nor the one that reads.
+// A thousand subscribers that come and go, stall, or send garbage delay neither the
+// publisher nor a subscriber that reads.
 func TestCrowd(t *testing.T) {
 	const crowd, messages, size, hwm = 1000, 400, 50_000, 50
 	p := open(t, hwm, "x")
@@ -27,14 +27,14 @@ func TestCrowd(t *testing.T) {
 	var stop atomic.Bool
 	var group sync.WaitGroup
 	var stalled []*peer
-	for range crowd / 2 { // who never read again
+	for range crowd / 2 { // which never read again
 		s := meet(t, dial(t, p))
 		s.subscribe("")
 		s.synced()
 		stalled = append(stalled, s)
 	}
 	var visits atomic.Int64
-	for i := range 20 { // who come again and again, 25 at a time each
+	for i := range 20 { // visitors, which come again and again, 25 at a time each
 		group.Go(func() {
 			for !stop.Load() {
 				var conns []net.Conn
@@ -71,7 +71,8 @@ func TestCrowd(t *testing.T) {
 	if slowest > 2*time.Second {
 		t.Errorf("publishing took %v", slowest)
 	}
-	// Those who stall share what waits for them; some is in the buffers of the system.
+	// Stalled subscribers share the waiting messages; some are in the buffers of the
+	// system.
 	if used := p.sockets[0].budget.used.Load(); used > 3*hwm*size {
 		t.Errorf("%d bytes wait", used)
 	}
@@ -81,7 +82,7 @@ func TestCrowd(t *testing.T) {
 	runtime.KeepAlive(stalled)
 }
 
-// visit is what a subscriber says that goes away again.
+// visit is what a subscriber sends before it leaves.
 func visit(kind int) []byte {
 	switch kind % 4 {
 	case 0:
@@ -101,7 +102,8 @@ func heap() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// A Unix socket that is left over is replaced. One that is in use, and a file, are not.
+// A Unix socket that is left over is replaced. A socket in use and an ordinary file are
+// not.
 func TestLeftOver(t *testing.T) {
 	path := t.TempDir() + "/s"
 	topics := []Topic{{"x", "ipc://" + path, 1}}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever a peer says, reading it ends, answers little, and keeps no more than the
-// prefixes of our topics.
+// Reading any bytes of a peer ends, answers little, and keeps no prefixes but those
+// of our topics.
 func FuzzPeer(f *testing.F) {
 	greeted := string(libzmqGreeting) + libzmqReady
 	for _, seed := range []string{
@@ -41,7 +41,7 @@ func FuzzPeer(f *testing.F) {
 	})
 }
 
-// What is written is read the same.
+// Written frames are read back unchanged.
 func FuzzFrame(f *testing.F) {
 	f.Add(byte(0), []byte("x"))
 	f.Add(byte(flagMore), make([]byte, 256))

@@ -11,12 +11,12 @@ const (
 	// DefaultHWM is how many messages may wait for a subscriber.
 	DefaultHWM = 1000
 
-	// maxWaiting bounds the bytes of all messages that wait. Where they are more, a
-	// subscriber gets one only when none waits for it.
+	// maxWaiting bounds the bytes of all waiting messages. Above it, a subscriber gets a
+	// message only if its queue is empty.
 	maxWaiting = 512 << 20
 )
 
-// A Topic is one that is to be published at an address.
+// A Topic is a topic to publish at an address.
 type Topic struct {
 	Name    string
 	Address string // tcp://<host>:<port> or ipc://<path>
@@ -82,8 +82,7 @@ func (p *Publisher) Has(name string) bool {
 	return false
 }
 
-// Publish sends a message to those who have subscribed to its topic, which must not change
-// body any more.
+// Publish sends a message to the subscribers of its topic. body must not change any more.
 func (p *Publisher) Publish(name string, body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +106,7 @@ func (p *Publisher) Skip(name string, messages int) {
 	}
 }
 
-// Close ends all connections and returns when nothing is left of them.
+// Close ends all connections and returns when their goroutines have ended.
 func (p *Publisher) Close() error {
 	var errs []error
 	for _, s := range p.sockets {

@@ -106,7 +106,7 @@ func TestAddresses(t *testing.T) {
 	closed(t, p)
 }
 
-// Who does not read loses messages above the mark, and nobody else does.
+// A subscriber that does not read loses messages above the mark; no other subscriber does.
 func TestMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := fake(t, 5, maxWaiting, "x")
@@ -169,7 +169,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// Who does not speak as a subscriber is cut off, the others are served on.
+// A peer that does not speak as a subscriber is cut off; the others are still served.
 func TestGarbage(t *testing.T) {
 	greeted := string(libzmqGreeting)
 	for name, said := range map[string]string{
@@ -217,7 +217,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// Who says nothing is cut off after a while; who has ended its handshake is not.
+// A peer without a complete handshake is cut off after handshakeTime; a peer that has completed it may be silent.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := fake(t, 10, maxWaiting, "x")
@@ -245,8 +245,8 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// There are only so many connections. A new one takes the place of the one that has been silent for longest, if there
-// is such a one.
+// There are at most maxSubscribers connections. A new connection replaces the oldest without a subscription; if all
+// have subscribed, it is closed.
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := fake(t, 10, maxWaiting, "x")

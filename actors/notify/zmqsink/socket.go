@@ -80,8 +80,8 @@ func (s *socket) pause() bool {
 	}
 }
 
-// add serves a connection. Where there are too many, it takes the place of the one that has been silent for longest, or
-// is closed where all have subscribed.
+// add serves a connection. At maxSubscribers, the new connection replaces the oldest that has not subscribed yet; if
+// all have subscribed, it is closed.
 func (s *socket) add(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *socket) publish(m *message) {
 	}
 }
 
-// close ends all connections. What was not sent is not sent any more.
+// close ends all connections. Unsent messages are dropped.
 func (s *socket) close() error {
 	s.mu.Lock()
 	first := !s.closed

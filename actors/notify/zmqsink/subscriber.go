@@ -17,8 +17,8 @@ const (
 	maxBatch = 64
 )
 
-// A subscriber is a connection. One goroutine reads what it wants, another writes what
-// waits for it; whoever publishes waits for neither.
+// A subscriber is a connection. One goroutine reads its subscriptions, another writes
+// waiting messages; a publish call waits for neither.
 type subscriber struct {
 	conn   net.Conn
 	hwm    int // messages that may wait; 0: any number
@@ -58,7 +58,7 @@ func (s *subscriber) publish(m *message, full bool) {
 	s.changed.Signal()
 }
 
-// wants reports whether a topic begins with what was subscribed to.
+// wants reports whether a topic begins with a subscribed prefix.
 func (s *subscriber) wants(topic string) bool {
 	for prefix := range s.prefixes {
 		if strings.HasPrefix(topic, prefix) {
@@ -101,7 +101,7 @@ func (s *subscriber) handshake(r *bufio.Reader, buf *[maxFrame]byte) error {
 	return s.conn.SetDeadline(time.Time{})
 }
 
-// read takes what the peer wants until its end.
+// read applies the peer's requests until the connection ends.
 func (s *subscriber) read(r *bufio.Reader, buf *[maxFrame]byte) error {
 	first := true
 	for {
@@ -123,8 +123,8 @@ func (s *subscriber) read(r *bufio.Reader, buf *[maxFrame]byte) error {
 	}
 }
 
-// apply takes over what the peer wants. A prefix that no topic begins with is none: so a
-// peer cannot fill our memory with them.
+// apply carries out a request. Prefixes of no topic are ignored, so that a peer cannot fill
+// our memory.
 func (s *subscriber) apply(q request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *subscriber) apply(q request) {
 	}
 }
 
-// write writes what waits until the end of the connection.
+// write writes waiting messages until the connection ends.
 func (s *subscriber) write() {
 	defer s.discard()
 	var batch []*message
@@ -172,8 +172,8 @@ func (s *subscriber) write() {
 	}
 }
 
-// next waits for what is to be written, and appends messages to batch. There is nothing
-// when the connection has ended.
+// next waits for messages or a PONG to write. It appends the messages to batch, and returns
+// nothing when the connection has ended.
 func (s *subscriber) next(batch []*message) ([]*message, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,8 @@ const reservedFlags = ^byte(flagMore | flagLong | flagCommand)
 
 var errProtocol = errors.New("not ZMTP 3")
 
-// greeting is what we say first: version 3.1, no authentication, no server of it.
+// greeting returns our first bytes: version 3.1, no authentication, and so not its server
+// side.
 func greeting() []byte {
 	g := make([]byte, greetingSize)
 	g[0], g[signatureSize-1] = 0xff, 0x7f
@@ -83,7 +84,7 @@ func appendFrame(to []byte, flags byte, body []byte) []byte {
 	return append(appendHeader(to, flags, len(body)), body...)
 }
 
-// readFrame reads a frame into buf, which it is valid as long as.
+// readFrame reads a frame into buf. The body is valid as long as buf is not reused.
 func readFrame(r io.Reader, buf *[maxFrame]byte) (flags byte, body []byte, err error) {
 	if _, err := io.ReadFull(r, buf[:1]); err != nil {
 		return 0, nil, err
@@ -183,13 +184,13 @@ func splitProperty(data []byte) (p property, rest []byte, ok bool) {
 // A request is what a subscriber wants; the zero value is nothing.
 type request struct {
 	subscribe, cancel bool
-	prefix            []byte // of the topics, part of what was parsed
+	prefix            []byte // of topics; part of the parsed frame
 
 	pong []byte // what answers a PING
 }
 
-// parseRequest reads a frame that comes after the handshake. What a publisher has no use
-// for is nothing.
+// parseRequest reads a frame that comes after the handshake. It returns the zero request for
+// frames that a publisher does not need.
 func parseRequest(flags byte, body []byte, first bool) (request, error) {
 	if flags&flagCommand == 0 {
 		switch { // as ZMTP 3.0 has it: a message of one frame

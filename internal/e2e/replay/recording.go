@@ -25,8 +25,8 @@ import (
 //
 //   - With BITCOIND and TRAWL_RECORD_CORE=1 the tape passes all on to a live Core. It is written when the test has
 //     passed.
-//   - Without BITCOIND the tape answers as it was recorded. It fails the test if a request was not recorded, or if a
-//     recorded request is not made any more.
+//   - Without BITCOIND the tape answers as it was recorded. It fails the test if a request was not recorded, or a
+//     recorded request was not made.
 //   - With BITCOIND alone there is no tape, and the test asks the live Core itself.
 //
 // A recording names the parameters of each method that it holds calls of, as docs/openrpc.json has them. It is too old
