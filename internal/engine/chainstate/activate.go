@@ -36,6 +36,16 @@ type verdicts map[chainhash.Hash]error
 func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 	e.begin(e.tip)
 	defer func() { e.end(e.tip) }()
+	if err := e.whole(func() error { return e.moveTo(best, found) }); err != nil {
+		return err
+	}
+	_, err := e.strips.Step()
+	e.settle()
+	return e.guard(err)
+}
+
+// moveTo is activate without what follows a move of the tip.
+func (e *Engine) moveTo(best *chainview.Block, found verdicts) error {
 	for best != e.tip {
 		wanting, reason, err := e.activateTo(best, found)
 		if _, ok := errors.AsType[*copyError](err); ok {
@@ -53,12 +63,7 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 		e.late.add(wanting, reason)
 		best = e.choice.Best(e.tip)
 	}
-	if err := e.commit(); err != nil {
-		return err
-	}
-	_, err := e.strips.Step()
-	e.settle()
-	return e.guard(err)
+	return e.commit()
 }
 
 // maxLate is how many late refusals are remembered.

@@ -98,7 +98,12 @@ func (b *background) step(ctx context.Context, d time.Duration) (more bool, err 
 		if to == b.tip {
 			break
 		}
-		wanting, reason, err := b.activateTo(to, nil) //nolint:contextcheck // a block is connected as a whole
+		var wanting *chainview.Block
+		var reason error
+		err := b.whole(func() (err error) {
+			wanting, reason, err = b.activateTo(to, nil) //nolint:contextcheck // a block is connected as a whole
+			return err
+		})
 		if err != nil {
 			return false, b.broke(err)
 		}
@@ -158,7 +163,7 @@ func (b *background) next() *chainview.Block {
 
 // flushCoins writes the unspent outputs, if there is a background.
 func (b *background) flushCoins() error {
-	if b == nil {
+	if b == nil || b.unsettled() {
 		return nil
 	}
 	return b.broke(b.flush())

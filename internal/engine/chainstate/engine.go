@@ -102,6 +102,7 @@ type Engine struct {
 	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
 	broken  error     // of a write that failed: nothing in memory may be written
+	halfway int       // calls of whole that have not returned: above 0 after a panic
 }
 
 // disk is where commits go.
@@ -254,10 +255,23 @@ func (e *Engine) guard(err error) error {
 	return err
 }
 
+// whole runs work that changes the unspent outputs step by step.
+func (e *Engine) whole(work func() error) error {
+	e.halfway++
+	err := work()
+	e.halfway--
+	return err
+}
+
+// unsettled reports whether the unspent outputs in memory must not be written: a panic or an error has left them
+// between two blocks, or at a block that is not committed. The next start connects the blocks since the last write
+// again.
+func (e *Engine) unsettled() bool { return e.halfway > 0 || len(e.steps) > 0 }
+
 // Close writes what is still in memory and closes the database.
 func (e *Engine) Close() error {
 	var flushed, synced error
-	if e.broken == nil {
+	if e.broken == nil && !e.unsettled() {
 		flushed = e.flush()
 	}
 	if e.broken == nil {

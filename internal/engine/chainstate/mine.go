@@ -100,7 +100,10 @@ func (e *Engine) Propose(raw []byte) error {
 		return err
 	}
 	before := e.coins.Mark()
-	_, err = e.connect(chainview.NewChild(e.tip, &b.BlockHeader), b)
+	err = e.whole(func() error {
+		_, err := e.connect(chainview.NewChild(e.tip, &b.BlockHeader), b)
+		return err
+	})
 	e.coins.Rollback(before)
 	e.odd.fresh = nil
 	return err

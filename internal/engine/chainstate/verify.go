@@ -64,7 +64,7 @@ func (i inspector) Verify(ctx context.Context, level int, blocks int32) error {
 	v := &verifier{Engine: e, level: max(0, min(level, levelForward)), at: e.tip}
 	v.printf("Verifying last %d blocks at level %d", blocks, v.level)
 	mark := e.coins.Mark()
-	err := v.run(ctx, blocks)
+	err := e.whole(func() error { return v.run(ctx, blocks) })
 	e.coins.Rollback(mark)
 	if corrupt, ok := errors.AsType[*messages.CorruptError](err); ok {
 		v.printf("Verification error: %s", corrupt.Reason)
