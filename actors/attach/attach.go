@@ -25,8 +25,8 @@ const (
 	firstRetry = time.Second
 	lastRetry  = 10 * time.Second
 
-	// silence is how long the other node may have no news before it is asked again: one that hangs
-	// is noticed soon after that.
+	// silence is how long the other node may have no news before it is asked again:
+	// a node that hangs is noticed soon after.
 	silence = 10 * time.Second
 )
 

@@ -42,7 +42,7 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// The chain follows each tip, also one that came while it followed, at once.
+// The chain follows each tip at once, also a tip that came while it was following.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -130,7 +130,7 @@ func TestFetchBlock(t *testing.T) {
 	}
 }
 
-// Whoever leaves ends the asking of peers.
+// A caller that leaves ends the asking of peers.
 func TestFetchBlockGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -1,5 +1,5 @@
 // Package blockindex is the actor that keeps one index of blocks in step with the
-// active chain. What the index is of, its [follow.Target] knows.
+// active chain. The [follow.Target] defines what is indexed.
 //
 // Its requests are in table. Blocks are added in a worker, a batch at a time; between
 // two batches a reorganisation is noticed. Readers do not ask this actor: they read the

@@ -189,8 +189,8 @@ func TestAheadOfTheChain(t *testing.T) {
 	}
 }
 
-// What the chain announces while a batch runs is not forgotten: here it closes, opens
-// again, and announces its tip before the batch has heard of it.
+// Announcements of the chain while a batch runs are not forgotten: here the chain
+// closes, opens again, and announces its tip before the batch has noticed.
 func TestNewsDuringABatch(t *testing.T) {
 	var once sync.Once
 	var r *rig
@@ -311,7 +311,8 @@ func TestLockFollowsWhatIsSure(t *testing.T) {
 	}
 }
 
-// Stopped in the middle of a batch the actor answers whoever waits, and its worker ends.
+// An actor that is stopped in the middle of a batch answers waiting calls, and its
+// worker ends.
 func TestStop(t *testing.T) {
 	reached, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, &memory{hook: func(height int32) error {

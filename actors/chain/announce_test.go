@@ -67,8 +67,8 @@ func TestTipIsAnnounced(t *testing.T) {
 	})
 }
 
-// Whoever waits for a tip is answered when it comes, and one that has gone
-// leaves nothing behind.
+// A call that waits for a tip is answered when the tip comes, and a caller that
+// has gone leaves nothing behind.
 func TestWaitTip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

@@ -12,8 +12,9 @@ import (
 // and blocks of peers come again.
 const backgroundTime = 100 * time.Millisecond
 
-// background has the engine validate blocks before the snapshot that the chain began with. Where
-// it has got on, those who wait for such blocks look again: the tip is told once more.
+// background has the engine validate blocks before the snapshot that the chain began with. If
+// validation has moved on, it publishes the tip once more: callers that await such blocks look
+// again.
 func (s *Chain) background(e engine.Engine) (after func(), err error) {
 	before := chainview.AssumedOf(e.Reader())
 	more, err := e.Background(s.ctx, backgroundTime)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// reasonOf is why a block was refused, "" for one that was taken.
+// reasonOf returns why a block was refused, "" if it was taken.
 func reasonOf(tb testing.TB, err error) string {
 	tb.Helper()
 	var reject *messages.RejectError
@@ -114,7 +114,8 @@ func TestRequestsBetweenBlocks(t *testing.T) {
 	})
 }
 
-// A caller who leaves has the rest of the batch left out, and nothing is left of it.
+// If a caller leaves, the rest of its batch is left out, and no work of the batch
+// remains.
 func TestBatchOfNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -198,7 +199,7 @@ func TestPanicAheadOfImport(t *testing.T) {
 }
 
 // An actor that stops in the middle of blocks, while more of them are checked or read,
-// answers who waits and leaves no goroutine.
+// answers waiting calls and leaves no goroutine.
 func TestStopAmidBlocks(t *testing.T) {
 	blocks := enginetest.Blocks(t, enginetest.Chain)[1:101]
 	for name, files := range map[string][]string{"batch": nil, "import": {blockFile(t, 0, blocks...)}} {

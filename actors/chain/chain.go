@@ -1,9 +1,9 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
 // Its requests are in table. It announces every change of the tip. Validation may take long, so it runs in
-// one worker at a time; requests are carried out in the order they came, and the
-// blocks of peers and the reading of block files go on between them. What of a block
-// can be checked without the chain is checked on other cores, before its turn.
+// one worker at a time. Requests are carried out in the order they came; between them, the blocks of peers
+// and the reading of block files go on. Checks of a block that need no chain run on other cores, before
+// the block's turn.
 //
 // Readers do not ask this actor: they use the [chainview.Current] that it sets.
 package chain
@@ -146,8 +146,8 @@ func (s *Chain) Receive(c actor.Context) {
 	}
 }
 
-// openEngine opens the engine in a worker, which leaves it where close finds it if the
-// actor stops before it hears of it.
+// openEngine opens the engine in a worker. The worker leaves the engine in
+// fresh, where close finds it if the actor stops before opened runs.
 func (s *Chain) openEngine(c actor.Context) {
 	s.tasks.Go(c, func() func() {
 		e, err := s.cfg.Open(s.ctx)
@@ -198,7 +198,7 @@ func (s *Chain) waitTip(_ actor.Context, m *waitTip) {
 	s.answerTips()
 }
 
-// getTip answers from the readers' side, which is ahead of what was announced
+// getTip answers with the readers' tip, which is ahead of the announced tip
 // while a worker runs.
 func (s *Chain) getTip(messages.GetTip) (messages.Tip, error) {
 	if s.engine == nil {
@@ -269,8 +269,8 @@ func (s *Chain) announce() {
 	s.answerTips()
 }
 
-// answerTips answers those who wait for a tip like the present one, and forgets
-// those who have gone.
+// answerTips answers the calls that wait for a tip like the present one, and
+// forgets calls whose callers have gone.
 func (s *Chain) answerTips() {
 	s.tips = slices.DeleteFunc(s.tips, func(call *waitTip) bool {
 		if call.Ctx.Err() != nil {

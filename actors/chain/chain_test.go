@@ -56,8 +56,8 @@ func wrong(err error) bool {
 		!errors.Is(err, messages.ErrNoCoin) && !errors.Is(err, chainview.ErrNotReady)
 }
 
-// What is asked before the chain is open, and while a file is read, is answered
-// at once where that needs no engine, and else in its turn.
+// Requests before the chain is open, and while a file is read, are answered at
+// once if they need no engine, and else in their turn.
 func TestRequestsInEveryState(t *testing.T) {
 	for _, test := range requests {
 		for _, state := range []struct {

@@ -20,7 +20,7 @@ import (
 
 var errDisk = errors.New("disk is gone")
 
-// A panic, wherever it happens, is answered at once to whoever waits, and the
+// A panic, wherever it happens, is at once the answer to waiting calls, and the
 // next instance opens the chain again and goes on.
 func TestPanic(t *testing.T) {
 	for _, test := range []struct {
@@ -56,8 +56,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// What is to be kept from pruning, and that pruning has begun, is known to the engine
-// that is opened after a panic, whether or not the one before came to be used.
+// The engine that is opened after a panic knows the prune locks, and that
+// pruning has begun, whether or not the engine before came to be used.
 func TestPruningAfterPanic(t *testing.T) {
 	f := spawn(t)
 	f.generate(t, 3)
@@ -84,7 +84,7 @@ func TestPruningAfterPanic(t *testing.T) {
 	if !errors.Is(err, ask.ErrRestarted) {
 		t.Fatal(err)
 	}
-	for opened := false; !opened; { // each panic answers those who wait
+	for opened := false; !opened; { // each panic answers waiting calls
 		_, err := ask.Ask(t.Context(), f.Ref, messages.WaitOpen{})
 		if opened = err == nil; !opened && !errors.Is(err, ask.ErrRestarted) {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Who leaves before his turn has nothing done for him.
+// Nothing is done for a caller that leaves before its turn.
 func TestCallerLeavesBeforeItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

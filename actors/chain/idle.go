@@ -12,7 +12,7 @@ import (
 // writes what waits, and gives memory back.
 const idleEvery = time.Minute
 
-// idle is the message that it is time for that.
+// idle is the message that the engine may tidy up.
 type idle struct{}
 
 // idleLater has the actor look after idleEvery whether it has nothing to do.

@@ -22,8 +22,8 @@ const (
 	// served again. A single block may take longer.
 	importStepTime = 50 * time.Millisecond
 
-	// importSyncEvery is how often an import makes sure of what it has. What
-	// comes after is read from the file again if the power fails.
+	// importSyncEvery is how often an import syncs its blocks to the disk.
+	// Later blocks are read from the file again if the power fails.
 	importSyncEvery = 5 * time.Second
 
 	// maxOrphans bounds the positions remembered of blocks that come before
@@ -198,7 +198,8 @@ func (i *importer) next(e engine.Engine, stop <-chan struct{}) error {
 	return nil
 }
 
-// take gives a block to the engine, and then those that waited for it.
+// take gives a block to the engine, and then the blocks that waited for their
+// parent.
 func (i *importer) take(e engine.Engine, src source, at position, b readBlock) error {
 	if err := i.accept(e, at, b.Block, b.accept); err != nil {
 		return err
@@ -270,8 +271,8 @@ func (i *importer) remember(parent chainhash.Hash, at position) {
 	i.held++
 }
 
-// adopt returns the places of the blocks that waited for one that is known by
-// now, and forgets them.
+// adopt returns the places of the blocks that waited for this parent, and
+// forgets them. It returns none if the engine does not know the parent.
 func (i *importer) adopt(e engine.Engine, raw []byte) []position {
 	if len(i.orphans) == 0 {
 		return nil

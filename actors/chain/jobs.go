@@ -135,8 +135,8 @@ func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine
 	}
 }
 
-// snapshotJob makes the set of unspent outputs. One that nobody waits for any
-// more is released.
+// snapshotJob makes the set of unspent outputs. It releases the set if the
+// caller does not wait any more.
 func snapshotJob(_ *Chain, m *ask.Call[messages.SnapshotCoins, messages.CoinSet]) job {
 	return func(e engine.Engine) (func(), error) {
 		select {

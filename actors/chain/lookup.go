@@ -18,7 +18,7 @@ const maxKnown = 4096
 // lookups look outputs up beside the actor while it has no job for the engine. It is a
 // [chainview.Unspent].
 type lookups struct {
-	engine sync.RWMutex // held to write by whoever uses the engine
+	engine sync.RWMutex // held to write while a job uses the engine
 	idle   engine.Engine
 
 	mu    sync.Mutex
@@ -62,8 +62,8 @@ func (l *lookups) unspent(outs []wire.OutPoint) (coins []*chainview.Coin, at *ch
 	return coins, l.idle.Reader().Active().Tip(), true
 }
 
-// coin returns an output, nil where it is spent or was never there. What fails is for the actor
-// to notice.
+// coin returns an output, nil where it is spent or was never there. It reports false if the
+// engine fails: the actor will notice that itself.
 func (l *lookups) coin(out wire.OutPoint) (*chainview.Coin, bool) {
 	l.mu.Lock()
 	coin, ok := l.known[out]

@@ -24,8 +24,8 @@ func coinbaseAt(t *testing.T, f *fixture, height int32) wire.OutPoint {
 	return wire.OutPoint{Hash: b.Transactions[0].TxHash()}
 }
 
-// What is looked up beside the actor is what it would answer: after each change of the chain, and
-// not while it is at work, nor over an engine that a panic left.
+// Lookups beside the actor give the actor's own answer, after each change of the chain. There are
+// none while the actor is at work, nor over an engine that a panic left.
 func TestUnspentBesideTheActor(t *testing.T) {
 	var mu sync.Mutex
 	entered, leave := make(chan struct{}), make(chan struct{})

@@ -208,7 +208,7 @@ func TestMergedMiningLimit(t *testing.T) {
 	}
 }
 
-// Blocks on another tip go, and do not come back with it.
+// Blocks that were made on another tip go, and do not come back with that tip.
 func TestMergedMiningFollowsTip(t *testing.T) {
 	r := newMergedRig(t, nodemsg.AuxBlocks{})
 	r.mine(3)
@@ -272,7 +272,8 @@ func (e panicky) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]b
 	return e.Engine.Template(script, txs, fees)
 }
 
-// What was kept is gone after a panic and after the end; the next instance goes on.
+// Blocks that were kept are gone after a panic and after the end; the next instance
+// goes on.
 func TestMergedMiningAfterPanic(t *testing.T) {
 	r := newMergedRig(t, nodemsg.AuxBlocks{})
 	r.mine(3)

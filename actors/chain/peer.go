@@ -12,7 +12,7 @@ import (
 )
 
 // peerSyncEvery is how often blocks of peers are made to survive a loss of power.
-// What comes after is asked of the peers again.
+// Later blocks are then asked of the peers again.
 const peerSyncEvery = 5 * time.Second
 
 // fromPeer makes the handler of what a peer has sent, which comes after the requests.

@@ -54,7 +54,7 @@ func (s *Chain) readSnapshots(c actor.Context) {
 	s.toRead = nil
 }
 
-// use makes the job that uses what was read, and answers when that is on disk.
+// use returns the job that uses the snapshot that was read, and answers once it is on disk.
 func (r reading) use(read error) job {
 	return func(e engine.Engine) (func(), error) {
 		got, err := r.snapshot.Use(read)

@@ -65,8 +65,8 @@ func TestSnapshotBeside(t *testing.T) {
 	}
 }
 
-// A caller that goes away while the file is read ends nothing: the snapshot is used. One that has
-// gone before has nothing begun.
+// A caller that goes away while the file is read ends nothing: the snapshot is used. For a caller
+// that has gone before its turn, nothing is begun.
 func TestSnapshotCallerGone(t *testing.T) {
 	file := newSlowFile()
 	f := spawnFile(t, file)
@@ -145,7 +145,7 @@ func TestSnapshotStopped(t *testing.T) {
 	}
 }
 
-// What the engine refuses is the caller's answer, and the chain goes on.
+// A refusal by the engine is the caller's answer, and the chain goes on.
 func TestSnapshotRefused(t *testing.T) {
 	f := spawn(t)
 	if _, err := ask.Ask(t.Context(), f.Ref, messages.LoadSnapshot{Path: f.dir + "/none"}); !errors.Is(err,

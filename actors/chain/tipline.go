@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 )
 
-// tellMoves writes Core's line about each step of the tip, for programs that look for it. No worker
-// may be running.
+// tellMoves writes Core's line about each step of the tip, because programs look for these lines.
+// No worker may be running.
 func (s *Chain) tellMoves() {
 	reader := s.engine.Reader()
 	active := reader.Active()

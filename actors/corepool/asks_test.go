@@ -88,8 +88,8 @@ func rawOf(tx *wire.MsgTx) string {
 	return hex.EncodeToString(raw.Bytes())
 }
 
-// The fee limit of a transaction is handed over as the rate of its virtual size: at least the lowest that is a limit,
-// and below one coin, from which on Core takes it for a mistake.
+// The fee limit of a transaction is handed over as the rate of its virtual size. It is at least the lowest rate that
+// is a limit, and below one coin, from which on Core takes it for a mistake.
 func TestMaxRate(t *testing.T) {
 	tx := txOf(1)
 	size := int64(tx.SerializeSize()) // without a witness
@@ -120,7 +120,7 @@ func TestMaxRate(t *testing.T) {
 	}
 }
 
-// What Core says of a transaction that it does not take is told as a pool of this node would.
+// Core's refusal of a transaction is told as a pool of this node would tell its own.
 func TestRejected(t *testing.T) {
 	const missing, maximum = "bad-txns-inputs-missingorspent", "Fee exceeds maximum configured by user"
 	for _, c := range []struct {
@@ -245,7 +245,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What a transaction and what is known of it are read from is checked; a login that may not ask for the latter does
+// The replies with a transaction and with its details are checked; a login that may not ask for the details does
 // without.
 func TestFetch(t *testing.T) {
 	tx := txOf(1)

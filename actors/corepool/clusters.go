@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What Core's pool asks of transactions by default, as far as Core does not tell it.
+// Default limits of Core's pool that Core does not report.
 const (
 	dustFee      = 3000
 	maxRelatives = 25

@@ -7,8 +7,8 @@
 // The other pool is listed when the chain moves, by request, and each second, more seldom
 // where that takes long: no more than a twentieth of the time goes into it. Only what is
 // new is asked for. While the other node does not answer, or reads its own pool from disk,
-// what is here is kept. Workers list, fetch and parse; one of them at a time has the pool,
-// to compare it, and what is only read waits for it.
+// what is here is kept. Workers list, fetch and parse. One worker at a time has the pool,
+// to compare it, and reads wait meanwhile.
 //
 // After a failure the pool is empty, and listeners are told.
 package corepool
@@ -162,7 +162,7 @@ func (p *CorePool) after(c actor.Context, wait time.Duration) {
 	p.timer.Set(c, wait, dueNow{})
 }
 
-// lend gives the pool to a worker. What that returns runs in the actor.
+// lend gives the pool to a worker. The function that work returns runs in the actor.
 func (p *CorePool) lend(c actor.Context, work func() func()) {
 	p.lent = true
 	p.tasks.Go(c, func() func() {

@@ -58,7 +58,7 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// Whatever happens at the other node, the copy is the same soon after.
+// After any change at the other node, the copy is soon the same again.
 func TestAlwaysSame(t *testing.T) {
 	seeds := uint64(3)
 	if os.Getenv("TRAWL_SOAK") != "" {
@@ -142,7 +142,7 @@ func TestAway(t *testing.T) {
 	})
 }
 
-// Of what has left the pool, what is in a block is told apart.
+// Of transactions that have left the pool, those in a block are told apart.
 func TestMined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -218,7 +218,7 @@ func TestBoundedWork(t *testing.T) {
 	})
 }
 
-// What there is no room for is counted, and not asked for.
+// Transactions that there is no room for are counted, and not asked for.
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *corepool.Config) { c.Limits = poolcopy.Limits{Bytes: 1 << 20, Txs: 3} })
@@ -291,7 +291,7 @@ func TestMayNotSend(t *testing.T) {
 	})
 }
 
-// What is read of one transaction, and of outputs.
+// Single transactions and outputs are read from the copy.
 func TestRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -351,7 +351,7 @@ func TestEstimates(t *testing.T) {
 	})
 }
 
-// What a transaction is connected to, as parents and children in any number of steps.
+// A transaction is connected to its parents and children in any number of steps.
 func TestClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

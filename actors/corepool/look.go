@@ -58,7 +58,7 @@ func (p *CorePool) begin(c actor.Context) {
 	})
 }
 
-// listed compares the list with what is here.
+// listed compares the other node's list with the copy.
 func (p *CorePool) listed(c actor.Context, l *look, got *listing, err error) {
 	if err != nil {
 		p.end(c, err)
@@ -82,16 +82,16 @@ func (p *CorePool) listed(c actor.Context, l *look, got *listing, err error) {
 	})
 }
 
-// isAt reports whether the chain is where the other one was when its pool was listed, as far
-// as that is known. Who hears of a transaction later than of the block that excludes it would
-// wait for it to be confirmed.
+// isAt reports whether the chain is where the other node was when its pool was listed, as far
+// as that is known. A listener that hears of a transaction after the block that excludes it
+// would wait in vain for the confirmation.
 func (p *CorePool) isAt(l *look) bool {
 	reader := p.cfg.View.Open()
 	return l.tip == (chainhash.Hash{}) || reader != nil && reader.Active().Tip().Hash == l.tip
 }
 
-// leave removes what has left the other pool, once the chain is where that was: whoever
-// hears of it sees first what is in blocks.
+// leave removes the transactions that have left the other pool, once the chain is where
+// the other node was: listeners see the blocks first.
 func (p *CorePool) leave(c actor.Context, gone []*poolcopy.Tx) {
 	ask.Then(p.ctx, c, p.cfg.Chain, nodemsg.FollowNode{}, func(_ messages.Tip, err error) any {
 		return chainFollowed{gone, err}
@@ -269,8 +269,8 @@ func (p *CorePool) show(reason string) {
 		"transactions", p.pool.Len(), "reason", reason)
 }
 
-// minedSince returns the transactions of the last blocks of the chain, down to one, and the
-// tip. What cannot be read is missing.
+// minedSince returns the transactions of at most maxBlocks last blocks of the chain,
+// above the block seen, and the tip. It ends at a block that cannot be read.
 func minedSince(
 	ctx context.Context, view *chainview.Current, seen chainhash.Hash,
 ) (mined map[chainhash.Hash]bool, tip chainhash.Hash) {

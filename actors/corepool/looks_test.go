@@ -186,7 +186,7 @@ func TestTooLargeToBeTold(t *testing.T) {
 	})
 }
 
-// What has left stays while the chain cannot follow, and callers are told.
+// Transactions that have left stay while the chain cannot follow, and callers are told.
 func TestChainCannotFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -279,7 +279,7 @@ func TestSubmitAgain(t *testing.T) {
 	})
 }
 
-// What needs a pool of one's own is refused, whatever it is.
+// All requests that need a pool of one's own are refused.
 func TestRefusesWhatFollowersCannot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

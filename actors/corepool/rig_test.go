@@ -211,7 +211,7 @@ func (l *lines) text() string {
 	return l.String()
 }
 
-// rig is the actor between a core and a chain, and one who listens to its changes.
+// rig is the actor between a core and a chain, and a listener to its changes.
 type rig struct {
 	t     *testing.T
 	core  *core

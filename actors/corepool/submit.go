@@ -18,7 +18,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What the other node says of a transaction that it does not take.
+// Error codes with which the other node refuses a transaction.
 const (
 	codeInvalid  = -25 // or its fee is too high
 	codeRejected = -26

@@ -47,7 +47,8 @@ func TestConnected(t *testing.T) {
 	}
 }
 
-// What has left is looked for in the last blocks, down to the one that was seen last, and not for ever.
+// Transactions that have left are looked for in the last blocks, down to the block that was seen last, and in no
+// more than maxBlocks blocks.
 func TestMinedSince(t *testing.T) {
 	chain := chaintest.New(&chaincfg.RegressionNetParams)
 	chain.MineN(40)

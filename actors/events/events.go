@@ -1,9 +1,9 @@
-// Package events is the actor by which news leave the node: it numbers what the parts of the
-// node announce, and hands it to subscribers, each of which reads at its own speed.
+// Package events is the actor by which news leave the node. It numbers the announcements of
+// the node's parts, and hands them to subscribers, each of which reads at its own speed.
 //
-// Its requests are in table. A subscriber that leaves too many events unread is cut off,
-// and costs nobody else anything. When the actor fails, all are: what was announced before its
-// restart is lost.
+// Its requests are in table. A subscriber that leaves too many events unread is cut off, and
+// costs nobody else anything. When the actor fails, all subscribers are cut off: announcements
+// before its restart are lost.
 package events
 
 import (

@@ -140,7 +140,8 @@ func TestKinds(t *testing.T) {
 	})
 }
 
-// Who does not read is cut off after what there was room for, and costs others nothing.
+// A subscriber that does not read is cut off after the events that there was room for,
+// and costs others nothing.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -97,7 +97,7 @@ func (m *Mempool) test(c actor.Context, call *ask.Call[messages.TestTxs, message
 }
 
 // submitPackage takes in a child of our own with its parents. As in Core, they are
-// announced once, and not again until a peer asks for them.
+// announced once; if no peer asks for them, the announcement is not repeated.
 func (m *Mempool) submitPackage(c actor.Context, call *ask.Call[messages.SubmitPackage, messages.PackageResult]) {
 	rate := txpool.FeeRate{}
 	if call.Req.MaxRate > 0 {

@@ -24,8 +24,8 @@ func publishLeap(m *Mempool, b *chainview.Block) {
 // publishAlone tells the listeners that the pool cannot get to the tip.
 func publishAlone(m *Mempool) { m.cfg.Feed.Publish(messages.PoolChanged{Alone: true}) }
 
-// tell publishes the changes of a step with its blocks. Those that join the chain after others
-// have left it are told when the transactions of these have come back, as Core does.
+// tell publishes the changes of a step with its blocks. Blocks that join the chain after
+// others have left are told once the transactions of the latter have come back, as in Core.
 func (m *Mempool) tell(step []messages.PoolStep) {
 	if m.disconnected == nil {
 		m.publishWith(step)
@@ -35,7 +35,7 @@ func (m *Mempool) tell(step []messages.PoolStep) {
 	for left < len(step) && !step[left].Connected {
 		left++
 	}
-	if left > 0 { // also of what was about to be told to have joined
+	if left > 0 { // blocks kept back may be among them: tell first that they joined
 		m.publishHeld()
 	}
 	m.publishWith(step[:left])

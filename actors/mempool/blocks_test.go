@@ -100,9 +100,9 @@ func listen(t *testing.T, r *rig, txs map[string]*wire.MsgTx) *heard {
 	return h
 }
 
-// Blocks are told among the changes of the pool: those that join the chain after what they
-// put out of the pool, and after a reorganisation when the transactions of the blocks that
-// left it have come back. Each change has its number.
+// Blocks are told among the changes of the pool. A block that joins the chain follows the
+// removals that it caused. After a reorganisation it also follows the return of
+// transactions from blocks that left. Each change has its number.
 func TestBlocksAmongChanges(t *testing.T) {
 	r := newRig(t)
 	a := spend(50*coin-1000, r.coins[0])

@@ -86,13 +86,13 @@ func TestUnreadableBlock(t *testing.T) {
 	}
 }
 
-// contents asks for what is in the pool.
+// contents asks for the pool's transactions.
 func (r *rig) contents() messages.PoolTxs {
 	r.t.Helper()
 	return ok(ask.Ask(r.t.Context(), r.pool, messages.GetPoolTxs{})).must(r.t)
 }
 
-// A block that could not be read is tried again without another one.
+// A block that could not be read is tried again without a further block.
 func TestUnreadableForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

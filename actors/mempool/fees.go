@@ -49,7 +49,7 @@ func (f *Fees) Unless(off bool) *Fees {
 	return f
 }
 
-// save writes the estimates, and logs what has come of it.
+// save writes the estimates, and logs whether that succeeded.
 func (f *Fees) save(content []byte, log *slog.Logger) {
 	disk := f.Disk
 	if disk == nil {
@@ -62,7 +62,8 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 	corelog.Printf(log, slog.LevelInfo, "Flushed fee estimates to %s.", filepath.Base(f.File))
 }
 
-// fees estimates fee rates from what happens in the pool. Whoever has the pool has its estimator.
+// fees estimates fee rates from the changes of the pool. The actor or worker that has the pool
+// also has the estimator.
 type fees struct {
 	m     *Mempool
 	known *feeestimate.Estimator // nil: nothing is estimated
@@ -190,7 +191,8 @@ func (f *fees) close() {
 	f.saver = nil
 }
 
-// saveAtEnd writes the estimates when the node stops. What waits then was not confirmed in time.
+// saveAtEnd writes the estimates when the node stops. Transactions that wait then count as not
+// confirmed in time.
 func (f *fees) saveAtEnd() {
 	if f.known == nil {
 		return

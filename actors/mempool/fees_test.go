@@ -136,7 +136,7 @@ func TestFeesOfOldTip(t *testing.T) {
 	}
 }
 
-// What is known is there after a restart, and what waits then has failed.
+// Known transactions still count after a restart, and waiting transactions have then failed.
 func TestFeesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	r := newRig(t, estimating(dir))

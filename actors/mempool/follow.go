@@ -128,8 +128,8 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 	return func() error { t.m.followed(at, gone, tip, news.list, err); return nil }, err
 }
 
-// Reset implements follow.Target. What the pool holds is submitted again, as of another
-// chain.
+// Reset implements follow.Target. The pool's transactions are submitted again, as if
+// they came from another chain.
 func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
 	return func() error {
 		tip := reader.Active().Tip()
@@ -160,9 +160,9 @@ func (m *Mempool) followed(
 }
 
 // disconnect returns the transactions of blocks that have left the chain, which come from
-// the highest down. Those that the pool holds stay there: they are checked again when the
-// returned ones are submitted. Where no other blocks come in their place they have been
-// invalidated.
+// the highest down. Transactions that the pool holds stay there: they are checked again
+// when the returned transactions are submitted. Where no other blocks come in their place
+// they have been invalidated.
 func (t chainTarget) disconnect(
 	reader chainview.Reader, blocks []*chainview.Block, invalidated bool,
 ) (*disconnected, error) {

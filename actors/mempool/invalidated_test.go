@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Of blocks that are invalidated the ten highest give their transactions back; what depends on those of
-// the others leaves with them.
+// Of invalidated blocks the ten highest give their transactions back. Transactions of deeper blocks
+// are lost, and their descendants leave the pool.
 func TestInvalidatedDeep(t *testing.T) {
 	for _, above := range []int{9, 10} {
 		r := newRig(t)

@@ -4,9 +4,9 @@
 //
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
 // that is checked, whose scripts take long to execute, or for blocks that the
-// chain has connected. What is only read is answered between two pieces of work,
-// and only when the pool has seen the tip that is active then: whoever has heard
-// of a block finds the pool as it is after it.
+// chain has connected. Read requests are answered between two pieces of work,
+// and only when the pool has seen the active tip. A client that has heard of a
+// block thus finds the pool as it is after that block.
 //
 // After a failure the pool is empty, and listeners are told.
 package mempool
@@ -150,8 +150,8 @@ func (m *Mempool) now() int64 { return m.cfg.Now().Unix() }
 // moment is the present, for the pool.
 func (m *Mempool) moment() txpool.Now { return txpool.Now{Tip: m.at, Time: m.now()} }
 
-// next goes on with what comes first: the chain, what is only read, then the
-// tasks in the order in which they came.
+// next goes on with the chain first, then with reads, then with the tasks in
+// the order in which they came.
 func (m *Mempool) next(c actor.Context) {
 	for m.work.Len() == 0 && m.current(c) {
 		switch {
@@ -183,7 +183,8 @@ func (m *Mempool) publish(announce []messages.RelayTx) {
 	}
 }
 
-// logRemovals logs what a full pool did without, and what left before a peer asked for it.
+// logRemovals logs how many transactions a full pool removed, and each
+// transaction that left before it was sent to a peer.
 func (m *Mempool) logRemovals(changes []messages.PoolChange) {
 	n := 0
 	log := m.cfg.Log.With("category", "mempool")
@@ -201,8 +202,8 @@ func (m *Mempool) logRemovals(changes []messages.PoolChange) {
 	}
 }
 
-// lend gives the pool to a worker. What the work returns runs in the actor, when the
-// listeners have been told what has changed.
+// lend gives the pool to a worker. The function that work returns runs in the
+// actor, after the listeners were told of the changes.
 func (m *Mempool) lend(c actor.Context, work func() func(actor.Context)) {
 	m.work.Go(c, func() func() {
 		then := work()

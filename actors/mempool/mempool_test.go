@@ -121,7 +121,7 @@ func (r *rig) block(height int32) *wire.MsgBlock {
 	return enginetest.Parse(r.t, raw)
 }
 
-// mine makes blocks of what is in the pool.
+// mine makes blocks of the pool's transactions.
 func (r *rig) mine(n int) chainhash.Hash {
 	r.t.Helper()
 	order := messages.Generate{Script: anyone, Count: n, Tries: 1 << 30}
@@ -230,7 +230,8 @@ func TestSizeOfLastBlock(t *testing.T) {
 	}
 }
 
-// What spends a coin that a reorganisation makes immature leaves the pool.
+// A transaction leaves the pool if it spends a coin that a reorganisation makes
+// immature.
 func TestImmatureAfterReorganisation(t *testing.T) {
 	r := newRig(t)
 	young := spend(50*coin-1000, r.coins[len(r.coins)-1])

@@ -243,8 +243,8 @@ func (m *Mempool) savePool(c actor.Context, call *ask.Call[messages.SavePool, st
 	m.next(c)
 }
 
-// saveAtEnd writes the file when the node stops. One that was not read yet is
-// kept.
+// saveAtEnd writes the file when the node stops. A file that was not read yet
+// is kept.
 func (f *poolFile) saveAtEnd() {
 	if !f.loaded || !f.m.cfg.Persist {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// The fee rates of chosen transactions go to the log where that is asked for, with what was added to them.
+// The fee rates of chosen transactions, with their added deltas, go to the log if the
+// request asks for these lines.
 func TestChosenRatesAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	r := newRig(t, func(c *mempool.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })

@@ -19,8 +19,8 @@ type task struct {
 	ctx  context.Context //nolint:containedctx // of the request
 	outs []wire.OutPoint
 
-	// run works on the pool, in the worker. What it returns runs in the actor,
-	// after the listeners were told.
+	// run works on the pool, in the worker. The function that it returns runs in
+	// the actor, after the listeners were told.
 	run func(coins txpool.Coins, now txpool.Now) func(actor.Context)
 
 	// fail ends the task without its work.
@@ -84,7 +84,7 @@ func (m *Mempool) ready(c actor.Context, t *task) bool {
 	return true
 }
 
-// begin starts a task that is ready. It reports false for one that has to wait.
+// begin starts a task that is ready. It reports false if the task has to wait.
 func (m *Mempool) begin(c actor.Context, t *task) bool {
 	if m.unreadableTip != nil {
 		t.fail(errUnreadable)

@@ -67,8 +67,8 @@ func TestMostAnnounced(t *testing.T) {
 	}
 }
 
-// When a peer is asked for what it announces depends on who made the connection, by which id it names it, and how much
-// it is asked for already.
+// The time at which a peer is asked for a transaction depends on who made the connection, which id the peer names,
+// and how many transactions it is asked for already.
 func TestWhenPeersAreAsked(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, c := range []struct {
@@ -178,7 +178,7 @@ func TestFeeSteps(t *testing.T) {
 	}
 }
 
-// checkOrphans compares what the orphanage counts with what it has.
+// checkOrphans compares the counts of the orphanage with its contents.
 func checkOrphans(o *orphanage) error {
 	weight, latency, count, spends := 0, 0, 0, 0
 	byPeer := make(map[int64][3]int)
@@ -221,8 +221,8 @@ func checkOrphans(o *orphanage) error {
 	return nil
 }
 
-// Whatever is announced, taken back, mined and judged, the orphanage counts right, stays within its bounds, and keeps
-// what a peer has announced that takes less than its share.
+// While orphans are announced, taken back, mined and judged, the orphanage counts right and stays within its bounds.
+// It keeps the announcements of a peer that takes less than its share.
 func TestOrphanageCounts(t *testing.T) {
 	for seed := range uint64(3) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -275,7 +275,8 @@ func TestOrphanageCounts(t *testing.T) {
 	}
 }
 
-// Where something has to go, it is the oldest of the peer that takes most; what is judged again stays longer.
+// If an announcement has to go, it is the oldest of the peer that takes most; an orphan that is judged again stays
+// longer.
 func TestOldestOrphanGoes(t *testing.T) {
 	heavy := func(n uint32, parent chainhash.Hash) *wire.MsgTx {
 		tx := wire.NewMsgTx(2)
@@ -375,7 +376,7 @@ func TestPeersLoseAlike(t *testing.T) {
 	}
 }
 
-// Who announces too many small orphans loses some of them, not one whose few orphans are heavier.
+// A peer that announces too many small orphans loses some of them; a peer with few, but heavier orphans loses none.
 func TestShareOfNumberAndWeight(t *testing.T) {
 	o := newOrphanage(4)
 	tx := func(peer byte, n uint32, witness int) *wire.MsgTx {

@@ -42,8 +42,8 @@ func (r *rig) works(step string, salt uint32, p *remote) {
 	}
 }
 
-// After a panic the actor goes on with the peers that are there. One whose message it
-// failed over is let go: nobody would read it on.
+// After a panic the actor goes on with the peers that are there. A peer over whose
+// message it failed is let go: nobody would read the peer on.
 func TestPanic(t *testing.T) {
 	once := func(command string) func(wire.Message) bool {
 		armed := true
@@ -83,7 +83,8 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// Stopping lets all peers be read on, one whose transaction is being judged too.
+// Stopping lets all peers be read on, even a peer whose transaction is being
+// judged.
 func TestStop(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -118,7 +119,8 @@ func TestStoppedHearsNothing(t *testing.T) {
 	})
 }
 
-// A message of a peer that has left is done with at once, so that nothing waits for it.
+// A message of a peer that has left is done with at once, so that nothing waits
+// for the message.
 func TestMessageOfPeerThatLeft(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)

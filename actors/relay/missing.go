@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 )
 
-// parentsOf returns the ids of the transactions that one spends from, each once.
+// parentsOf returns the ids of the transactions that tx spends from, each once.
 func parentsOf(tx *wire.MsgTx) []chainhash.Hash {
 	parents := make([]chainhash.Hash, 0, len(tx.TxIn))
 	seen := make(map[chainhash.Hash]struct{}, len(tx.TxIn))
@@ -26,8 +26,8 @@ func parentsOf(tx *wire.MsgTx) []chainhash.Hash {
 	return parents
 }
 
-// missing keeps a transaction whose parents are not known, and asks for them all who
-// have announced it.
+// missing keeps a transaction whose parents are not known, and asks all peers that
+// have announced the transaction for its parents.
 func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 	id, wid := tx.TxHash(), tx.WitnessHash()
 	if r.rejected.has(wid) {
@@ -58,8 +58,8 @@ func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 	r.request(now)
 }
 
-// hopeless reports whether parents were refused such that no child can help them: a
-// child can pay for one that pays too little.
+// hopeless reports whether parents were refused such that no child can help: a
+// child can pay for one parent that pays too little.
 func (r *Relay) hopeless(parents []chainhash.Hash) bool {
 	poor := 0
 	for _, id := range parents {
@@ -74,7 +74,7 @@ func (r *Relay) hopeless(parents []chainhash.Hash) bool {
 }
 
 // resolves has a peer asked for the parents of an orphan that it has announced. It
-// reports false for one that is asked already, or that announces too much.
+// reports false for a peer that is asked already, or that announces too much.
 func (r *Relay) resolves(p *peer, parents []chainhash.Hash, wid chainhash.Hash, now time.Time) bool {
 	if r.orphans.hasFrom(wid, p.info.ID) || !p.info.Permissions.Relay && len(p.announced)+len(parents) > maxAnnounced {
 		return false

@@ -20,8 +20,8 @@ const (
 )
 
 // orphanage holds transactions whose parents are not known, each with the peers that
-// announced it. What one peer announces cannot drive out what another does within its
-// share.
+// announced it. A peer's announcements within its share stay, whatever other peers
+// announce.
 type orphanage struct {
 	byWID  map[chainhash.Hash]*orphan
 	spends map[wire.OutPoint]map[*orphan]struct{}
@@ -33,7 +33,7 @@ type orphanage struct {
 	count   int // of announcements
 }
 
-// An orphan is one of them.
+// An orphan is a transaction whose parents are not known.
 type orphan struct {
 	tx      *wire.MsgTx
 	id, wid chainhash.Hash
@@ -121,8 +121,8 @@ func (o *orphanage) full() bool {
 	return o.latency+o.count > maxLatency || o.weight > max(1, len(o.peers))*peerOrphans
 }
 
-// limit lets go of announcements until what is left fits: the oldest of the peer that
-// takes most of its share, until another one does.
+// limit drops announcements until the rest fits: the oldest of the peer that uses
+// most of its share, until another peer uses more.
 func (o *orphanage) limit() {
 	if !o.full() {
 		return

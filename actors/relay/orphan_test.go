@@ -51,8 +51,8 @@ func TestOrphanOfSeveralPeers(t *testing.T) {
 	})
 }
 
-// Orphans have bounds: of the size of one, of all that a peer may announce, and of the
-// time that removing them takes. Who floods drives out nobody else's.
+// Orphans have bounds: for the size of each, for all that a peer may announce, and for
+// the time that removing them takes. A flooding peer drives out nobody else's orphans.
 func TestOrphanBounds(t *testing.T) {
 	bubble(t, func(r *rig) {
 		honest, flooding := r.join(p2p.Inbound), r.join(p2p.Inbound)

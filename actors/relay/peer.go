@@ -98,7 +98,7 @@ func (p *peer) name(tx *poolview.Tx) chainhash.Hash {
 const (
 	announceRate = 14 // a second, on the whole; more if there is much to announce
 	maxAnnounce  = 1000
-	maxPending   = 300_000 // of one peer; who reads nothing misses some
+	maxPending   = 300_000 // of one peer; a peer that reads nothing misses some
 )
 
 // announce has all peers told of a transaction of the pool.

@@ -140,7 +140,8 @@ func TestWhatPeersAreSent(t *testing.T) {
 	})
 }
 
-// What the last block has confirmed is sent still, by its own ids; what was confirmed before is not.
+// Transactions that the last block has confirmed are still sent, by their own ids; transactions confirmed before are
+// not.
 func TestLastBlockIsSent(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -274,7 +275,7 @@ func TestKindOfIDs(t *testing.T) {
 	}
 }
 
-// What is told of peers: when their last transaction was taken, and the rate that they want.
+// The state of a peer tells when its last transaction was taken, and the fee rate that it wants.
 func TestDescribe(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)

@@ -28,14 +28,15 @@ func (r *rig) leaves(reason messages.PoolReason, txs ...*wire.MsgTx) {
 	r.feed.Publish(m)
 }
 
-// later sets the clock forward, and waits for what is due then.
+// later sets the clock forward, and waits until everything that is due then has happened.
 func (r *rig) later(d time.Duration) {
 	r.ahead.Add(int64(d))
 	r.ref.Tell(relay.ClockSet{})
 	synctest.Wait()
 }
 
-// What the pool had before is given to peers, and announced again if it is our own and no peer has asked for it.
+// Transactions that the pool had before are given to peers. They are announced again if they are our own and no peer
+// has asked yet.
 func TestPoolAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own, other := transaction(1), transaction(2)
@@ -104,7 +105,7 @@ func TestPoolBeginsAnew(t *testing.T) {
 	})
 }
 
-// What comes into the pool from elsewhere is asked of nobody any more, and waits for no parents.
+// A transaction that comes into the pool from elsewhere is not asked for any more, and waits for no parents.
 func TestComesFromElsewhere(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, next := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
@@ -125,8 +126,8 @@ func TestComesFromElsewhere(t *testing.T) {
 	})
 }
 
-// The whole pool is announced at once to a peer that asks, in its order, without what it has or does not pay enough;
-// then the peer may ask for any of it, and is not told of it again.
+// The whole pool is announced at once to a peer that asks, in its order, without transactions that the peer has or
+// that pay too little. Then the peer may ask for any transaction, and is not told again.
 func TestWholePool(t *testing.T) {
 	bubble(t, func(r *rig) {
 		has, cheap := transaction(1), transaction(2)
@@ -153,7 +154,7 @@ func TestWholePool(t *testing.T) {
 	})
 }
 
-// A peer may ask at once for what was in the pool when it joined.
+// A peer may ask at once for transactions that were in the pool when it joined.
 func TestMayAskOnceItJoined(t *testing.T) {
 	bubble(t, func(r *rig) {
 		tx := transaction(1)
@@ -166,7 +167,7 @@ func TestMayAskOnceItJoined(t *testing.T) {
 	})
 }
 
-// A peer with a filter is told of what that lets through alone.
+// A peer with a filter is told only of transactions that the filter lets through.
 func TestFilteredPeer(t *testing.T) {
 	bubble(t, func(r *rig) {
 		filter := new(bloom.Filter)
@@ -224,7 +225,7 @@ func TestTimesOfAnnouncements(t *testing.T) {
 	}
 }
 
-// Without a chain nothing of peers is judged or asked for; once there is one it is.
+// Without a chain nothing of peers is judged or asked for; both begin once there is a chain.
 func TestWithoutChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		view := new(chainview.Current)

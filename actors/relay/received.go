@@ -148,7 +148,7 @@ func (r *Relay) find(p *peer, v *wire.InvVect) *poolview.Tx {
 	return nil
 }
 
-// sendTx sends a transaction, without its witnesses to one who asks for it so.
+// sendTx sends a transaction, without its witnesses if kind is InvTypeTx.
 func sendTx(p *peer, tx *poolview.Tx, kind wire.InvType) {
 	if kind != wire.InvTypeTx || !tx.Tx.HasWitness() {
 		p.Send(tx.Tx)
@@ -187,11 +187,12 @@ type judged struct {
 	tx      *wire.MsgTx
 	peer    int64
 	err     error
-	handled func() // nil for one that had waited for its parents
-	orphan  bool   // it had
+	handled func() // nil for an orphan
+	orphan  bool   // it had waited for its parents
 }
 
-// tx has a transaction of a peer judged. It reports false for one that is known.
+// tx has a transaction of a peer judged. It reports false if nothing is to be
+// judged: the transaction is known, or the node is not up to date.
 func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) bool {
 	id, wid := tx.TxHash(), tx.WitnessHash()
 	p.known.add(id)
@@ -226,8 +227,8 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 	return true
 }
 
-// forceRelay announces a transaction of the pool again for a peer that may ask for
-// that.
+// forceRelay announces a transaction of the pool again, if the peer has the
+// permission to force relay.
 func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 	switch {
 	case !p.info.Permissions.ForceRelay:
@@ -335,9 +336,10 @@ type packageResult struct {
 	err    error
 }
 
-// together offers a transaction that pays too little with a child of the same peer
-// that waits for it. Children of other peers are left alone: a parent with a wrong
-// witness must not do them harm. It reports false where there is no such child.
+// together offers a transaction that pays too little along with an orphan of the
+// same peer, its child. Children of other peers are left alone: a parent with a
+// wrong witness must not do them harm. It reports false where there is no such
+// child.
 func (r *Relay) together(c actor.Context, m judged) bool {
 	for _, child := range r.orphans.children(m.tx.TxHash(), m.peer) {
 		if r.pairs.has(pairOf(m.tx, child)) || r.rejected.has(child.id) {

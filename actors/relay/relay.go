@@ -1,11 +1,12 @@
 // Package relay is the actor that passes unconfirmed transactions on between
 // peers and the pool.
 //
-// It hears of peers and of their messages about transactions (package link), asks
-// for what they announce, one peer at a time, has the pool judge what they send,
-// and announces to each what the pool has taken in, after random times that hide
-// where a transaction comes from. Transactions whose parents are not known wait
-// for those. All that it remembers of a peer is bounded.
+// It hears of peers and of their messages about transactions (package link). It
+// asks for announced transactions, one peer at a time, and has the pool judge the
+// transactions that peers send. It announces accepted transactions to each peer
+// after random times, which hide where a transaction comes from. Transactions
+// whose parents are not known wait for their parents. All that it remembers of a
+// peer is bounded.
 //
 // Its requests are in table.
 //
@@ -235,7 +236,7 @@ func (r *Relay) doWhatIsDue(c actor.Context) {
 	}
 }
 
-// poolRead takes over what was in the pool before the first change of it.
+// poolRead takes over the pool's contents before the first change.
 func (r *Relay) poolRead(m poolview.Contents) {
 	err := r.pool.Begin(m, func(tx *poolview.Tx, of *messages.PoolTx) {
 		if of.Unbroadcast {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What is due by a clock that was set goes out at once: before whatever the peer asks
-// for next.
+// Announcements that are due after the clock was set go out at once, before the peer's
+// next request is served.
 func TestClockSet(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.Inbound)
@@ -36,8 +36,8 @@ func TestClockSet(t *testing.T) {
 	})
 }
 
-// A transaction is asked for once, judged, and announced to all but those that
-// have it; those may then ask for it.
+// A transaction is asked for once, judged, and announced to all peers that lack it;
+// these may then ask for the transaction.
 func TestPassesOn(t *testing.T) {
 	bubble(t, func(r *rig) {
 		from, other := r.join(p2p.OutboundFullRelay), r.join(p2p.Inbound)
@@ -67,7 +67,7 @@ func TestPassesOn(t *testing.T) {
 	})
 }
 
-// Who does not deliver is not waited for longer than a minute: another is asked.
+// A peer that does not deliver is not waited for longer than a minute: another is asked.
 func TestAsksAnother(t *testing.T) {
 	bubble(t, func(r *rig) {
 		slow, liar, last := r.join(p2p.OutboundFullRelay), r.join(p2p.Inbound), r.join(p2p.Inbound)
@@ -88,7 +88,7 @@ func TestAsksAnother(t *testing.T) {
 	})
 }
 
-// A transaction whose parent is missing waits for it.
+// A transaction whose parent is missing waits for the parent.
 func TestOrphan(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -140,7 +140,7 @@ func TestParentThatPaysTooLittle(t *testing.T) {
 	}
 }
 
-// What was refused is not asked for again, until a block comes.
+// A refused transaction is not asked for again, until a block comes.
 func TestRefusedIsRemembered(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -188,7 +188,8 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// A transaction of our own is announced until a peer asks for it.
+// A transaction of our own is announced again until a peer has asked for the
+// transaction.
 func TestAnnouncedAgain(t *testing.T) {
 	bubble(t, func(r *rig) {
 		tx := transaction(1)
@@ -206,8 +207,9 @@ func TestAnnouncedAgain(t *testing.T) {
 	})
 }
 
-// One that the pool had already in the last run is announced with those that no peer has asked for,
-// and not before; timers may be set forward.
+// A transaction of our own that the pool had already in the last run is announced
+// together with transactions that no peer has asked for, and not before. Timers may be
+// set forward.
 func TestAnnouncedLater(t *testing.T) {
 	bubble(t, func(r *rig) {
 		tx := transaction(1)
@@ -264,7 +266,8 @@ func TestFeeFilter(t *testing.T) {
 	})
 }
 
-// What a block holds or spends is waited for no more, and what it holds is not asked for.
+// Orphans that a block holds or conflicts with are dropped, and the block's
+// transactions are not asked for.
 func TestBlocksSettle(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)

@@ -25,11 +25,11 @@ const (
 // is asked of one peer at a time.
 type requests struct {
 	byHash map[chainhash.Hash]*txRequest
-	queue  requestQueue // by the time of what is next
+	queue  requestQueue // by the time of the next step
 	count  uint64
 }
 
-// A txRequest is one transaction by one of its ids, which may be both of them.
+// A txRequest is one transaction under one of its ids; the two ids may be equal.
 type txRequest struct {
 	hash  chainhash.Hash
 	from  []*announcer
@@ -218,7 +218,7 @@ func (v *requestQueue) Pop() any {
 	return w
 }
 
-// request asks peers for what is due.
+// request asks peers for the transactions that are due.
 func (r *Relay) request(now time.Time) {
 	for p, list := range r.requests.next(now) {
 		msg := wire.NewMsgGetData()
@@ -233,7 +233,7 @@ func (r *Relay) request(now time.Time) {
 	}
 }
 
-// readyAt returns when a peer may be asked for what it announces.
+// readyAt returns when a peer may be asked for a transaction that it announces.
 func (r *Relay) readyAt(p *peer, wtxid bool, now time.Time) time.Time {
 	if !p.preferred() {
 		now = now.Add(inboundDelay)

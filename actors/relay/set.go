@@ -2,15 +2,15 @@ package relay
 
 import "github.com/btcsuite/btcd/chaincfg/chainhash"
 
-// Sizes of what is remembered.
+// Sizes of the sets of remembered transactions.
 const (
 	maxRejected  = 60_000
 	maxConfirmed = 48_000
 	maxKnown     = 50_000 // of a peer
 )
 
-// A rollingSet holds the hashes that were added last: at least limit/2 and at most
-// limit of them.
+// A rollingSet holds the hashes that were added last: at least the last limit/2
+// and at most limit hashes.
 type rollingSet struct {
 	limit    int
 	old, new map[chainhash.Hash]struct{}

@@ -40,8 +40,8 @@ func witnessOf(tx *wire.MsgTx) *wire.MsgTx {
 	return other
 }
 
-// A transaction that several peers have announced is asked of the next of them, by its own id, once the first has sent
-// it and that settled nothing; else of nobody any more.
+// If a transaction from the first peer that announced it settles nothing, the next is asked by the id of its own
+// announcement; otherwise nobody is asked any more.
 func TestNextPeerIsAsked(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -83,7 +83,7 @@ func TestNextPeerIsAsked(t *testing.T) {
 	}
 }
 
-// Who sends what it was asked for under either id is not waited for.
+// A peer that sends the transaction that it was asked for, under either id, is not waited for any more.
 func TestSentByEitherID(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, next := r.joinWith(p2p.OutboundFullRelay, legacy), r.joinWith(p2p.OutboundFullRelay, legacy)
@@ -101,8 +101,8 @@ func TestSentByEitherID(t *testing.T) {
 	})
 }
 
-// Of what an orphan spends from, only what is not known is asked for: of the first peer, and of one that announces the
-// orphan later.
+// Only the unknown parents of an orphan are asked for: of the first peer, and of a peer that announces the orphan
+// later.
 func TestKnownParentsAreNotAskedFor(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, later := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
@@ -129,7 +129,7 @@ func TestKnownParentsAreNotAskedFor(t *testing.T) {
 		if got := later.asked(); !slices.Equal(got, want) {
 			t.Errorf("the second is asked for %v, want %v", got, want)
 		}
-		// With nothing left to ask for, who announces it is no further source of the orphan.
+		// With nothing left to ask for, a peer that announces the orphan is no further source of the orphan.
 		r.takeIn(unknown, false)
 		r.holds = true
 		r.join(p2p.OutboundFullRelay).says(inv(child))
@@ -141,7 +141,7 @@ func TestKnownParentsAreNotAskedFor(t *testing.T) {
 	})
 }
 
-// A peer that sends an orphan has its parents: they are not announced to it.
+// A peer that sends an orphan has its parents: they are not announced to this peer.
 func TestParentsAreKnownToChildsPeer(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, other := r.joinWith(p2p.OutboundFullRelay, legacy), r.join(p2p.OutboundFullRelay)
@@ -161,8 +161,8 @@ func TestParentsAreKnownToChildsPeer(t *testing.T) {
 	})
 }
 
-// A transaction of the pool is not judged again with another witness, and one that came with its peer's announcement is
-// not announced to that peer.
+// A transaction of the pool is not judged again with another witness, and is not announced to a peer that has
+// announced it before.
 func TestOtherWitness(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, announcer := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
@@ -199,7 +199,7 @@ func TestRefusedChildIsNotOffered(t *testing.T) {
 	})
 }
 
-// A block makes all right that was refused: by itself, for what it pays, or together with its child.
+// A block clears all refusals: of a transaction by itself, for its fee rate, or together with its child.
 func TestBlockForgetsRefusals(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -260,8 +260,8 @@ func TestPackageNotJudged(t *testing.T) {
 	})
 }
 
-// What blocks hold is known by both ids, from one block to the next; a block that cannot be read keeps no other from
-// being read.
+// Transactions of blocks are known by both ids, from one block to the next; a block that cannot be read keeps no
+// other block from being read.
 func TestBlocksInARow(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, old := r.join(p2p.OutboundFullRelay), r.joinWith(p2p.OutboundFullRelay, legacy)
@@ -298,7 +298,7 @@ func TestBlocksInARow(t *testing.T) {
 	})
 }
 
-// What is asked for is not waited for once a block holds it.
+// A requested transaction is not waited for once a block holds the transaction.
 func TestBlockEndsRequests(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, next := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)

@@ -17,7 +17,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// What was refused is remembered as far as it cannot become right by another witness, another child or another peer.
+// A refused transaction is remembered as far as it cannot become right by another witness, another child or another
+// peer.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -128,7 +129,7 @@ func TestRefusedPackage(t *testing.T) {
 	}
 }
 
-// What a block held that has left the chain is asked for again; what the chain holds is not.
+// Transactions of a block that has left the chain are asked for again; transactions in the chain are not.
 func TestBlocksThatLeave(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)

@@ -27,7 +27,7 @@ func heights(list ...int32) (found []search.Entry) {
 	return found
 }
 
-// What a round has found has its places in the order of the blocks, and the search has come to the end of the round.
+// A round's entries have their places in the order of the blocks, and the search has come to the end of the round.
 func TestAdvanced(t *testing.T) {
 	s, chain := alone(t, 9)
 	s.found = 100
@@ -123,8 +123,8 @@ func TestEndedOnce(t *testing.T) {
 	}
 }
 
-// Where a round fails, it is tried again if blocks cannot be read just now; several searches go on each for itself, and
-// of one it is said.
+// A failed round is tried again later if blocks cannot be read just now. Otherwise several searches go on each for
+// itself, and a single search fails, or waits for a block that a peer may give.
 func TestFailedRounds(t *testing.T) {
 	fetch := func(context.Context, *chainhash.Hash) (f chainview.Fetched, err error) { return f, nil }
 	for _, test := range []struct {
@@ -221,7 +221,8 @@ func TestAsksAgainForWhatLacks(t *testing.T) {
 	})
 }
 
-// Those that wait for filters go on when these are there, and where they cannot be had it is looked again, once.
+// Searches that wait for filters go on when the filters are there. If the filters cannot be had, the actor looks
+// again, once.
 func TestWaitForFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, chain := alone(t, 9)

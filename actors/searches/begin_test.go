@@ -212,8 +212,8 @@ func TestPausesForRoom(t *testing.T) {
 	})
 }
 
-// After a round it is noted what it took; one that failed, was too heavy, or that nobody wanted any more, leaves its
-// searches where they were.
+// After a round the time that it took is noted. A round that failed, was too heavy, or was not wanted any more leaves
+// its searches where they were.
 func TestRoundHasEnded(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -261,8 +261,8 @@ func TestRoundHasEnded(t *testing.T) {
 	}
 }
 
-// What is read from the disk again takes the place of all: those who wait are answered, what came meanwhile is served
-// once, and what removed searches have left is deleted.
+// Searches that are read from the disk again replace all others: waiting calls are answered, requests that came
+// meanwhile are served once, and the data of removed searches is deleted.
 func TestLoadedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

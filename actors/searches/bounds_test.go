@@ -148,7 +148,8 @@ func TestDiskFullIsTold(t *testing.T) {
 	})
 }
 
-// A search of a range that has left the chain before it was looked at ends all the same, with what is there.
+// A search of a range that has left the chain before it was looked at ends all the same, with the
+// entries that are there.
 func TestRangeLeavesChain(t *testing.T) {
 	r := newRig(t, 15)
 	r.grow(30, 0)
@@ -168,8 +169,8 @@ func TestRangeLeavesChain(t *testing.T) {
 	}
 }
 
-// Whoever waits is answered when something changes, when the time is over, and when the search is
-// removed.
+// A waiting call is answered when something changes, when its time is over, and when the search
+// is removed.
 func TestWait(t *testing.T) {
 	r := newRig(t, 4)
 	r.grow(10, 0)
@@ -217,8 +218,8 @@ func TestWait(t *testing.T) {
 
 func taproot(n byte) []byte { return []byte{0: txscript.OP_1, 1: 32, 33: n} }
 
-// Of pruned blocks, which are fetched, spends of outputs that were found are told with their amounts;
-// where an output that is not known may be spent, the search fails.
+// In pruned blocks, which are fetched, spends of outputs found before are told with their
+// amounts. If a block may spend an unknown output, the search fails.
 func TestPruned(t *testing.T) {
 	r := newRig(t, 5)
 	public := []byte{0: 2, 32: 7}

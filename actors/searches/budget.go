@@ -17,7 +17,7 @@ const (
 )
 
 // A budget is how much work the next round may do: blocks, times the scripts that each is looked at for. Rounds of
-// few searches and of many take turns, and take about as long so.
+// few searches and of many take turns; counting work makes them take about equally long.
 type budget struct{ work int64 }
 
 // workOf returns the work of a round.

@@ -31,8 +31,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A round that was cut short by the height of another search does not make the next ones larger; one that took long
-// makes them smaller.
+// A round that was cut short by the height of another search does not make the next rounds larger; a round that
+// took long makes them smaller.
 func TestBudgetOfShortRounds(t *testing.T) {
 	b := budget{work: workOf(1000, 500)}
 	b.note(10, 500, roundTime/1000, 0)

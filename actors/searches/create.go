@@ -127,7 +127,7 @@ func (s *Searches) create(m *ask.Call[messages.CreateSearch, messages.SearchCrea
 				m.Answer(created, err)
 				return
 			}
-			s.writer.urgent = true // one that is there may not be on the disk yet
+			s.writer.urgent = true // an existing search may not be on the disk yet
 			s.writer.then = append(s.writer.then, func(err error) {
 				if err == nil && s.jobs[j.ID] == j {
 					mempool{s}.look(j)

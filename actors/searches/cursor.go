@@ -33,8 +33,8 @@ const (
 	// seenBytes follow the place in the cursor of a page.
 	seenBytes = 4 + 1
 
-	// ownerBytes of the search's id end a cursor: that of another search would leave entries out without a word.
-	// Those of earlier versions have none.
+	// A cursor ends with ownerBytes of its search's id: a cursor of another search would silently leave entries
+	// out. Cursors of earlier versions have no id.
 	ownerBytes = 4
 )
 
@@ -75,7 +75,7 @@ func parseCursor(j *job, text string) (c cursor, err error) {
 	}
 	var ok bool
 	if c.after, ok = searchdb.ParsePlace(raw); !ok || lastPlace(j.shown).Less(c.after) {
-		return c, messages.ErrBadCursor // nobody was told of what is not there yet
+		return c, messages.ErrBadCursor // no client was told of a place that is not there yet
 	}
 	return c, nil
 }

@@ -80,7 +80,8 @@ func (a *reader) follow() messages.SearchPage {
 	}
 }
 
-// Whoever asks for a search that another call makes at the same time hears of it when it is on the disk.
+// A caller that asks for a search that another call is making is answered only after the write, here
+// with its error.
 func TestMadeTwiceAtOnce(t *testing.T) {
 	r := newRig(t, 12)
 	r.grow(5, 0)
@@ -121,7 +122,7 @@ func TestMadeTwiceAtOnce(t *testing.T) {
 	disk.Inject(nil)
 }
 
-// Whoever waits for a search while the store fails is answered when that is open again.
+// A call that waits for a search while the store fails is answered when the store is open again.
 func TestWaitOverFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -140,7 +141,7 @@ func TestWaitOverFailure(t *testing.T) {
 			}
 			answer <- err
 		}()
-		synctest.Wait() // one that asks later is told what fails
+		synctest.Wait() // a later call would be told of the failure
 		disk.Inject(func(op faultfs.Op) error {
 			if op.Kind == faultfs.Sync {
 				return syscall.ENOSPC
@@ -166,7 +167,7 @@ func TestWaitOverFailure(t *testing.T) {
 	})
 }
 
-// What has changed since the page of a cursor is told at once: nothing is missed between two calls.
+// Changes since the page of a cursor are told at once: nothing is missed between two calls.
 func TestWaitKnowsWhatWasTold(t *testing.T) {
 	r := newRig(t, 13)
 	r.grow(3, 0)
@@ -201,7 +202,7 @@ func TestWaitKnowsWhatWasTold(t *testing.T) {
 	for _, q := range []messages.GetSearchEntries{
 		{ID: other.ID, Cursor: at}, // of another search
 		{ID: made.ID, Cursor: do(t, r.ref, messages.GetSearch{ID: other.ID}).Cursor},
-		{ID: made.ID, Cursor: "0000000501" + at[10:26]}, // of what is not there yet
+		{ID: made.ID, Cursor: "0000000501" + at[10:26]}, // a place that is not there yet
 	} {
 		if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrBadCursor) {
 			t.Errorf("%s of %s: %v", q.Cursor, q.ID, err)

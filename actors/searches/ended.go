@@ -34,7 +34,7 @@ func (s planner) ended(p *pass, took time.Duration, err error) {
 	s.plan()
 }
 
-// resize sets the size of the next rounds by the time that one took, and what it has found.
+// resize sets the size of the next rounds by the time that a round took and the entries that it found.
 func (s planner) resize(r *round, took time.Duration) {
 	found := 0
 	for _, m := range r.members {
@@ -48,8 +48,8 @@ func (s planner) resize(r *round, took time.Duration) {
 	s.rounds.budget.note(r.stop.Height-r.base.Height, r.scripts(), took, found)
 }
 
-// lighten makes the next rounds smaller, by what one has found before it was ended: of fewer blocks, or where
-// it was of one block, for fewer searches at a time.
+// lighten makes the next rounds smaller, in proportion to how much a round had found before it was ended. They are of
+// fewer blocks, or for fewer searches at a time if that round had a single block.
 func (s planner) lighten(p *pass) {
 	r := p.round
 	n := r.stop.Height - r.base.Height
@@ -174,7 +174,7 @@ func (s planner) failOf(j *job, err error) {
 	s.end(j, searchdb.Failed, reasonOf(err))
 }
 
-// reasonOf puts an error into words for whoever asks for the search.
+// reasonOf returns the words for an error that clients of the search are shown.
 func reasonOf(err error) string {
 	if lost, ok := errors.AsType[*match.LostError](err); ok {
 		return (&messages.FilterError{Block: lost.Block, Err: lost.Err}).Error()

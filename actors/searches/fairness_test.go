@@ -52,8 +52,8 @@ func (v turnsView) Filters(from int32, active bool, dst []filters.Filter) error 
 	return v.View.Filters(from, active, dst)
 }
 
-// longestWait returns how often others had a turn, while all had something to do, between two turns of one. Whose a
-// turn is the heights tell. together is how many turns there were meanwhile.
+// longestWait returns how many turns others had at most between two turns of each user, while all had something to
+// do. A turn's height tells its user. together is how many turns there were meanwhile.
 func longestWait(from []int32, whose func(height int32) int, users int) (waits []int, together int) {
 	first, last := make([]int, users), make([]int, users)
 	for i, height := range slices.Backward(from) {
@@ -78,8 +78,8 @@ func longestWait(from []int32, whose func(height int32) int, users int) (waits [
 	return waits, end - begin + 1
 }
 
-// A scan, the rescan of a wallet and searches that run beside each other on one core have turns by turns: none waits
-// longer than until each of the others has had a few.
+// A scan, the rescan of a wallet and searches that run beside each other on one core take turns. None waits longer
+// than until each of the others has had a few turns.
 func TestNoneStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

@@ -3,9 +3,9 @@ package searches
 import "time"
 
 const (
-	// While searches are made one after the other, those that had a turn wait for the others, so that they look at
-	// the same blocks together: until none has been made for settleTime, but no longer than gatherTime. The first
-	// turn of each is of a few blocks, which takes what making them leaves of the cores.
+	// While searches are made one after the other, searches that had a turn wait for the others, so that they look
+	// at the same blocks together. They wait until none has been made for settleTime, but no longer than
+	// gatherTime. The first turn of each is of a few blocks, and uses the cores that making searches leaves idle.
 	settleTime = 3 * time.Millisecond
 	gatherTime = 50 * time.Millisecond
 

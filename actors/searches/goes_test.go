@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// Whatever lets a round begin, or gives something to write, has that done at once.
+// Every event that lets a round begin, or leaves something to write, has the round begun or the write done at once.
 func TestGoesOnAtOnce(t *testing.T) {
 	round := func(s *Searches) *pass {
 		return &pass{union: new(union), round: &round{stop: s.cfg.Chain.Open().Active().Tip(), cancel: func() {}}}
@@ -127,7 +127,7 @@ func TestGoesOnAtOnce(t *testing.T) {
 	}
 }
 
-// What an actor sends itself later is taken as sent: then it may be sent again.
+// A delayed message of the actor to itself counts as sent when it arrives: then it may be sent again.
 func TestTimersAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -294,7 +294,8 @@ func TestRemovalIsTold(t *testing.T) {
 	})
 }
 
-// What waits for a write is told how it has ended. Where the store has failed meanwhile, nothing is shown of it.
+// Callers that wait for a write are told how it has ended. If the store has failed meanwhile, nothing of the write is
+// shown.
 func TestWriteHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("lost")
@@ -337,7 +338,7 @@ func TestWriteHasEnded(t *testing.T) {
 	})
 }
 
-// A search that asks for the pool is looked at anew, and one that does not is not.
+// The pool is looked at again for a search that includes the pool, and not for any other search.
 func TestLooksIntoThePool(t *testing.T) {
 	s, _ := alone(t, 9)
 	j, plain := jobAt(1, 0, -1, 9), jobAt(2, 0, -1, 9)

@@ -103,7 +103,7 @@ func TestHeldAreBounded(t *testing.T) {
 	}
 }
 
-// What is found and forgotten is told once; what was told is not told again where more is found in its transaction.
+// Found and forgotten entries are told once; told entries are not told again if more is found in their transaction.
 func TestHeldIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 0)
@@ -135,8 +135,9 @@ func TestHeldIsTold(t *testing.T) {
 	})
 }
 
-// Once all is looked at for a search, what it has of transactions that are not in the pool any more is forgotten, and
-// who waits goes on: but not while there is a rest of the pool, or it is to be looked at once more.
+// Once the whole pool has been looked at for a search, entries of transactions that have left the pool are forgotten,
+// and waiting calls go on. Neither happens while a rest of the pool is left, or the search is to be looked at once
+// more.
 func TestKnownOfThePool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 0)

@@ -66,7 +66,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// What is just allowed is, and one more is not; limits of 0 limit nothing.
+// Each limit itself is allowed, and one more is not; limits of 0 limit nothing.
 func TestAllowedExactly(t *testing.T) {
 	for _, test := range []struct {
 		limits  Limits

@@ -62,8 +62,8 @@ func (r *rig) prune(p *peers, from int32) {
 	}
 }
 
-// Searches for which no peer gives a block pause, say so, and go on by themselves when one does, together as before: a
-// peer may come later than a search, and leave before it.
+// Searches for which no peer gives a block pause, report the lack, and go on by themselves when a peer gives it,
+// together as before. A peer may come later than a search, and leave before the search ends.
 func TestNoPeerGives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

@@ -125,7 +125,7 @@ func TestPreparedInTurn(t *testing.T) {
 	})
 }
 
-// What joins a search is looked for from where it is to be, and the search goes on from there.
+// Scripts that join a search are looked for from the given start on, and the search goes on from there.
 func TestExtended(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -256,7 +256,7 @@ func TestNotExtended(t *testing.T) {
 	})
 }
 
-// A search that is told to go on begins anew, and one that waits for a block that is lacking waits no more.
+// A search that is told to go on begins afresh, and any order ends the wait for a lacking block.
 func TestOrdersClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// modeWriter writes what searches are told to do, apart from what they find: whoever pauses a search, has it go on or
-// ends it waits for no entries.
+// modeWriter writes the modes that clients order, apart from the entries that searches find: pausing, resuming or
+// ending a search waits for no entries.
 type modeWriter struct {
 	next    map[searchdb.ID]order // to be written
 	writing map[searchdb.ID]order
@@ -23,8 +23,8 @@ type order struct {
 	searchdb.ModeChange
 }
 
-// told returns the mode of a search as far as anybody may know it: what it has come to by itself counts when that is
-// on the disk.
+// told returns the mode of a search that clients may know: a mode that the search reached by itself counts once it
+// is on the disk.
 func (w *modeWriter) told(j *job) (mode searchdb.Mode, pending bool) {
 	if o, ok := w.next[j.ID]; ok {
 		return o.Mode, true
@@ -102,7 +102,7 @@ func (s *Searches) modesWritten(then []func(error)) {
 	for id, o := range written {
 		j := o.job
 		if s.jobs[id] != j || j.shown.Changes >= o.Changes {
-			continue // removed meanwhile, or shown with what was found
+			continue // removed meanwhile, or shown with its entries
 		}
 		shown := *j.shown
 		shown.Mode, shown.Reason, shown.Updated, shown.Changes = o.Mode, "", o.Updated, o.Changes
@@ -114,7 +114,7 @@ func (s *Searches) modesWritten(then []func(error)) {
 	s.flushModes()
 }
 
-// newest returns a status that was written, with the mode that was written apart from it where that is newer.
+// newest returns a written status, with the mode of the shown status if that is newer, as modes are written apart.
 func newest(status, shown *searchdb.Status) *searchdb.Status {
 	if shown != nil && shown.Changes > status.Changes {
 		status.Mode, status.Reason, status.Changes = shown.Mode, shown.Reason, shown.Changes

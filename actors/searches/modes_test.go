@@ -37,7 +37,7 @@ type gate struct {
 	mu   sync.Mutex
 	hold chan struct{} // nil: nothing waits
 	held chan struct{} // has one when something waits
-	fail error         // of what has waited
+	fail error         // of the operation that has waited
 }
 
 type slowFile struct {
@@ -87,7 +87,7 @@ func (d *gate) wait() error {
 	return d.fail
 }
 
-// waits waits until something does, and reports false where instead something else is so.
+// waits returns true once an operation waits at the gate, false if other reports true before.
 func (d *gate) waits(other func() bool) bool {
 	for {
 		select {
@@ -156,8 +156,8 @@ func (e *ends) check(t *testing.T, aborted int) {
 	}
 }
 
-// Whoever pauses, resumes or ends a search, or asks for it, is answered while what was found is being written, and what
-// was told then is so however the program ends.
+// Clients that pause, resume or end a search, or ask for it, are answered while entries are being written. Their
+// answers hold however the program ends.
 func TestOrdersWaitForNoEntries(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		r := newRig(t, 21)
@@ -274,7 +274,7 @@ func TestOrdersWaitForOrders(t *testing.T) {
 	})
 }
 
-// A search that has come to its end can be ended by its user until that is on the disk, and stays so.
+// A search that has come to its end can be ended by its user until the end is on the disk; either state stays.
 func TestEndedTwice(t *testing.T) {
 	r := newRig(t, 22)
 	r.grow(30, 0)
@@ -308,8 +308,8 @@ func TestEndedTwice(t *testing.T) {
 	}
 }
 
-// Whoever changes one search again and again does not hold up another that has the same round: what that finds is
-// looked for once.
+// A client that changes a search again and again does not hold up another search in the same round, whose blocks
+// are looked into once.
 func TestOthersKeepTheirRound(t *testing.T) {
 	r := newRig(t, 23)
 	r.grow(10, 0)
@@ -365,7 +365,7 @@ func TestOthersKeepTheirRound(t *testing.T) {
 	close(goOn)
 }
 
-// What removed searches have left is deleted soon, of all of them together.
+// The data of removed searches is deleted soon, for all searches together.
 func TestSweptTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)

@@ -8,8 +8,8 @@ const pauseForTable = 20 * time.Millisecond
 // paced has the actor begin the round that has waited for the store.
 type paced struct{}
 
-// paces reports whether the next round waits, since more is found than the store puts in order, which is so many
-// tables behind. What is asked meanwhile is answered as ever.
+// paces reports whether the next round waits, because more is found than the store puts in order, which lags so
+// many tables behind. Requests are answered as usual meanwhile.
 func (s planner) paces(lag int) bool {
 	wait := holdBack(lag, time.Since(s.rounds.ended))
 	if wait > 0 && !s.rounds.pacing {

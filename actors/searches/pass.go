@@ -27,7 +27,7 @@ type pass struct {
 
 	mu     sync.Mutex
 	blocks int                               // that were looked into
-	weight int                               // of what was found in them
+	weight int                               // of all that was found in them
 	found  map[chainhash.Hash][]search.Entry // with numbers of the union
 	pruned map[chainhash.Hash]chainview.Fetched
 }
@@ -140,7 +140,7 @@ func (p *pass) share(block *chainview.Block, found []search.Entry) {
 	}
 }
 
-// has reports whether the filter of a block has one of the scripts of what was found in it.
+// has reports whether a block's filter has the script of any of the entries found in the block.
 func (m *member) has(list []search.Entry) bool {
 	return slices.ContainsFunc(list, func(e search.Entry) bool { return search.Indexed(m.scripts[e.Script].Script) })
 }

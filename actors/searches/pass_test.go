@@ -28,8 +28,8 @@ func lookingFor(n int, last *chainview.Block, scripts ...string) *member {
 	return m
 }
 
-// What is found in a block is given to all members whose scripts it has, with their own numbers, and to none that is
-// not in the round or ends below.
+// Entries found in a block are given to all members with their scripts, under the members' own numbers. Members that
+// are not in the round or end below get none.
 func TestSharedBlock(t *testing.T) {
 	_, chain := alone(t, 9)
 	b := chain.Active().At(5)
@@ -114,7 +114,8 @@ func paying(ins []wire.OutPoint, scripts ...string) *wire.MsgTx {
 	return tx
 }
 
-// What a pruned block spends is known of outputs that were found and of its own; all other inputs are the rest.
+// Of a pruned block's inputs, those that spend found outputs or the block's own outputs are known; all others are the
+// rest.
 func TestSpentByPruned(t *testing.T) {
 	before, unknown := wire.OutPoint{Index: 7}, wire.OutPoint{Index: 8}
 	coinbase := paying([]wire.OutPoint{{Index: 0xffffffff}}, "a")
@@ -177,8 +178,8 @@ func TestKnownOutputs(t *testing.T) {
 	}
 }
 
-// A pruned block is looked into for each member by itself: one that fails, has failed or ends below keeps no other one
-// from what it has.
+// A pruned block is looked into for each member by itself: a member that fails, has failed or ends below keeps no
+// other member from its entries.
 func TestSharedPrunedBlock(t *testing.T) {
 	_, chain := alone(t, 9)
 	b := chain.Active().At(5)
@@ -204,7 +205,7 @@ func TestSharedPrunedBlock(t *testing.T) {
 	}
 }
 
-// A fetched block weighs what its bytes do, and one that cannot be fetched is not looked into.
+// A fetched block weighs as much as its bytes, and a block that cannot be fetched is not looked into.
 func TestFetchedBlock(t *testing.T) {
 	_, chain := alone(t, 9)
 	lost := errors.New("lost")

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A page has some of very many unconfirmed entries and says so; who reads on has all.
+// A page has some of very many unconfirmed entries and reports that more follow; reading on gives all.
 func TestMempoolPages(t *testing.T) {
 	r := newRig(t, 9)
 	p := r.withPool()
@@ -77,8 +77,8 @@ func (p *fakePool) pay(n, outputs int, script []byte) {
 	}})
 }
 
-// Of more unconfirmed entries than all searches may have some are left out, which is said, and come as soon as there
-// is room: of transactions that left, or of a search that is removed.
+// If there are more unconfirmed entries than all searches may have, some are left out, which is reported. They come
+// as soon as transactions that leave, or a removed search, make room.
 func TestMempoolCut(t *testing.T) {
 	r := newRig(t, 10)
 	p := r.withPool()

@@ -12,7 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/search"
 )
 
-// Whatever comes and leaves, pages of any size have the entries in the order of their transactions, each once.
+// While transactions come and leave, pages of any size have the entries in the order of
+// their transactions, each once.
 func TestPoolList(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l poolList

@@ -46,8 +46,8 @@ func (o *oneFilter) Guard(read func()) error {
 
 func (o *oneFilter) Release() { o.open-- }
 
-// What a pruned block may spend without showing it, of scripts that it does not pay to, its filter says: where that has
-// one of them nobody can say what was spent.
+// A pruned block may spend scripts that it neither shows nor pays to. If its filter has such a script of the search,
+// nobody can say what was spent.
 func TestDoubtOfPruned(t *testing.T) {
 	taproot := append([]byte{0x51, 32}, make([]byte, 32)...)
 	hashed := append([]byte{0x00, 20}, make([]byte, 20)...)

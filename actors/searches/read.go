@@ -16,7 +16,7 @@ import (
 // pageBytes is about how many bytes of JSON a page has at most.
 const pageBytes = 16 << 20
 
-// reading is what the actor answers to those who read.
+// reading serves the actor's read requests.
 type reading struct{ *Searches }
 
 // texts is what an entry names of a search.
@@ -154,7 +154,8 @@ type poolPart struct {
 	cut     bool // not all are known
 }
 
-// poolPart returns what a page has of the memory pool, nil where the search does not ask for that.
+// poolPart returns a page's entries of the memory pool, nil if the search does not
+// include the pool.
 func (r *request) poolPart() *poolPart {
 	if !r.job.Mempool {
 		return nil
@@ -313,7 +314,7 @@ func (s reading) overdue(m overdue) {
 	s.page(w.request, func(p messages.SearchPage, err error) { w.call.Answer(p, err) })
 }
 
-// wake answers those who wait for a search, when something of it has changed.
+// wake answers the calls that wait for a search, if the search has changed since.
 func (s reading) wake(j *job) {
 	if len(s.waiters.of[j]) == 0 {
 		return
@@ -328,7 +329,7 @@ func (s reading) wake(j *job) {
 	}
 }
 
-// wakeGone answers those who wait for a search that is removed.
+// wakeGone answers the calls that wait for a removed search.
 func (s reading) wakeGone(j *job) {
 	for w := range s.waiters.of[j] {
 		s.waiters.take(w)

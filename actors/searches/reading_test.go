@@ -189,8 +189,8 @@ func TestCursorsOfPages(t *testing.T) {
 	})
 }
 
-// Who waits is answered once: when something is new, when the time is over, when the search is gone; and nothing of
-// the call stays.
+// A waiting call is answered once: when something is new, when its time is over, or when the search is gone.
+// Nothing of the call stays.
 func TestWaitersAreAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, chain := alone(t, 9)
@@ -303,7 +303,8 @@ func TestWaitersAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// What is new to a waiter is told at once: another state, or another height, than the cursor says.
+// A waiter is answered at once if the state, the height or the entries differ from its cursor, or change while
+// they are read.
 func TestNewToAWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)

@@ -92,7 +92,7 @@ func TestKeptScripts(t *testing.T) {
 	}
 }
 
-// What waits to be written of a removed search is forgotten, of others nothing.
+// Unwritten changes of a removed search are forgotten, while changes of others stay.
 func TestRemovedIsNotWritten(t *testing.T) {
 	var w writer
 	one, two := jobAt(1, 0, -1, 0), jobAt(2, 0, -1, 0)
@@ -130,7 +130,7 @@ func TestNewestMode(t *testing.T) {
 	}
 }
 
-// What is spent by a transaction of the pool is known whole or not at all.
+// The outputs that a pool transaction spends are known completely or not at all.
 func TestSpentInPool(t *testing.T) {
 	tx := func(inputs int) *poolview.Tx {
 		m := wire.NewMsgTx(2)

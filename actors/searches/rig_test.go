@@ -156,8 +156,8 @@ func (r *rig) mine(parent *chainview.Block) *chainview.Block {
 	return r.chain.MineOn(parent, t)
 }
 
-// grow mines blocks on the tip, or, where back is more than 0, on a block before it, and tells of
-// them.
+// grow mines blocks on the tip, or, where back is more than 0, on a block before it, and
+// announces them.
 func (r *rig) grow(n, back int) {
 	at := r.chain.Active().Tip()
 	at = at.Ancestor(max(at.Height-int32(back), 0))

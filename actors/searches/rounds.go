@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// catchUp is how many rounds in a row may be of those that are lowest, so that they
-	// come up with the others and share their rounds, before the one has its turn that has
-	// waited longest.
+	// catchUp is how many rounds in a row may be of the lowest searches, so that they come
+	// up with the others and share their rounds. Then the search that has waited longest
+	// has its turn.
 	catchUp = 3
 
 	// lookAgain is when to look again at what could not be done.
@@ -37,8 +37,8 @@ type rounds struct {
 	asking  bool   // the actor will ask again for what searches lack
 	ended   time.Time
 
-	// indexed is the block of which the indexer said last that it has the filters up to it. Those of a branch that has
-	// left the chain are there as well, but a view does not say so.
+	// indexed is the last block up to which the indexer reported filters. Filters of a branch
+	// that has left the chain are there as well, but a view does not report them.
 	indexed chainhash.Hash
 
 	pacing bool // the actor will begin a round that has waited for the store
@@ -47,8 +47,8 @@ type rounds struct {
 	timer  bool // the actor will ask again whether it has to wait
 }
 
-// leave has the running round end where no search wants it any more. The others have what it finds: so whoever
-// changes searches again and again does not hold them up.
+// leave has the running round end where no search wants it any more. The other searches keep
+// its results: a client that changes searches again and again does not hold them up.
 func (s *Searches) leave() {
 	r := s.rounds.running
 	if r == nil || slices.ContainsFunc(r.members, func(m *member) bool { return planner{s}.wants(r, m) }) {
@@ -57,7 +57,8 @@ func (s *Searches) leave() {
 	r.cancel()
 }
 
-// wants reports whether a search goes on where a round began with it.
+// wants reports whether a search still runs from the block before the round, with the same
+// scripts.
 func (s planner) wants(r *round, m *member) bool {
 	j := m.job
 	return s.jobs[j.ID] == j && j.Status.Mode == searchdb.Running && j.Status.Done == r.base &&
@@ -83,7 +84,7 @@ type member struct {
 	scripts []searchdb.Script
 	from    int32       // from which on blocks were looked at for all scripts
 	ranges  [][2]uint32 // of the scripts that are looked for
-	to      int32       // height up to which that is so
+	to      int32       // height up to which these ranges are looked for
 	last    *chainview.Block
 	known   *outputs       // of the search, while the round goes on; nil: not read yet
 	found   []search.Entry // with its own numbers of scripts
@@ -208,8 +209,8 @@ func (s planner) disconnect(reader chainview.Reader, active *chainview.Chain, j 
 
 func blockOf(b *chainview.Block) search.Block { return search.Block{Height: b.Height, Hash: b.Hash} }
 
-// choose returns the member whose turn it is: mostly the lowest, so that those which are at
-// different heights come together, but now and then the one that has waited longest.
+// choose returns the member whose turn it is: mostly the lowest, so that searches at
+// different heights come together, but now and then the member that has waited longest.
 func (s planner) choose(ready []*member) *member {
 	lowest, longest := ready[0], ready[0]
 	for _, m := range ready[1:] {
@@ -228,8 +229,8 @@ func (s planner) choose(ready []*member) *member {
 	return longest
 }
 
-// together returns the members of a round with one: all that need its first block next, up to a
-// height at which no other would join.
+// together returns the round of a member: with all members that need its first block next,
+// up to a height at which no other would join.
 func (s planner) together(first *member, ready []*member) *round {
 	next := first.Status.Next()
 	r := &round{base: first.Status.Done}
@@ -260,7 +261,7 @@ func (s planner) together(first *member, ready []*member) *round {
 		if m.alone || m.Status.Done != r.base {
 			continue
 		}
-		// One that ends before joins where its last block is on the way.
+		// A search that ends earlier joins if its last block is on the round's branch.
 		if at := min(end, m.last.Height); m.last.Ancestor(at).Is(r.stop.Ancestor(at)) {
 			r.members = append(r.members, m)
 		}
@@ -273,8 +274,8 @@ func (s planner) together(first *member, ready []*member) *round {
 	return r
 }
 
-// endOf returns the last height of a round from one height on, for so many scripts, up to another one: that too, where
-// little would be left for a round of its own.
+// endOf returns the last height of a round from next on, for so many scripts. It is at most
+// last, and last itself if too little would be left for another round.
 func (s planner) endOf(next int32, scripts int, last int32) int32 {
 	n := s.rounds.budget.blocks(scripts)
 	if s.rounds.gather.now {

@@ -2,8 +2,8 @@
 //
 // Blocks are looked at in rounds, one after the other. A round is a pass over a range of
 // blocks with the scripts of all searches that need them, in the workers of the node's
-// [match.Scheduler]. What it finds is told when it is on the disk, together with the height
-// that is done: so a search goes on where it was, whenever the program ends.
+// [match.Scheduler]. Its results are told once they are on the disk, together with the
+// height that is done. A search thus goes on where it was, whenever the program ends.
 package searches
 
 import (
@@ -66,8 +66,9 @@ type Limits struct {
 	Pool     int    // unconfirmed entries of all of them; 0: a million
 }
 
-// pool returns how many unconfirmed entries are kept of all searches together. Those of which there are more say so,
-// and have the rest as soon as there is room.
+// pool returns how many unconfirmed entries are kept of all searches together. Searches
+// that have more report that entries are missing, and get the rest as soon as there is
+// room.
 func (l *Limits) pool() int { return cmp.Or(l.Pool, 1_000_000) }
 
 // NewLimits returns limits, with the defaults where there is 0.

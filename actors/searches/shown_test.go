@@ -15,7 +15,8 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// What is read from the disk again is in place of what was there, and counts once.
+// Searches that are read from the disk again replace the searches in memory, and count
+// once.
 func TestReadAgain(t *testing.T) {
 	s, _ := alone(t, 0)
 	var list []*searchdb.Search
@@ -119,7 +120,8 @@ func TestWhenItIsWritten(t *testing.T) {
 	}
 }
 
-// What is on the disk is shown and told, each for itself; of a search that was removed meanwhile nothing is.
+// Written changes are shown and told, each for its search; nothing is shown or told of
+// a search that was removed meanwhile.
 func TestWrittenIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)

@@ -218,8 +218,8 @@ func (s *Searches) end(j *job, to searchdb.Mode, reason string) {
 	}
 }
 
-// sweepAfter is how long what a removed search has left stays: who removes some does so one after the other, and
-// would wait for what is deleted of those before.
+// sweepAfter is how long the data of a removed search stays: a client that removes several searches, one after
+// the other, would wait for the deletion of the earlier ones.
 const sweepAfter = 2 * time.Second
 
 // sweepNow has the actor delete what removed searches have left.

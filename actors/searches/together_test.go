@@ -48,7 +48,7 @@ func TestRoundsAreOfOneBranch(t *testing.T) {
 	}
 }
 
-// A small disk keeps a fixed room free, a large one a share of it.
+// A small disk keeps a fixed room free, a large disk a share of its size.
 func TestLeastRoom(t *testing.T) {
 	s := planner{new(Searches)}
 	for total, want := range map[uint64]uint64{
@@ -64,8 +64,8 @@ func TestLeastRoom(t *testing.T) {
 	}
 }
 
-// A pruned block that pays to a taproot script, and has an input that may spend any taproot
-// output, may spend that script too: what it spends is not known.
+// A pruned block that pays to a taproot script may spend that script too, if an input may spend
+// any taproot output. Then its spends are not known.
 func TestDoubtOfPaidTaproot(t *testing.T) {
 	paid := append([]byte{0x51, 32}, make([]byte, 32)...)
 	block := &chainview.Block{Height: 1}

@@ -164,8 +164,8 @@ func TestExtendDone(t *testing.T) {
 	}
 }
 
-// What is new of a search that follows is told when it can be read, in the order of its list, and with a cursor behind
-// it; of the blocks of a long way the entries are not, and of a removed search that it is gone.
+// New entries of a search that follows are told when they can be read, in the order of its list, with a cursor behind
+// them. Entries of a search that is far behind are not told. The removal of a search is told.
 func TestNewsOfSearches(t *testing.T) {
 	r := newRig(t, 7)
 	r.news = new(ask.Feed[messages.News])

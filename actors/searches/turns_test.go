@@ -263,7 +263,7 @@ func TestWantedRounds(t *testing.T) {
 	}
 }
 
-// A round ends that only a search wants which is removed, and goes on where another one wants it too.
+// A round ends when the only search that wants it is removed, and goes on if another search wants it too.
 func TestRemovedFromARound(t *testing.T) {
 	for _, others := range []int{0, 1} {
 		s, chain := alone(t, 9)
@@ -309,8 +309,8 @@ func TestDisconnectedCount(t *testing.T) {
 	}
 }
 
-// The scripts of several searches in one round are each searches' own, a shared one all of them's; and a union serves
-// later rounds of the same scripts, as long as there are few others.
+// In a round of several searches, each script belongs to its search, and a shared script to all its searches. A union
+// serves later rounds of the same scripts, as long as there are few others.
 func TestUnionsOfSearches(t *testing.T) {
 	_, chain := alone(t, 3)
 	of := func(n int, from, to uint32) *member {

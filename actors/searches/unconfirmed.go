@@ -19,8 +19,8 @@ import (
 // poolBatch is how many transactions of the memory pool are looked at together.
 const poolBatch = 500
 
-// unconfirmed is what the memory pool has for the searches that ask for it. Changes of the pool
-// and searches that begin are dealt with in their order, one after the other.
+// unconfirmed finds the memory pool's entries for searches. Changes of the pool and searches that
+// begin are dealt with in their order, one after the other.
 type unconfirmed struct {
 	view    *poolview.View // nil: no search has asked yet
 	queue   []poolWork
@@ -63,7 +63,7 @@ type (
 // mempool is what the actor does for the memory pool.
 type mempool struct{ *Searches }
 
-// look has all in the pool be looked at for a search, if it asks for that.
+// look has the whole pool looked at for a search that includes the memory pool.
 func (s mempool) look(j *job) {
 	if !j.Mempool || s.cfg.Pool.IsAbsent() {
 		return
@@ -283,8 +283,8 @@ func (s mempool) looked(m *poolCoins) {
 	s.next()
 }
 
-// known notes that all in the pool has been looked at for a search. What it had of transactions
-// that have left while nobody listened is forgotten.
+// known notes that the whole pool has been looked at for a search. The search's entries of
+// transactions that left while nobody listened are forgotten.
 func (s mempool) known(j *job) {
 	for id := range j.pool.byWID {
 		if s.unconfirmed.view.ByWID(id) == nil {
@@ -295,7 +295,7 @@ func (s mempool) known(j *job) {
 	j.release()
 }
 
-// release lets those go on who wait for what the pool has for a search.
+// release runs the functions that wait until the pool has been looked at for a search.
 func (j *job) release() {
 	waiting := j.whenKnown
 	j.whenKnown = nil

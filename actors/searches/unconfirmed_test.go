@@ -319,8 +319,8 @@ func mempoolFails(t *testing.T) {
 	}
 }
 
-// Who waits for what the pool has of a search that is removed is answered; and where there is no
-// pool, that is said.
+// A call that waits for the pool's entries of a search is answered when the search is removed;
+// without a pool, an error says that there is none.
 func TestMempoolGone(t *testing.T) { synctest.Test(t, mempoolGone) }
 
 func mempoolGone(t *testing.T) {

@@ -93,13 +93,13 @@ func (u *union) ownersOf(script uint32) []owner {
 	return u.first[script : script+1]
 }
 
-// Others may be in a union of which a round does not need all, as long as they are few.
+// A union may have scripts that a round does not need, as long as they are few.
 const (
 	fewScripts = 1000
 	fewShare   = 4 // of those that are needed
 )
 
-// has reports whether the union does for some members.
+// has reports whether the union serves some members.
 func (u *union) has(members []*member) bool {
 	if u == nil {
 		return false
@@ -124,8 +124,8 @@ func (u *union) numbered(members []*member) []*member {
 	return all
 }
 
-// unions are those of the last rounds, the last one first: while some searches come up with others, rounds
-// of the same members come in turn.
+// unions are the unions of the last rounds, the latest first: while some searches come up with others,
+// rounds of the same members come in turn.
 type unions []*union
 
 const (
@@ -133,7 +133,7 @@ const (
 	keptForScripts = 2_000_000 // of all but the last
 )
 
-// of returns one that does for some members, nil where there is none.
+// of returns a union that serves some members, nil if there is none.
 func (us *unions) of(members []*member) *union {
 	for _, u := range *us {
 		if u.has(members) {
@@ -143,7 +143,7 @@ func (us *unions) of(members []*member) *union {
 	return nil
 }
 
-// used puts one first.
+// used puts a union first, and drops the oldest unions beyond maxUnions and keptForScripts.
 func (us *unions) used(u *union) {
 	kept, scripts := unions{u}, 0
 	for _, old := range *us {

@@ -103,8 +103,8 @@ func (s reading) fullStatus(j *job) messages.SearchStatus {
 	return st
 }
 
-// descriptors returns the descriptors that have a range, in their order: one that was given with several is one. Of
-// more than maxDescriptors the first are there, and one more.
+// descriptors returns the descriptors that have a range, in their order, each once even if it was given with several
+// ranges. At most the first maxDescriptors+1 are returned.
 func (j *job) descriptors() []messages.SearchDescriptor {
 	var all []messages.SearchDescriptor
 	places := map[string]int{}

@@ -184,7 +184,7 @@ func newsOf(entries []searchdb.Entry, followed map[searchdb.ID]texts) map[search
 	return news
 }
 
-// announce tells what is new of a search.
+// announce publishes a search's status, and the entries that were found.
 func (s *Searches) announce(j *job, found *messages.SearchFound) {
 	if s.cfg.News == nil {
 		return
@@ -197,8 +197,8 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 	usage{s}.tellExhausted(j)
 }
 
-// broken opens the store again after a write that failed, in a while: it takes nothing more until then.
-// What was not written is looked for again.
+// broken opens the store again a while after a failed write: it takes nothing more until then. Searches
+// look again for entries that were not written.
 func (s *Searches) broken(then []func(error), err error) {
 	s.cfg.Log.Error("searches cannot be written", "err", err)
 	waiting := slices.Concat(then, s.writer.then, s.modes.then)

@@ -40,8 +40,9 @@ type announcer struct {
 	compact blockAnnouncer
 }
 
-// announce tells a peer of new blocks: by a compact block or by headers, where it
-// asked for them and they connect to what it knows, and else by the hash of the tip.
+// announce tells a peer of new blocks. It sends a compact block or headers if
+// the peer asked for these and they connect to a block that the peer knows, and
+// else the hash of the tip.
 func (a *announcer) announce(p *peer) {
 	list := p.announcements
 	if len(list) == 0 {
@@ -68,7 +69,8 @@ func (a *announcer) announce(p *peer) {
 }
 
 // unknownTo returns the blocks of a list that a peer does not know, which begin
-// after one that it knows. It reports false where that cannot be said.
+// after a block that the peer knows. It reports false if the list is no part of
+// the active chain, or if the peer knows no such block.
 func (a *announcer) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainview.Block, ok bool) {
 	active := a.chain.reader.Active()
 	var last *chainview.Block

@@ -104,7 +104,7 @@ func TestBelongs(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		txs           []*wire.MsgTx
-		segwit, other bool // the root is another one
+		segwit, other bool // the header has another root
 		want          bool
 	}{
 		"no transactions":                   {nil, true, false, false},

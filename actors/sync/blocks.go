@@ -115,7 +115,7 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 			return false
 		}
 	}
-	// What nobody downloads in its order may wait long for its parent.
+	// A block that is not downloaded in its order may wait long for its parent.
 	h := &pendingBlock{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, storeUnlinked: a.storeUnlinked ||
 		!a.wanted || s.chain.isBefore(b)}
 	s.download.buffer.put(h, s.chain.have(b.Parent))

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxPendingBytes is how many bytes of blocks wait for the chain or for their
-	// parents before no more are asked for than the one that all wait for.
+	// maxPendingBytes is how many bytes of blocks may wait for the chain or for their
+	// parents. If more wait, only the block that all wait for is asked for.
 	maxPendingBytes = 96 << 20
 
 	// maxReadyBytes is the same for the blocks that wait for nothing but the chain: where
@@ -27,7 +27,7 @@ const (
 	maxSubmittedBytes = 8 << 20
 )
 
-// A pendingBlock is one that the chain has not taken yet.
+// A pendingBlock is a block that the chain has not taken yet.
 type pendingBlock struct {
 	block         *chainview.Block
 	raw           []byte
@@ -48,7 +48,8 @@ func (h *pendingBlock) resumePeer() {
 	}
 }
 
-// after calls a function when the block's fate is known, and what waits for it.
+// after adds a function to be called when the block's fate is known, behind the
+// functions added before.
 func (h *pendingBlock) after(then func()) {
 	before := h.handled
 	h.handled = func() {
@@ -86,9 +87,9 @@ func (s *reorderBuffer) clear() {
 // has reports whether a block is kept.
 func (s *reorderBuffer) has(hash *chainhash.Hash) bool { return s.blocks[*hash] != nil }
 
-// put keeps a block. Where its parent is there or on its way, it becomes ready,
-// and so does what waited for it. Where too much waits, the chain stores it before
-// its parent.
+// put keeps a block. If its parent is there or on its way, the block becomes
+// ready, and so do the blocks that waited for this block. If too much waits, the
+// chain stores the block before its parent.
 func (s *reorderBuffer) put(h *pendingBlock, haveParent bool) {
 	s.blocks[h.block.Hash] = h
 	s.bytes += len(h.raw)
@@ -111,7 +112,7 @@ func (s *reorderBuffer) enqueue(h *pendingBlock) {
 // wait for.
 func (s *reorderBuffer) isFull() bool { return s.bytes > maxPendingBytes || s.waiting > maxReadyBytes }
 
-// adopt makes ready what waited for a block that is.
+// adopt makes ready the blocks that waited for a ready block.
 func (s *reorderBuffer) adopt(h *pendingBlock) {
 	for next := []*pendingBlock{h}; len(next) > 0; next = next[1:] {
 		hash := next[0].block.Hash

@@ -27,8 +27,8 @@ func (p *fakePeer) commands() (names []string) {
 	return names
 }
 
-// What becomes of a compact block depends on where it stands: it is completed near the tip, fetched as a whole further
-// on, and nothing that is known or has too little work is asked for.
+// A compact block near the tip is completed, and further on it is fetched as a whole. A block that is known or has
+// too little work is not asked for at all.
 func TestPlacesOfCompactBlocks(t *testing.T) {
 	const headers, data, txs = "getheaders", "getdata", "getblocktxn"
 	for _, test := range []struct {
@@ -165,8 +165,8 @@ func TestLowWorkCompactBlock(t *testing.T) {
 	})
 }
 
-// In the initial download blocks are taken of preferred peers, and of others where there is none of these, or nothing
-// is on its way; never of one that is there for addresses alone.
+// In the initial download blocks are taken of preferred peers, and of others if there is no preferred peer, or
+// nothing is on its way. A peer that is there for addresses alone is never asked.
 func TestWhomBlocksAreTakenOf(t *testing.T) {
 	const in, out, addr = p2p.Inbound, p2p.OutboundFullRelay, p2p.AddrFetch
 	for _, test := range []struct {
@@ -271,8 +271,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A block that the chain does not take because its parent went is nobody's fault; one that is refused takes with it
-// what builds on it, which is asked for again in another form.
+// No peer is blamed for a block that the chain does not take because its parent went. Blocks that build on a
+// refused block go too, and are asked for again if the refused block comes in another form.
 func TestRefusedWithParent(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote, p := r.upToDate()
@@ -289,7 +289,8 @@ func TestRefusedWithParent(t *testing.T) {
 	})
 }
 
-// Compact blocks are made of the pool as it is: of what was in it at first, what came, and not of what left.
+// Compact blocks are made of the pool as it is: of its first transactions and later additions, without
+// transactions that have left.
 func TestPoolOfCompactBlocks(t *testing.T) {
 	bubble(t, func(r *rig) {
 		c := newCompactRig(r.t, r)

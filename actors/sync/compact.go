@@ -135,7 +135,8 @@ func (d *download) requestCompact(p *peer, b *chainview.Block) {
 	p.Send(m)
 }
 
-// received makes a block of a compact one, or asks for what it lacks: then it returns nil.
+// received makes a block of a compact block. It returns nil if the compact block
+// is of no use, or if transactions are missing, which it may ask the peer for.
 func (cb *compactBlocks) received(p *peer, b *chainview.Block, m *codec.CmpctBlock) (raw []byte) {
 	others := cb.requests.requestsOf(b.Hash)
 	f := cb.requests.requestOf(p, b.Hash)
@@ -175,7 +176,8 @@ func (cb *compactBlocks) received(p *peer, b *chainview.Block, m *codec.CmpctBlo
 	return nil
 }
 
-// reconstruct makes a block of a compact one, if the pool has all of it.
+// reconstruct makes a block of a compact block, nil if the pool lacks
+// transactions.
 func (cb *compactBlocks) reconstruct(b *chainview.Block, m *codec.CmpctBlock) (raw []byte) {
 	part, fault := newPartial(m, cb.pool.All())
 	if fault != compactFine {
@@ -223,7 +225,8 @@ func (cb *compactBlocks) missing(p *peer, m *codec.BlockTxn) (b *chainview.Block
 	return nil, nil
 }
 
-// completed makes a block of a compact one whose transactions have come.
+// completed makes a block of a compact block whose missing transactions have
+// come, nil if they make no block.
 func (cb *compactBlocks) completed(p *peer, f *blockRequest, txs []*wire.MsgTx) []byte {
 	b := f.block
 	raw, fault := f.partial.complete(txs, cb.chain.isSegwit(b.Height))

@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// From whom a compact block is completed: the first peer, up to three at a time of those that announce at once, the
-// last of them only beside an outbound one; the rest is left to the first.
+// A compact block is completed from the first peer, and also from peers that were chosen to announce at once,
+// three at a time in all. The third is asked only if this peer or a peer before is outbound.
 func TestParallelCompactBlocks(t *testing.T) {
 	const in, out = p2p.Inbound, p2p.OutboundFullRelay
 	type sender struct {
@@ -80,7 +80,8 @@ func TestParallelCompactBlocks(t *testing.T) {
 	}
 }
 
-// A compact block that no honest peer sends, one whose ids are unclear, and transactions that do not fit.
+// A compact block that no honest peer sends, a compact block whose ids are unclear, and transactions that do not
+// fit.
 func TestWrongCompactBlocks(t *testing.T) {
 	const misfit = "!invalid compact block/non-matching block transactions"
 	outside := func(m *codec.CmpctBlock) { m.Prefilled[0].Index = 9 }

@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/internal/poolview"
 )
 
-// Near the tip a peer is asked at once for the blocks that it announces: for one by a compact block, where nothing else
-// is on its way, and for at most as many as it may owe, the lowest first.
+// Near the tip a peer is asked at once for the blocks that it announces, the lowest first, and at most as many as it
+// may owe. A single block is asked for as a compact block if nothing else is on its way.
 func TestFetchDirectly(t *testing.T) {
 	const height = 20
 	plain := func(*bench, *peer, *chainview.Block) {}
@@ -193,8 +193,8 @@ func TestSizesOfCompactBlocks(t *testing.T) {
 	}
 }
 
-// A block without its parent waits until nobody has been asked for that for two seconds, or until too much waits; the
-// chain stores it then, and what waits for it.
+// A block without its parent waits until nobody has been asked for the parent for two seconds, or until too much
+// waits. Then the chain stores the block, and the blocks that wait for this block.
 func TestStoredWithoutParent(t *testing.T) {
 	b := newBench(t, 1)
 	top := b.extend(4)
@@ -275,7 +275,7 @@ func TestHeadersKeepTheirPayload(t *testing.T) {
 	}
 }
 
-// A peer is left for the block that it was asked for first: later ones that come do not count, and the time of the next
+// A peer is left for the block that it was asked for first: later blocks do not count, and the time of the next
 // begins when the first has come.
 func TestTimeOfTheFirstBlock(t *testing.T) {
 	for came, left := range map[int32]string{2: "", 3: "timeout downloading block", 4: "timeout downloading block"} {
@@ -294,7 +294,7 @@ func TestTimeOfTheFirstBlock(t *testing.T) {
 	}
 }
 
-// A peer that has announced a block before its header was known is not told of it.
+// A peer that has announced a block before its header was known is not told of this block.
 func TestKnowsWhatItAnnounced(t *testing.T) {
 	b := newBench(t, 10)
 	for unknown, tells := range map[int32]bool{10: false, 9: true} {

@@ -15,12 +15,12 @@ const (
 	// MAX_BLOCKS_IN_TRANSIT_PER_PEER).
 	perPeer = 16
 
-	// window is how far blocks are fetched after the last one that is there
-	// (Core: BLOCK_DOWNLOAD_WINDOW).
+	// window is how many blocks are fetched beyond the last block that both the
+	// peer and the node have (Core: BLOCK_DOWNLOAD_WINDOW).
 	window = 1024
 
-	// limitedBlocks is how many blocks a peer gives at the least that gives only
-	// recent ones (Core: NODE_NETWORK_LIMITED_MIN_BLOCKS), less two for those that
+	// limitedBlocks is how many blocks a peer that has only recent blocks gives at
+	// the least (Core: NODE_NETWORK_LIMITED_MIN_BLOCKS), less two for blocks that
 	// come in the meantime.
 	limitedBlocks = 288 - 2
 )
@@ -142,8 +142,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// fetchFor asks a peer for blocks, when half of those asked for before have come:
-// so that one message asks for many.
+// fetchFor asks a peer for blocks once half of the blocks asked for before have
+// come, so that each message asks for many.
 func (d *download) fetchFor(p *peer, from bool) {
 	budget := perPeer - len(p.inFlight)
 	if budget < perPeer/2 || !p.servesBlocks() || (!from || p.isLimited()) && d.chain.initialDownload() {
@@ -191,7 +191,8 @@ func blockType(p *peer) wire.InvType {
 }
 
 // missing returns blocks that a peer has and the node lacks, lowest first. staller
-// is who holds up the window, where there are none only because of its end.
+// is the peer that holds up the window, if there are no blocks only because the
+// window ends.
 func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
 	d.chain.relearn(p)
 	active := d.chain.reader.Active()
@@ -285,7 +286,7 @@ func branch(top *chainview.Block, height int32) []*chainview.Block {
 }
 
 // fetchDirectly asks a peer for the blocks of a chain that it has just announced,
-// where the node is close to it.
+// if the node's tip is recent.
 func (d *download) fetchDirectly(p *peer, last *chainview.Block) {
 	active := d.chain.reader.Active()
 	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().CompareWork(last) > 0 ||

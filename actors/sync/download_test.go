@@ -13,8 +13,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 )
 
-// Whatever is asked, given and forgotten in whatever order: the requests by block, those
-// by peer, and the count of busy peers say the same as a plain list of pairs.
+// After any order of asking, giving and forgetting, the requests by block, the requests
+// by peer, and the count of busy peers agree with a plain list of pairs.
 func TestRequestsAgree(t *testing.T) {
 	b := newBench(t, 1)
 	top := b.extend(8)
@@ -73,8 +73,8 @@ func TestRequestsAgree(t *testing.T) {
 	}
 }
 
-// What is asked of peers: 16 blocks of each, within the window, none twice; who holds the
-// window up is named once it is all that is left.
+// Each peer is asked for 16 blocks, within the window, none twice. The peer that holds
+// the window up is named once only its blocks are left.
 func TestWindow(t *testing.T) {
 	b := newBench(t, 1)
 	top := b.extend(window + 40)
@@ -124,9 +124,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A peer that stalls is left after the time that peers have, which doubles up to a limit
-// and shrinks with each block; one whose block takes too long is left, later where more
-// peers share the line.
+// A stalling peer is left after a time that doubles up to a limit, and shrinks with each
+// block. A peer whose block takes too long is left, later if more peers share the line.
 func TestTimeouts(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -181,8 +180,9 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// In whatever order blocks come and the chain takes them: each is handed to the chain
-// once, after its parent or as one to be stored without it, and nothing is left over.
+// In any order of arrival and of acceptance by the chain, each block is handed to the
+// chain once, after its parent or to be stored without its parent. Nothing is left
+// over.
 func TestReorderBuffer(t *testing.T) {
 	b := newBench(t, 1)
 	root := b.chain.tip
@@ -232,7 +232,8 @@ func TestReorderBuffer(t *testing.T) {
 			submit()
 			buffer.storeLost(func(*chainhash.Hash) bool { return true })
 		}
-		// What is left waits for a block that was refused, of which nobody is asked again.
+		// Blocks that are left wait for a refused block, which nobody is asked for
+		// again.
 		for len(buffer.blocks) > 0 {
 			before := len(buffer.blocks)
 			for range storeUnlinkedAfter {

@@ -16,8 +16,8 @@ import (
 // is asked.
 const fetchWithin = 20 * time.Second
 
-// A fetch is a block that is asked of one peer after the other, for somebody who
-// needs it and does not keep it.
+// A fetch is a block that is asked of one peer after the other, for callers that
+// need it without keeping it on the disk.
 type fetch struct {
 	block *chainview.Block
 	calls []fetchCaller
@@ -26,13 +26,13 @@ type fetch struct {
 	since time.Time
 }
 
-// A fetchCaller is who needs a block.
+// A fetchCaller is a caller that needs a block.
 type fetchCaller struct {
 	gone   func() bool // it does not wait any more
 	answer func(raw []byte, err error)
 }
 
-// fetches are the blocks that are fetched so.
+// fetches holds the fetches under way.
 type fetches struct {
 	cfg   *Config
 	log   logger
@@ -131,8 +131,8 @@ func (fs *fetches) notFound(p *peer, m *wire.MsgNotFound) {
 	}
 }
 
-// tick asks other peers for what was not given in time, or whose giver has
-// left.
+// tick asks other peers for blocks that a peer did not give in time, or whose
+// peer has left.
 func (fs *fetches) tick() {
 	for _, f := range fs.open {
 		if !fs.peers.has(f.peer) || fs.cfg.Now().Sub(f.since) > fetchWithin {

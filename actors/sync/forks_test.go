@@ -9,7 +9,7 @@ import (
 )
 
 // Headers that leave the chain far back are kept only with as much work as our chain
-// had 144 blocks ago. What is kept is bounded by the work that it takes.
+// had 144 blocks ago. The work that headers take thus bounds how many are kept.
 func TestForksOfHeaders(t *testing.T) {
 	bubble(t, func(r *rig) {
 		const height, from = 200, 20

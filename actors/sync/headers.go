@@ -35,8 +35,8 @@ func newHeader(h *wire.BlockHeader, payload []byte) header {
 	return header{BlockHeader: *h, Hash: hash, Raw: raw.Bytes()}
 }
 
-// A headersSync learns the headers that the peers have, and leaves those that have too
-// few of them.
+// A headersSync learns the headers that the peers have, and leaves peers that have
+// too few headers.
 type headersSync struct {
 	cfg   *Config
 	log   logger
@@ -150,8 +150,8 @@ func (h *headersSync) check(list []header) string {
 	return ""
 }
 
-// unconnected asks for what is between our headers and those of a peer, which may
-// be an announcement.
+// unconnected asks a peer for the headers between ours and its list, which may be
+// an announcement.
 func (h *headersSync) unconnected(p *peer, list []header) {
 	if h.ask(p, h.chain.best) {
 		h.log.debugf("received header %v: missing prev block %v, sending getheaders (%d) to end (peer=%d)",
@@ -160,8 +160,10 @@ func (h *headersSync) unconnected(p *peer, list []header) {
 	h.chain.learn(p, list[len(list)-1].Hash)
 }
 
-// logNew logs a header that was not known, with the word for how it came: who has it
-// when shows which nodes hold blocks back. It is an everyday line in the initial download.
+// logNew logs a header that was not known, with the word for how it came. The
+// times at which peers have a header show which nodes hold blocks back. In the
+// initial download the line is an everyday matter, and is logged for debugging
+// only.
 func (h *headersSync) logNew(p *peer, b *chainview.Block, how string) {
 	log, level := h.cfg.Log, slog.LevelInfo
 	if h.chain.initialDownload() {

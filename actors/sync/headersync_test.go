@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 )
 
-// An outbound peer whose chain stays behind ours is asked after 20 minutes, and left two minutes later; it is not where
-// it catches up with the tip that the watch began with, is protected, or is none of those that the node chose.
+// An outbound peer whose chain stays behind ours is asked after 20 minutes, and left two minutes later. A peer stays
+// if it catches up with the tip that the watch began with, is protected, or was not chosen by the node.
 func TestWatchChain(t *testing.T) {
 	b := newBench(t, 10)
 	at := func(height int32) *chainview.Block { return b.node.Active().At(height) }
@@ -51,7 +51,7 @@ func TestWatchChain(t *testing.T) {
 			t.Errorf("%s: left for %q, %d messages", name, w.left, len(w.sent))
 		}
 	}
-	// One without any chain is left as well; one that catches up with the old tip is given 20 minutes more.
+	// A peer without any chain is left as well; a peer that catches up with the old tip is given 20 minutes more.
 	p, w = b.join(p2p.BlockRelayOnly)
 	p.syncing = true
 	for _, after := range []time.Duration{0, early + 1, early + 2 + 2*time.Minute} {
@@ -109,8 +109,8 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// The one peer whose headers are asked for is left where it is too slow and another one could be asked; a peer that may
-// not be banned stays, and another one is asked.
+// The single peer whose headers are asked for is left if it is too slow and another peer could be asked. A peer that
+// may not be banned stays, and another peer is asked.
 func TestHeadersTimeout(t *testing.T) {
 	const slow = "timeout downloading headers"
 	for _, test := range []struct {
@@ -149,8 +149,8 @@ func TestHeadersTimeout(t *testing.T) {
 	}
 }
 
-// Headers are asked of one peer until the best header is less than a day old, then of all; a peer that has none for two
-// minutes lets another one be asked.
+// Headers are asked of one peer until the best header is less than a day old, then of all. If a peer has none for
+// two minutes, another peer is asked.
 func TestStartHeaders(t *testing.T) {
 	b := newBench(t, 5)
 	b.now = b.chain.best.Time().Add(recentHeaders)

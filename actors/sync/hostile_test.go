@@ -221,7 +221,7 @@ func TestBehind(t *testing.T) {
 	})
 }
 
-// Who waits for a block when sync stops has an answer.
+// A call that waits for a block when sync stops is answered.
 func TestStopAnswersEveryone(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote := r.remote()
@@ -285,7 +285,7 @@ func FuzzMessages(f *testing.F) {
 			grow(honest, 20)
 			h := r.join(p2p.Manual, func(i *link.Info) { i.Permissions.NoBan = true })
 			h.serve(honest)
-			time.Sleep(3 * time.Minute) // for what was asked and never came
+			time.Sleep(3 * time.Minute) // until requests that nobody answered are over
 			synctest.Wait()
 			h.sayHeaders(honest, 1, 21)
 			h.serve(honest)

@@ -138,7 +138,7 @@ func TestLateBlocksInInitialDownload(t *testing.T) {
 	})
 }
 
-// Who gave a block that is connected later, and proves to be wrong then, is left.
+// A peer is left if its block is connected later, and proves to be wrong then.
 func TestBlockProvesWrong(t *testing.T) {
 	bubble(t, func(r *rig) {
 		r.upToDate()

@@ -11,8 +11,8 @@ import (
 )
 
 // belongs reports whether the transactions of a block are those that its header
-// commits to, and their witnesses those that its coinbase does. Whatever else is
-// wrong with the block is wrong with its header, too.
+// commits to, and their witnesses those that its coinbase does. Any other fault
+// of the block is a fault of its header, too.
 func belongs(block *wire.MsgBlock, segwit bool) bool {
 	if len(block.Transactions) == 0 {
 		return false
@@ -26,8 +26,8 @@ func belongs(block *wire.MsgBlock, segwit bool) bool {
 		return false
 	}
 	if !consensus.IsCoinbase(block.Transactions[0]) {
-		// What else is wrong with the block does not matter; but a transaction of
-		// 64 bytes may be taken for two hashes of the tree.
+		// Other faults of the block do not matter, but a transaction of 64 bytes
+		// may be taken for two hashes of the tree.
 		return !slices.ContainsFunc(
 			block.Transactions, func(tx *wire.MsgTx) bool { return tx.SerializeSizeStripped() == 64 },
 		)

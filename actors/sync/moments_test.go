@@ -47,7 +47,8 @@ func TestWhileFilesAreRead(t *testing.T) {
 	})
 }
 
-// A block that nobody asked for, of too little work, leaves nothing behind. One of as much as is wanted is kept.
+// A block that nobody asked for, of too little work, leaves nothing behind. A block of as much work as is wanted is
+// kept.
 func TestLowWorkBlock(t *testing.T) {
 	for least, kept := range map[int64]bool{10: false, 2: false, 1: true} {
 		demanding(t, least, func(r *rig) {
@@ -63,7 +64,7 @@ func TestLowWorkBlock(t *testing.T) {
 	}
 }
 
-// A peer that got headers upon its question is told of the next block by its header: it connects to what it has.
+// A peer that got headers upon its question is told of the next block by its header: it connects to these headers.
 func TestKnowsWhatItWasSent(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote, source := r.upToDate()

@@ -238,7 +238,7 @@ func TestAskHeaders(t *testing.T) {
 	}
 }
 
-// What headers of a peer lead to.
+// Received headers are taken, lead to a question, or have their peer left.
 func TestHeadersReceived(t *testing.T) {
 	remote := newBench(t, 30)
 	headers := func(from, to int32) (list []header) {

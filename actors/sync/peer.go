@@ -14,14 +14,15 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// A peer is what is known of a peer's chain and of our dealings with it.
+// A peer is what the node knows of a connected peer's chain, and of its own
+// dealings with the peer.
 type peer struct {
 	link.Peer
 
 	info link.Info
 
 	best     *chainview.Block // the best block that it is known to have
-	unknown  *chainhash.Hash  // a later one that it announced, of which we lack the header
+	unknown  *chainhash.Hash  // a later block that it announced, whose header we lack
 	common   *chainview.Block // last block that both have
 	bestSent *chainview.Block // best header that it was told of
 
@@ -75,8 +76,8 @@ func (p *peer) isPreferred() bool {
 		p.info.Type != p2p.AddrFetch && p.servesBlocks()
 }
 
-// isAutomatic reports whether the node chose the peer for itself, so that it may
-// choose another one.
+// isAutomatic reports whether the node chose the peer itself, so that it may
+// choose another peer instead.
 func (p *peer) isAutomatic() bool {
 	return p.info.Type == p2p.OutboundFullRelay || p.info.Type == p2p.BlockRelayOnly
 }
@@ -97,7 +98,7 @@ func (p *peer) rebase(reader chainview.Reader) {
 	p.inFlight, p.announcements, p.presync = nil, nil, nil
 }
 
-// resumePeer lets go of what it has sent.
+// resumePeer drops the peer's waiting messages, and lets the peer be read on.
 func (p *peer) resumePeer() {
 	for _, m := range p.waiting {
 		m.Handled()

@@ -71,7 +71,7 @@ func TestPrunedBranchIsFetched(t *testing.T) {
 }
 
 // A pruned block that nobody asked for is not stored again, although it has more work than
-// the tip by now, and is not asked for in the form of a compact block either.
+// the tip by now. Announced as a compact block, it is not asked for either.
 func TestPrunedBlockUnasked(t *testing.T) {
 	bubble(t, func(r *rig) {
 		const fork = prunedFork
@@ -91,7 +91,7 @@ func TestPrunedBlockUnasked(t *testing.T) {
 	})
 }
 
-// compactOf returns a block as a compact one that names a transaction nobody has.
+// compactOf returns a block as a compact block that names a transaction nobody has.
 func compactOf(t *testing.T, c *chaintest.Chain, height int32) *codec.CmpctBlock {
 	t.Helper()
 	block := blockAt(t, c, height)

@@ -119,7 +119,7 @@ func TestRecoveryAsksWhoHasWitnesses(t *testing.T) {
 	}
 }
 
-// A block that comes again goes to the chain, and nobody else is asked for it.
+// A block that comes again goes to the chain, and no other peer is asked for this block.
 func TestRecoveredBlock(t *testing.T) {
 	recovering(t, 5, func(r *recoverRig) {
 		first, second := r.with(fullServices, recoverTall), r.with(fullServices, recoverTall)
@@ -147,7 +147,7 @@ func TestRecoveredBlock(t *testing.T) {
 	})
 }
 
-// Where a peer does not have the block, it counts as one that has deleted it, and the next one is asked.
+// A peer that does not have the block counts as a peer that has deleted witnesses, and the next peer is asked.
 func TestRecoveryAfterNotFound(t *testing.T) {
 	recovering(t, 5, func(r *recoverRig) {
 		first := r.with(fullServices, recoverTall)
@@ -226,7 +226,7 @@ func TestRecoveryOfNoUse(t *testing.T) {
 	}
 }
 
-// Where the block cannot be written, peers are spared for a while, and the one that gave it is not blamed.
+// If the block cannot be written, peers are not asked for a while, and the peer that gave the block is not blamed.
 func TestRecoveryNotKept(t *testing.T) {
 	recovering(t, 5, func(r *recoverRig) {
 		p := r.with(fullServices, recoverTall)
@@ -246,8 +246,8 @@ func TestRecoveryNotKept(t *testing.T) {
 }
 
 // FuzzRecovery has peers, good and bad, send what they like for a block whose witnesses are wanted: chance bytes, the
-// block with a damage, other blocks. The chain is given nothing but what has the block's header, from who was asked;
-// each message is credited once; and in the end an honest peer's block comes.
+// block with a damage, other blocks. The chain is given only data with the block's header, from peers that were
+// asked. Each message is credited once, and in the end an honest peer's block comes.
 func FuzzRecovery(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 9, 2, 2, 200, 3, 0, 0, 4, 1, 7}, []byte{1, 2, 3})
 	f.Add([]byte{5, 0, 0, 6, 0, 9, 7, 0, 0, 0, 1, 0, 8, 0, 60, 1, 0, 5}, bytes.Repeat([]byte{0xff}, 90))

@@ -31,8 +31,8 @@ func (w *wirePeer) commands() string {
 	return strings.Join(all, " ")
 }
 
-// Headers are asked for where a peer announces a block whose header is not there: of a peer that is synced with each
-// time, of another once, and not for the block that another peer was just asked for.
+// Headers are asked for when a peer announces a block without a known header. A peer that is synced with is asked
+// each time, another peer once, and not for the block that another peer was just asked for.
 func TestInventoryAsksForHeaders(t *testing.T) {
 	b := newBench(t, 10)
 	s := b.whole()
@@ -100,7 +100,8 @@ func TestInventoryAsksForHeaders(t *testing.T) {
 	}
 }
 
-// How a peer is told of new blocks: as it asked for, where they connect to what it knows, else by the hash of the tip.
+// A peer is told of new blocks in the form that it asked for if they connect to a block that it knows, else by the
+// hash of the tip.
 func TestAnnouncements(t *testing.T) {
 	for name, test := range map[string]struct {
 		headers, compact bool  // what the peer asked for
@@ -196,8 +197,8 @@ func TestMayGive(t *testing.T) {
 	}
 }
 
-// What is asked of a peer: nothing while it owes more than half, nothing without witnesses, only the last blocks of one
-// that gives no others.
+// A peer is asked for nothing while it owes more than half, or gives no witnesses. A peer that gives only its last
+// blocks is asked only for these.
 func TestFetchFor(t *testing.T) {
 	b := newBench(t, 1)
 	top := b.extend(400)
@@ -322,7 +323,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// What getpeerinfo tells, and that a peer that leaves is forgotten everywhere.
+// The states of peers are complete for getpeerinfo, and a peer that leaves is forgotten everywhere.
 func TestPeerStates(t *testing.T) {
 	b := newBench(t, 10)
 	s := b.whole()

@@ -79,7 +79,7 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 	})
 }
 
-// newRigWith is newRig where the chain may be another one from the start.
+// newRigWith is newRig, with a chain that may differ from the start.
 func newRigWith(t *testing.T, net *dialect.Network, configure func(*rig, *sync.Config)) *rig {
 	t.Helper()
 	r := &rig{
@@ -226,7 +226,7 @@ func grow(c *chaintest.Chain, n int) *chainview.Block {
 	return c.Active().Tip()
 }
 
-// A fakePeer is a scripted peer. What it was sent lies in sent.
+// A fakePeer is a scripted peer. Messages to the peer lie in sent.
 type fakePeer struct {
 	r    *rig
 	info link.Info

@@ -20,8 +20,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Which peers are left for a refused block, as in Core: none for what an honest peer may send, for a compact block
-// only over its header, and an inbound peer not for a block that is known to be invalid.
+// As in Core, no peer is left for a refused block that an honest peer may send. For a compact block a peer is left
+// only over its header. An inbound peer stays if the block is known to be invalid.
 func TestPunish(t *testing.T) {
 	for reason, want := range map[string]string{ // who is left: f(ull) and c(ompact) blocks of o(utbound) and i(nbound)
 		"duplicate": "", "inconclusive": "", "time-too-new": "", "too-little-chainwork": "",
@@ -67,7 +67,7 @@ func TestPunish(t *testing.T) {
 	}
 }
 
-// What the services and the type of a peer make of it.
+// The kinds of a peer follow from its services and its type.
 func TestPeerKinds(t *testing.T) {
 	const network, limited, witness = wire.SFNodeNetwork, wire.SFNodeNetworkLimited, wire.SFNodeWitness
 	for _, test := range []struct {
@@ -295,8 +295,8 @@ func TestRefusedLate(t *testing.T) {
 	}
 }
 
-// Who gives a new block is chosen to announce compact blocks where that is the last one on its way and validated, and
-// the initial download over.
+// The giver of a new block is chosen to announce compact blocks if that block is valid and the last on its way, and
+// the initial download is over.
 func TestWhoIsChosen(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(b *bench, p *peer, at *chainview.Block)

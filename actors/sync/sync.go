@@ -1,20 +1,20 @@
-// Package sync is the actor that follows the chains of the peers: it learns their
+// Package sync is the actor that follows the chains of the peers. It learns their
 // headers, downloads the blocks that the node lacks, hands them to the chain in
 // order, and tells the peers of new tips.
 //
 // It behaves as Bitcoin Core 30.2 does (src/net_processing.cpp). Headers come
-// first: from one peer, and once the best header is recent from all of them.
-// Blocks are fetched from several peers at a time, 16 from each, within a window
-// of 1024 blocks after the last one that is there; those that come before their
-// parents wait in memory, which is bounded. A peer that stalls the window, that is
-// too slow, or that sends what breaks a rule is left.
+// first: from one peer, then from all peers once the best header is recent. Blocks
+// are fetched from several peers at a time, 16 from each, within a window of 1024
+// blocks after the last block that is there. Blocks that come before their parents
+// wait in memory, which is bounded. A peer is left if it stalls the window, is too
+// slow, or breaks a rule.
 //
-// What a peer sends is handled in its order: while the chain looks at a peer's
-// headers, what the peer sent after them waits, and the peer is not read.
+// The messages of a peer are handled in their order: while the chain looks at a
+// peer's headers, the peer's later messages wait, and the peer is not read.
 //
-// [Sync] receives and asks; what it does of that is decided by types with one job each,
-// which know no actors: headersSync, download with its reorderBuffer, compactBlocks,
-// fetches and announcer.
+// [Sync] receives and asks; the decisions are made by types with one job each, which
+// know no actors: headersSync, download with its reorderBuffer, compactBlocks, fetches
+// and announcer.
 package sync
 
 import (

@@ -35,8 +35,8 @@ func TestSyncsFromOnePeer(t *testing.T) {
 	})
 }
 
-// A peer that has no headers to give, while the chain is old, does not keep those
-// of another one away.
+// A peer that has no headers to give, while the chain is old, does not keep another
+// peer's headers away.
 func TestFirstPeerHasNothing(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote := r.remote()
@@ -278,8 +278,8 @@ func TestLimitedPeer(t *testing.T) {
 }
 
 // A ping is handled when the chain has taken what its peer sent before, also in the
-// first download, in which more blocks are read meanwhile. Those of others, and those
-// that lack their parents, it does not wait for.
+// first download, in which more blocks are read meanwhile. It does not wait for
+// blocks of others, or for blocks that lack their parents.
 func TestPingAfterBlocks(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote := r.remote()
@@ -323,8 +323,8 @@ func TestBlocksBeforeTheyAreAskedFor(t *testing.T) {
 	})
 }
 
-// An outbound peer whose chain is behind is watched from when it is asked for headers, by
-// the node's clock: one that was set is heeded at once.
+// An outbound peer whose chain is behind is watched from the time that it is asked
+// for headers, by the node's clock: setting the clock takes effect at once.
 func TestClockSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, err := dialect.Bitcoin("regtest")

@@ -18,7 +18,7 @@ import (
 )
 
 // The log tells of each new header once, by whom it came and how; in the initial
-// download only where somebody looks for it.
+// download only at the debug level.
 func TestTellsOfNewHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, err := dialect.Bitcoin("regtest")

@@ -60,8 +60,8 @@ func (p *fakePeer) sayInv(hash chainhash.Hash) {
 	p.say(m)
 }
 
-// While headers of a peer are with the chain, what it sends after them waits, and what others send but for blocks; all
-// of it is handled afterwards, whether the peer is there still or not.
+// While headers of a peer are with the chain, later messages of the peer wait, and so do messages of others except
+// blocks and pings. All are handled afterwards, whether the peer is there still or not.
 func TestWaitsForHeaders(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		bubble(t, func(r *rig) {
@@ -203,8 +203,7 @@ func TestBlocksOnly(t *testing.T) {
 	})
 }
 
-// A pruned block that a user asked for is stored again, and its peer blamed where it is another one; one that nobody
-// asked for is not.
+// A pruned block is stored again only if a user asked for this block; its peer is blamed if the block is wrong.
 func TestPrunedBlockForUser(t *testing.T) {
 	for _, fault := range []error{nil, &messages.RejectError{Reason: "bad-txnmrklroot"}} {
 		bubble(t, func(r *rig) {
@@ -235,8 +234,8 @@ func TestPrunedBlockForUser(t *testing.T) {
 	}
 }
 
-// Which blocks are taken that nobody asked for: those with as much work as the tip and the least work, of which the
-// parent is known, no more than 288 blocks ahead. Of those that come too late somebody is told.
+// Blocks that nobody asked for are taken if they have as much work as the tip and the least work. Their parent
+// must be known, and they may be no more than 288 blocks ahead. Listeners are told of blocks that come too late.
 func TestUnrequested(t *testing.T) {
 	var stale ask.Feed[nodemsg.StaleBlock]
 	bubbleWith(t, func(c *sync.Config) { c.Stale = &stale }, func(r *rig) {

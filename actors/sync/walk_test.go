@@ -12,8 +12,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
-// Which blocks of a peer's chain are asked for: the lowest that are neither there nor on their way, none behind an
-// invalid one, and no more than the one that all wait for where too much waits.
+// The blocks of a peer's chain that are asked for are the lowest that are neither there nor on their way. None is
+// behind an invalid block. If too much waits, only the block that all wait for is asked for.
 func TestWhichBlocksAreAskedFor(t *testing.T) {
 	owed := func(heights ...int32) func(b *bench, top *chainview.Block) {
 		return func(b *bench, top *chainview.Block) {
@@ -96,8 +96,8 @@ func TestWhichBlocksAreAskedFor(t *testing.T) {
 	}
 }
 
-// The best header is the one with the most work of those that are not known to be invalid, and what peers are asked for
-// begins with it.
+// The best header has the most work of all headers that are not known to be invalid, and is the first in requests for
+// headers.
 func TestBestHeader(t *testing.T) {
 	b := newBench(t, 10)
 	best := func(what string, want *chainview.Block) {

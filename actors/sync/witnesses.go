@@ -25,7 +25,7 @@ func (cs *chainState) isOldOf(p *peer, b *chainview.Block) bool {
 }
 
 // lacked takes notice of a peer that does not have a block which it was asked for with its witnesses. It
-// reports whether the peer may be one that has deleted them: from then on it counts as such a peer.
+// reports whether the peer may have deleted them: from then on it counts as a peer that does.
 func (cs *chainState) lacked(p *peer, b *chainview.Block, log logger) bool {
 	pruned := cs.cfg.Network.WitnessPruned
 	if pruned == 0 || p.isLimited() || !cs.isOldOf(p, b) {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// build makes the transaction, or says what is wrong in the order that
+// build returns the transaction, or the first error in the order that
 // [messages.BuildTx] promises. It ends early when ctx does.
 func build(ctx context.Context, cfg *Config, req *messages.BuildTx) (*wire.MsgTx, error) {
 	if cfg.fault != nil {
@@ -57,7 +57,7 @@ func buildInputs(req *messages.BuildTx) []*wire.TxIn {
 }
 
 // defaultSequence returns the sequence number of inputs that have none of their
-// own. A lock time needs one that is not final.
+// own. A lock time needs a sequence number that is not final.
 func defaultSequence(req *messages.BuildTx) uint32 {
 	switch {
 	case req.Replaceable == nil || *req.Replaceable:

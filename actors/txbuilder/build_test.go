@@ -142,7 +142,8 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// Whatever data an output carries, a script that is read as pushes has it.
+// A data script that is read as pushes has the data of the output, whatever its
+// size.
 func TestDataScript(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.IntRange(1, 80), rapid.IntRange(250, 260), rapid.IntRange(65_530, 65_540)).Draw(
