@@ -6,16 +6,10 @@
 //	...
 //	tip, err := trawl.Ask(ctx, node.Chain(), messages.GetTip{})
 //	...
-//
-// Follow its chain until ctx ends:
-//
 //	err = node.Follow(ctx, last, func(step messages.ChainStep) error { ... }) // every block
 //	...
-//
-// Wait until ctx ends or a part of the node fails for good:
-//
-//	err = node.Wait(ctx)
-//	err = node.Close(context.Background()) // stops the actors.
+//	err = node.Wait(ctx) // until ctx ends or a part of the node fails for good
+//	err = node.Close(context.Background())
 //
 // [Node.Blocks] reads blocks, and [Node.Follow] visits each block that joins the chain or
 // leaves it. [Node.Subscribe] returns events that cannot be read later. [Node.Call] calls

@@ -47,7 +47,8 @@ func recorded(log *record, now func() time.Time) func(*chain.Config) {
 	return func(c *chain.Config) { c.Log, c.Now = slog.New(slog.NewTextHandler(log, nil)), now }
 }
 
-var tipLine = regexp.MustCompile(`UpdateTip: new best=([0-9a-f]{64}) height=(\d+) version=0x\d+ log2_work=[\d.]+ tx=(\d+) date='[^']*' progress=(\d\.\d{6}) cache=[\d.]+MiB\((\d+)txo\)`)
+var tipLine = regexp.MustCompile(`UpdateTip: new best=([0-9a-f]{64}) height=(\d+) version=0x\d+ log2_work=[\d.]+ ` +
+	`tx=(\d+) date='[^']*' progress=(\d\.\d{6}) cache=[\d.]+MiB\((\d+)txo\)`)
 
 // The line about a new tip counts transactions and unspent outputs in memory, and says
 // how far the validation is by the node's clock.

@@ -57,8 +57,8 @@ type Config struct {
 }
 
 var table = ask.TableOf(
-	ask.On((*CorePool).submit), ask.On((*CorePool).contents), ask.On((*CorePool).spenders), ask.On((*CorePool).clusters),
-	ask.On((*CorePool).coins), ask.On((*CorePool).followPool),
+	ask.On((*CorePool).submit), ask.On((*CorePool).contents), ask.On((*CorePool).spenders),
+	ask.On((*CorePool).clusters), ask.On((*CorePool).coins), ask.On((*CorePool).followPool),
 
 	reading((*CorePool).info), reading((*CorePool).state), reading((*CorePool).ids), reading((*CorePool).tx),
 

@@ -28,17 +28,19 @@ var walletTable = ask.TableOf(
 	// The history.
 	ask.On(current(reported((*txs.Reports).Balances))), ask.On(current(reported((*txs.Reports).ListReceived))),
 	ask.On(current(reported((*txs.Reports).ListUnspent))), ask.On(current(reported((*txs.Reports).ListTransactions))),
-	ask.On(current(told((*Wallet).received))), ask.On(current(told((*Wallet).transaction))),
-	ask.On(current(told((*Wallet).listGroupings))), ask.On(current((*Wallet).sinceBlock)),
+	ask.On(current(atOnce((*Wallet).received))), ask.On(current(atOnce((*Wallet).transaction))),
+	ask.On(current(atOnce((*Wallet).listGroupings))), ask.On(current((*Wallet).sinceBlock)),
 	ask.AtOnce((*Wallet).simulate),
 
 	// Descriptors and keys.
 	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
-	ask.On(whenWritable(by(theKeygen, (*keygen).createDescriptor))), ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
+	ask.On(whenWritable(by(theKeygen, (*keygen).createDescriptor))),
+	ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
 	ask.On(whenWritable(by(theUnlocker, (*unlocker).encrypt))), ask.On((*Wallet).unlock),
 	ask.On(by(theUnlocker, (*unlocker).lock)), ask.On(whenWritable(by(theUnlocker, (*unlocker).changePassphrase))),
-	ask.On(by(theSigner, (*signer).sign)), ask.On(by(theSigner, (*signer).fill)), ask.On(by(theSigner, (*signer).display)),
-	ask.On(current(by(theSigner, (*signer).signDataHash))), ask.AtOnce((*Wallet).signMessage),
+	ask.On(by(theSigner, (*signer).sign)), ask.On(by(theSigner, (*signer).fill)),
+	ask.On(by(theSigner, (*signer).display)), ask.On(current(by(theSigner, (*signer).signDataHash))),
+	ask.AtOnce((*Wallet).signMessage),
 
 	// Addresses and labels.
 	ask.On(whenWritable(by(theKeygen, (*keygen).newAddress))), ask.On(whenWritable(changed((*Wallet).setLabel))),

@@ -144,8 +144,7 @@ func packetOf(tb testing.TB, address string) messages.FillPacket {
 	return messages.FillPacket{PSBT: p.Encode(), Sign: true}
 }
 
-// Signatures in packets are counted on disk before they are given out. A signature that is already in the packet
-// is not made again.
+// Signatures in packets are counted on disk before they are given out; those already there are not made again.
 func TestPacketsAreCounted(t *testing.T) {
 	r := p2mrRig(t, setup{keyPool: 2})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})

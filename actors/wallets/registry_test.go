@@ -45,7 +45,8 @@ func TestLifeOfAWallet(t *testing.T) {
 	_, err = try(t, r.ref, messages.RestoreWallet{Name: "a/b", Backup: filepath.Join(r.dir, "a/b/wallet.dat")})
 	refusal(t, err, -36, "Failed to restore wallet. Database file exists in '"+r.dir+"/a/b/wallet.dat'.")
 	_, err = try(t, r.ref, messages.LoadWallet{Name: "./a/b"}) // the same file
-	refusal(t, err, -4, "Wallet file verification failed. SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of Bitcoin Core?\n")
+	refusal(t, err, -4, "Wallet file verification failed. SQLiteDatabase: Unable to obtain an exclusive lock on the "+
+		"database, is it being used by another instance of Bitcoin Core?\n")
 	do(t, r.ref, messages.UnloadWallet{Name: "a/b"})
 	if names := r.directory.Names(); len(names) > 0 {
 		t.Errorf("loaded: %q", names)
@@ -87,7 +88,8 @@ func TestRefusals(t *testing.T) {
 	_, err = try(t, r.ref, messages.LoadWallet{Name: "empty"})
 	refusal(t, err, -18, "Wallet file verification failed. Failed to load database path '"+r.dir+"/empty'. Data is not in recognized format.")
 	_, err = try(t, r.ref, messages.CreateWallet{Name: "w", DisablePrivateKeys: true, Passphrase: messages.Secret("x")})
-	refusal(t, err, -4, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
+	refusal(t, err, -4, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt "+
+		"private keys, so cannot be used for wallets with private keys disabled.")
 	_, err = try(t, r.ref, messages.CreateWallet{Name: "file/w"})
 	refusal(t, err, -4, "Wallet file verification failed. filesystem error: cannot create directories: Not a directory ["+r.dir+"/file/w]")
 	for _, source := range []string{"", "nope", filepath.Join(r.dir, "file", "x"), "\x00"} {
@@ -155,7 +157,8 @@ func TestStartup(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := do(t, again.ref, messages.UnloadWallet{Name: "one", OnStartup: messages.DontLoadOnStartup})
-	if want := []string{"Wallet load on startup setting could not be updated, so wallet may still be loaded next node startup."}; !slices.Equal(done.Warnings, want) {
+	if want := []string{"Wallet load on startup setting could not be updated, so " +
+		"wallet may still be loaded next node startup."}; !slices.Equal(done.Warnings, want) {
 		t.Errorf("warnings %q", done.Warnings)
 	}
 }

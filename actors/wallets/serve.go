@@ -27,14 +27,14 @@ func theUnlocker(w *Wallet) *unlocker { return &w.unlocker }
 func theSigner(w *Wallet) *signer     { return &w.signer }
 func theSpender(w *Wallet) *spender   { return &w.spender }
 
-// told answers at once.
-func told[Q messages.Request[R], R any](answer func(*Wallet, Q) (R, error)) service[Q, R] {
+// atOnce answers without waiting for anything.
+func atOnce[Q messages.Request[R], R any](answer func(*Wallet, Q) (R, error)) service[Q, R] {
 	return func(w *Wallet, _ actor.Context, m *ask.Call[Q, R]) { m.Answer(answer(w, m.Req)) }
 }
 
 // reported answers at once with a report.
 func reported[Q messages.Request[R], R any](report func(*txs.Reports, Q) R) service[Q, R] {
-	return told(func(w *Wallet, q Q) (R, error) { return report(w.ledger.Reports(), q), nil })
+	return atOnce(func(w *Wallet, q Q) (R, error) { return report(w.ledger.Reports(), q), nil })
 }
 
 // changed answers when a change is on disk.

@@ -219,7 +219,8 @@ func (u *unlocker) lock(c actor.Context, m *ask.Call[messages.LockWallet, messag
 }
 
 func inUse(doing string) error {
-	return codes.Errorf(codes.Wallet, "Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call `abortrescan` before %s.", doing)
+	return codes.Errorf(codes.Wallet, "Error: the wallet is currently being used to rescan the blockchain for related "+
+		"transactions. Please call `abortrescan` before %s.", doing)
 }
 
 func (u *unlocker) encrypt(c actor.Context, m *ask.Call[messages.EncryptWallet, messages.Done]) {

@@ -56,9 +56,15 @@ func prose(found tally, f *folder) {
 	}
 }
 
-// sentences returns the sentences of a comment, without its directives.
+// sentences returns the sentences of a comment, without its directives and its code.
 func sentences(group *ast.CommentGroup) (list []string) {
-	text := strings.Join(strings.Fields(docLink.ReplaceAllString(group.Text(), "$1")), " ")
+	var words []string
+	for line := range strings.Lines(docLink.ReplaceAllString(group.Text(), "$1")) {
+		if !strings.HasPrefix(line, "\t") {
+			words = append(words, strings.Fields(line)...)
+		}
+	}
+	text := strings.Join(words, " ")
 	for {
 		end := sentenceEnd.FindStringIndex(text)
 		if end == nil {
@@ -106,6 +112,7 @@ func TestKnotted(t *testing.T) {
 	}
 	group := &ast.CommentGroup{List: []*ast.Comment{
 		{Text: "//nolint:gosec // not read"}, {Text: "// A [Lock] is held. It"}, {Text: "// ends."},
+		{Text: "//"}, {Text: "//	so it is so."},
 	}}
 	if got := sentences(group); !slices.Equal(got, []string{"A Lock is held.", "It ends."}) {
 		t.Errorf("%q", got)

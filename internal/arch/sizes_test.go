@@ -30,6 +30,28 @@ var wideInterfaces = map[string]string{
 	"internal/vfs.FS":           "the calls of package os that stores use",
 }
 
+// handlers are the methods that tables of requests list, as "Type.method". The tables say what they are for.
+func handlers(f *folder) map[string]bool {
+	served := map[string]bool{}
+	for _, file := range f.files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			method, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if paren, ok := method.X.(*ast.ParenExpr); ok {
+				if star, ok := paren.X.(*ast.StarExpr); ok {
+					if typ, ok := star.X.(*ast.Ident); ok {
+						served[typ.Name+"."+method.Sel.Name] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return served
+}
+
 // sizes finds types with too many methods, wide interfaces, and long files.
 func sizes(found tally, f *folder) {
 	methods := map[string][]*ast.FuncDecl{}
@@ -46,7 +68,9 @@ func sizes(found tally, f *folder) {
 			}
 		}
 	}
+	served := handlers(f)
 	for name, list := range methods {
+		list = slices.DeleteFunc(list, func(m *ast.FuncDecl) bool { return served[name+"."+m.Name.Name] })
 		if f.in("rpc/method") && name == "methods" {
 			continue // no state but what they are given
 		}

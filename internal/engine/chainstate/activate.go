@@ -36,7 +36,7 @@ type verdicts map[chainhash.Hash]error
 func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 	e.begin(e.tip)
 	defer func() { e.end(e.tip) }()
-	if err := e.whole(func() error { return e.moveTo(best, found) }); err != nil {
+	if err := e.whole(func() error { return moveTo(e, best, found) }); err != nil {
 		return err
 	}
 	_, err := e.strips.Step()
@@ -45,7 +45,7 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 }
 
 // moveTo is activate without what follows a move of the tip.
-func (e *Engine) moveTo(best *chainview.Block, found verdicts) error {
+func moveTo(e *Engine, best *chainview.Block, found verdicts) error {
 	for best != e.tip {
 		wanting, reason, err := e.activateTo(best, found)
 		if _, ok := errors.AsType[*copyError](err); ok {

@@ -163,7 +163,7 @@ func (b *background) next() *chainview.Block {
 
 // flushCoins writes the unspent outputs, if there is a background.
 func (b *background) flushCoins() error {
-	if b == nil || b.unsettled() {
+	if b == nil || unsettled(b.Engine) {
 		return nil
 	}
 	return b.broke(b.flush())

@@ -102,7 +102,7 @@ type Engine struct {
 	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
 	broken  error     // of a write that failed: nothing in memory may be written
-	halfway int       // calls of whole that have not returned: above 0 after a panic
+	halfway           // above 0 after a panic
 }
 
 // disk is where commits go.
@@ -255,23 +255,26 @@ func (e *Engine) guard(err error) error {
 	return err
 }
 
-// whole runs work that changes the unspent outputs step by step.
-func (e *Engine) whole(work func() error) error {
-	e.halfway++
+// halfway counts pieces of work that have not returned.
+type halfway int
+
+// whole runs work that changes the unspent outputs step by step. After a panic it stays counted.
+func (h *halfway) whole(work func() error) error {
+	*h++
 	err := work()
-	e.halfway--
+	*h--
 	return err
 }
 
 // unsettled reports whether the unspent outputs in memory must not be written: a panic or an error has left them
 // between two blocks, or at a block that is not committed. The next start connects the blocks since the last write
 // again.
-func (e *Engine) unsettled() bool { return e.halfway > 0 || len(e.steps) > 0 }
+func unsettled(e *Engine) bool { return e.halfway > 0 || len(e.steps) > 0 }
 
 // Close writes what is still in memory and closes the database.
 func (e *Engine) Close() error {
 	var flushed, synced error
-	if e.broken == nil && !e.unsettled() {
+	if e.broken == nil && !unsettled(e) {
 		flushed = e.flush()
 	}
 	if e.broken == nil {

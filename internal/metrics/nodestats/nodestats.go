@@ -95,10 +95,10 @@ func add[Q messages.Request[R], R any](
 	if to.IsAbsent() {
 		return
 	}
-	var once shared[R]
+	var once ask.Poll[R]
 	r.polls = append(r.polls, poll{part, reflect.TypeFor[Q](), func() func(context.Context, *messages.NodeStats) error {
 		// The request has no deadline: a late actor answers it even when the reader has left.
-		wait := once.begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
+		wait := once.Begin(func() (R, error) { return ask.Ask(context.Background(), to, q) })
 		return func(ctx context.Context, s *messages.NodeStats) error {
 			v, err := wait(ctx)
 			if err == nil {

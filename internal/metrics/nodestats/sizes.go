@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -38,7 +39,7 @@ func stores(blocks, dir string) []store {
 // sizes keeps the sizes of the stores.
 type sizes struct {
 	stores []store
-	poll   shared[[]messages.StoreStats]
+	poll   ask.Poll[[]messages.StoreStats]
 
 	mu   sync.Mutex
 	last []messages.StoreStats
@@ -54,7 +55,7 @@ func (z *sizes) begin() func(ctx context.Context) []messages.StoreStats {
 		last := z.last
 		return func(context.Context) []messages.StoreStats { return last }
 	}
-	wait := z.poll.begin(z.readAll)
+	wait := z.poll.Begin(z.readAll)
 	return func(ctx context.Context) []messages.StoreStats {
 		if list, err := wait(ctx); err == nil {
 			return list

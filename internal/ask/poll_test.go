@@ -1,4 +1,4 @@
-package nodestats
+package ask_test
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
 )
 
 // However many readers ask, one read runs at a time, and no reader waits longer than it wants.
-func TestShared(t *testing.T) {
+func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared[int]
+		var s ask.Poll[int]
 		reads := 0
 		begin := func() func(context.Context) (int, error) {
-			return s.begin(func() (int, error) {
+			return s.Begin(func() (int, error) {
 				reads++
 				time.Sleep(time.Hour)
 				return reads, nil
@@ -33,7 +35,7 @@ func TestShared(t *testing.T) {
 				t.Errorf("got %d, %v, want read %d", got, err, want)
 			}
 		}
-		failed := s.begin(func() (int, error) { panic("boom") })
+		failed := s.Begin(func() (int, error) { panic("boom") })
 		if _, err := failed(t.Context()); err == nil {
 			t.Error("a panic is an answer")
 		}

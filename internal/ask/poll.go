@@ -1,4 +1,4 @@
-package nodestats
+package ask
 
 import (
 	"context"
@@ -6,36 +6,36 @@ import (
 	"sync"
 )
 
-// A shared reads the same value again and again for many readers. At most one read runs at a
+// A Poll reads the same value again and again for many readers. At most one read runs at a
 // time, and all readers that ask meanwhile share its answer, so requests to a busy actor
-// do not pile up in its mailbox. The zero value is ready; it is safe for concurrent use.
-type shared[R any] struct {
+// do not pile up in its mailbox. The zero value is ready; a Poll is safe for concurrent use.
+type Poll[R any] struct {
 	mu      sync.Mutex
-	current *sharedRead[R] // nil: nothing is being read
+	current *polled[R] // nil: nothing is being read
 }
 
-// sharedRead is what is being read.
-type sharedRead[R any] struct {
+// polled is what is being read.
+type polled[R any] struct {
 	done chan struct{} // closed when val and err are there
 	val  R
 	err  error
 }
 
-// begin begins to read unless that is under way. The function that it returns waits for the
+// Begin begins to read unless that is under way. The function that it returns waits for the
 // answer until ctx ends; reading goes on then.
-func (p *shared[R]) begin(read func() (R, error)) func(ctx context.Context) (R, error) {
+func (p *Poll[R]) Begin(read func() (R, error)) func(ctx context.Context) (R, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.current
 	if run == nil {
-		run = &sharedRead[R]{done: make(chan struct{})}
+		run = &polled[R]{done: make(chan struct{})}
 		p.current = run
 		go p.read(run, read)
 	}
 	return run.wait
 }
 
-func (p *shared[R]) read(run *sharedRead[R], read func() (R, error)) {
+func (p *Poll[R]) read(run *polled[R], read func() (R, error)) {
 	defer func() {
 		if v := recover(); v != nil {
 			run.err = fmt.Errorf("panic: %v", v)
@@ -48,7 +48,7 @@ func (p *shared[R]) read(run *sharedRead[R], read func() (R, error)) {
 	run.val, run.err = read()
 }
 
-func (run *sharedRead[R]) wait(ctx context.Context) (R, error) {
+func (run *polled[R]) wait(ctx context.Context) (R, error) {
 	select {
 	case <-run.done:
 		return run.val, run.err
