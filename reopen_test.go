@@ -3,6 +3,7 @@ package trawl_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // faulty is the context of a request over which the chain's actor fails in its worker.
@@ -179,11 +181,20 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 			t.Fatal(topic, err)
 		}
 		readers.Go(func() {
-			defer s.Close()
+			defer func() { s.Close() }()
 			for {
 				e, err := s.Next(ctx)
 				if ctx.Err() != nil {
 					return
+				}
+				if errors.Is(err, messages.ErrLagged) { // a slow reader opens its stream again
+					again, failed := n.Events().Open(ctx, "topics="+topic, "", func(string) bool { return true })
+					if failed == nil {
+						s.Close()
+						s = again
+						continue
+					}
+					err = failed
 				}
 				if err != nil {
 					t.Errorf("the stream of %s has ended: %v", topic, err)

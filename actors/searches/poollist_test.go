@@ -35,6 +35,9 @@ func TestPoolList(t *testing.T) {
 			l.set(wid, order, entries)
 			model[wid] = poolTx{poolPlace{order: order, wid: wid}, entries}
 		}
+		if most := 2*len(model) + 1; len(l.ordered) > most {
+			t.Fatalf("%d transactions take %d places", len(model), len(l.ordered))
+		}
 		if step%20 > 0 {
 			continue
 		}

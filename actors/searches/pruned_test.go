@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/store/searchdb"
 )
 
 type reads interface{ match.View } // so that a view can have a method View
@@ -107,5 +109,32 @@ func TestDoubtOfPruned(t *testing.T) {
 		if source.open != 0 {
 			t.Errorf("%s: %d views are open", test.name, source.open)
 		}
+	}
+}
+
+// A payment that a pruned block shows is the reason why its filter has the script: that leaves no doubt.
+func TestPaidInPruned(t *testing.T) {
+	t.Parallel()
+	bare := []byte{0x51}
+	block := &chainview.Block{Height: 7, Hash: chainhash.Hash{5}}
+	var builder filters.Builder
+	data := append([]byte(nil), builder.Build(&block.Hash, [][]byte{bare, []byte("other")})...)
+	source := &oneFilter{filter: filters.Filter{Block: block.Hash, Data: data}, height: 7}
+	p := &pass{cfg: &Config{Scheduler: match.NewScheduler(match.SchedulerConfig{Source: source})}}
+	m := &member{
+		job: &job{Search: &searchdb.Search{}}, scripts: []searchdb.Script{{Script: bare}},
+		from: 3, ranges: [][2]uint32{{0, 1}}, known: &outputs{},
+	}
+	spend := wire.NewMsgTx(2)
+	spend.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{9}}}) // of an output that is not known
+	spend.AddTxOut(wire.NewTxOut(5, bare))
+	fetched := chainview.Fetched{Block: &wire.MsgBlock{Transactions: []*wire.MsgTx{wire.NewMsgTx(2), spend}}}
+	list, err := p.inPruned(m, block, fetched)
+	if err != nil || len(list) != 1 || list[0].Kind != search.Receive {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	spend.TxOut[0].PkScript = []byte("x")
+	if _, err := p.inPruned(m, block, fetched); !errors.Is(err, chainview.ErrPruned) {
+		t.Errorf("a block that shows no payment: %v", err)
 	}
 }
