@@ -26,24 +26,38 @@ var scriptForms = []struct {
 	{"21" + offCurveKey + "ac", "pubkey", "", "pk(" + offCurveKey + ")"},
 	{"4107" + strings.Repeat("11", 64) + "ac", "pubkey", "", "raw(4107" + strings.Repeat("11", 64) + "ac)"},
 	{"2105" + strings.Repeat("11", 32) + "ac", "nonstandard", "", "raw(2105" + strings.Repeat("11", 32) + "ac)"},
-	{"76a914751e76e8199196d454941c45d1b3a323f1433bd688ac", "pubkeyhash", "1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH",
-		"addr(1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH)"},
-	{"a914bcfeb728b584253d5f3f70bcb780e9ef218a68f487", "scripthash", "3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN",
-		"addr(3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN)"},
-	{"0014751e76e8199196d454941c45d1b3a323f1433bd6", "witness_v0_keyhash", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-		"addr(bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4)"},
-	{"00201863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262", "witness_v0_scripthash",
+	{
+		"76a914751e76e8199196d454941c45d1b3a323f1433bd688ac", "pubkeyhash", "1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH",
+		"addr(1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH)",
+	},
+	{
+		"a914bcfeb728b584253d5f3f70bcb780e9ef218a68f487", "scripthash", "3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN",
+		"addr(3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN)",
+	},
+	{
+		"0014751e76e8199196d454941c45d1b3a323f1433bd6", "witness_v0_keyhash", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+		"addr(bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4)",
+	},
+	{
+		"00201863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262", "witness_v0_scripthash",
 		"bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3", "addr(bc1qrp33g0q5c5txsp9arys" +
-			"rx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3)"},
+			"rx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3)",
+	},
 	{"0002abcd", "nonstandard", "", "raw(0002abcd)"},
-	{"512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "witness_v1_taproot",
+	{
+		"512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "witness_v1_taproot",
 		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", "rawtr(79be667ef9dcbbac55a06295ce870b07029bfcdb" +
-			"2dce28d959f2815b16f81798)"},
-	{"5120" + strings.Repeat("00", 32), "witness_v1_taproot",
+			"2dce28d959f2815b16f81798)",
+	},
+	{
+		"5120" + strings.Repeat("00", 32), "witness_v1_taproot",
 		"bc1pqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqpqqenm", "addr(bc1pqqqqqqqqqqqqqqqqqqq" +
-			"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqpqqenm)"},
-	{"5210751e76e8199196d454941c45d1b3a323", "witness_unknown", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",
-		"addr(bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs)"},
+			"qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqpqqenm)",
+	},
+	{
+		"5210751e76e8199196d454941c45d1b3a323", "witness_unknown", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",
+		"addr(bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs)",
+	},
 	{"6002751e", "witness_unknown", "bc1sw50qgdz25j", "addr(bc1sw50qgdz25j)"},
 	{"5121" + testKey + "51ae", "multisig", "", "multi(1," + testKey + ")"},
 	{"514c21" + testKey + "51ae", "multisig", "", "multi(1," + testKey + ")"},

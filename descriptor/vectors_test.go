@@ -56,12 +56,18 @@ func TestVectors(t *testing.T) {
 		text    string
 		scripts []string // of index 0, or of each index from 0
 	}{
-		{"pk(03a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd)",
-			[]string{"2103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bdac"}},
-		{"pk(L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1)",
-			[]string{"2103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bdac"}},
-		{"pkh([deadbeef/1/2'/3/4']L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1)",
-			[]string{"76a9149a1c78a507689f6f54b847ad1cef1e614ee23f1e88ac"}},
+		{
+			"pk(03a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd)",
+			[]string{"2103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bdac"},
+		},
+		{
+			"pk(L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1)",
+			[]string{"2103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bdac"},
+		},
+		{
+			"pkh([deadbeef/1/2'/3/4']L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1)",
+			[]string{"76a9149a1c78a507689f6f54b847ad1cef1e614ee23f1e88ac"},
+		},
 		{"pkh(5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss)", []string{"76a914b5bd079c4d57cc7fc28ecf8213a6b791625b818388ac"}},
 		{"pkh(xprv9s21ZrQH143K31xYSDQpPDxsXRTUcvj2iNHm5NUtrGiGG5e2DtALGdso3pGz6ssrdK4PFmM8NSpSBHNqPq" +
 			"m55Qn3LqFtT2emdEXVYsCzC2U/2147483647'/0)", []string{"76a914ebdc90806a9c4356c1c88e42216611e1cb4c1c1788ac"}},
@@ -96,10 +102,14 @@ func TestVectors(t *testing.T) {
 			"512103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd4104a34b99f22c790c4e36b2b3c2c35a36db06226" +
 				"e41c692fc82b8b56ac1c540c5bd5b8dec5235a0fa8722476c7709c02559e3aa73aa03918ba2d492eea75abea23552ae",
 		}},
-		{"raw(512103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd51ae)",
-			[]string{"512103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd51ae"}},
-		{"tr(a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd)",
-			[]string{"512077aab6e066f8a7419c5ab714c12c67d25007ed55a43cadcacb4d7a970a093f11"}},
+		{
+			"raw(512103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd51ae)",
+			[]string{"512103a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd51ae"},
+		},
+		{
+			"tr(a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd)",
+			[]string{"512077aab6e066f8a7419c5ab714c12c67d25007ed55a43cadcacb4d7a970a093f11"},
+		},
 		{"tr(xprvA1RpRA33e1JQ7ifknakTFpgNXPmW2YvmhqLQYMmrj4xJXXWYpDPS3xz7iAxn8L39njGVyuoseXz" +
 			"U6rcxFLJ8HFsTjSyQbLYnMpCqE2VbFWc/0/*,pk(" + xprv + "/1/*))", []string{
 			"512078bc707124daa551b65af74de2ec128b7525e10f374dc67b64e00ce0ab8b3e12", "512001f0a02a17808c20134b78faab80ef93ffb" +

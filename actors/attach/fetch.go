@@ -22,7 +22,7 @@ const (
 func (a *Attach) fetch(ctx context.Context, hash chainhash.Hash) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(a.ctx, cancel)
+	stop := context.AfterFunc(a.ctx, cancel) //nolint:contextcheck // it ends with the actor, too
 	defer stop()
 	if raw := a.block(ctx, hash); raw != nil {
 		return raw, nil

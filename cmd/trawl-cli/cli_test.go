@@ -140,10 +140,14 @@ func TestErrors(t *testing.T) {
 		want   string
 	}{
 		{"of a method", 500, `{"result":null,"error":{"code":-8,"message":"Invalid"},"id":1}`, 8, "error code: -8\nerror message:\nInvalid\n"},
-		{"exit status has 8 bits", 404, `{"error":{"code":-32601,"message":"Method not found"},"id":1}`, 89,
-			"error code: -32601\nerror message:\nMethod not found\n"},
-		{"no wallet chosen", 500, `{"error":{"code":-19,"message":"Wallet file not specified."},"id":1}`, 19,
-			"error code: -19\nerror message:\nWallet file not specified." + walletAdvice("trawl-cli") + "\n"},
+		{
+			"exit status has 8 bits", 404, `{"error":{"code":-32601,"message":"Method not found"},"id":1}`, 89,
+			"error code: -32601\nerror message:\nMethod not found\n",
+		},
+		{
+			"no wallet chosen", 500, `{"error":{"code":-19,"message":"Wallet file not specified."},"id":1}`, 19,
+			"error code: -19\nerror message:\nWallet file not specified." + walletAdvice("trawl-cli") + "\n",
+		},
 		{"no message", 500, `{"error":{"code":-1},"id":1}`, 1, "error code: -1\n\n"},
 		{"no code", 500, `{"error":{"message":"x"},"id":1}`, 1, "error: JSON value of type null is not of expected type number\n"},
 		{"error is a string", 500, `{"error":"x","id":1}`, 1, "error: JSON value of type null is not of expected type number\n"},
@@ -172,14 +176,19 @@ func TestRequests(t *testing.T) {
 		want string // params
 	}{
 		{"no arguments", []string{"getblockcount"}, `[]`},
-		{"strings and JSON", []string{"scanblocks", "start", `["raw(51)"]`, "0", "1.50", "basic",
-			`{"filter_false_positives":true}`}, `["start",["raw(51)"],0,1.50,"basic",{"filter_false_positives":true}]`},
+		{"strings and JSON", []string{
+			"scanblocks", "start", `["raw(51)"]`, "0", "1.50", "basic",
+			`{"filter_false_positives":true}`,
+		}, `["start",["raw(51)"],0,1.50,"basic",{"filter_false_positives":true}]`},
 		{"numbers that are strings", []string{"getblockfilter", "00", "1"}, `["00","1"]`},
 		{"either", []string{"getblockstats", "00ff", "null"}, `["00ff",null]`},
 		{"either, a number", []string{"getblockstats", "7"}, `[7]`},
 		{"arguments with dashes", []string{"getblockhash", "-1"}, `[-1]`},
-		{"named", []string{"-named", "scanblocks", "action=start", "start_height=1", "filter_false_positives=true"},
-			`{"action":"start","start_height":1,"filter_false_positives":true}`},
+		{
+			"named",
+			[]string{"-named", "scanblocks", "action=start", "start_height=1", "filter_false_positives=true"},
+			`{"action":"start","start_height":1,"filter_false_positives":true}`,
+		},
 		{"named twice", []string{"-named", "echo", "arg0=a", "arg1=b", "arg0=c"}, `{"arg0":"c","arg1":"b"}`},
 		{"named with an equals sign", []string{"-named", "echo", "arg0=a=b"}, `{"arg0":"a=b"}`},
 		{"named and not", []string{"-named", "scanblocks", "start", "stop_height=2", "[]"}, `{"stop_height":2,"args":["start",[]]}`},
@@ -211,8 +220,10 @@ func TestRequests(t *testing.T) {
 }
 
 func TestWalletPath(t *testing.T) {
-	for wallet, want := range map[string]string{"": "/wallet/", "a b/c": "/wallet/a%20b%2Fc",
-		"é~-._1": "/wallet/%C3%A9~-._1", "a?b%": "/wallet/a%3Fb%25", "..": "/wallet/.."} {
+	for wallet, want := range map[string]string{
+		"": "/wallet/", "a b/c": "/wallet/a%20b%2Fc",
+		"é~-._1": "/wallet/%C3%A9~-._1", "a?b%": "/wallet/a%3Fb%25", "..": "/wallet/..",
+	} {
 		s := newServer(t, 200, `{"result":null,"id":1}`)
 		cli(t, "", s.port(), "-rpcwallet="+wallet, "x").want(t, 0, "", "")
 		if got := s.asked[0].RequestURI; got != want {

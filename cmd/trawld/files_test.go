@@ -19,14 +19,18 @@ func TestFilesAreDivided(t *testing.T) {
 		warning, err   string
 	}{
 		{files: 159, err: "Not enough file descriptors available. 159 available, 160 required."},
-		{files: 160, option: "-bind=127.0.0.1 -whitebind=127.0.0.2:1",
-			err: "Not enough file descriptors available. 160 available, 161 required."},
+		{
+			files: 160, option: "-bind=127.0.0.1 -whitebind=127.0.0.2:1",
+			err: "Not enough file descriptors available. 160 available, 161 required.",
+		},
 		{files: 160, callers: 53, warning: "Reducing -maxconnections from 125 to 0, because of system limitations."},
 		{files: 200, peers: 40, callers: 53, warning: "Reducing -maxconnections from 125 to 40, because of system limitations."},
 		{files: 1024, peers: 125, callers: 299},
 		{files: 4096, peers: 125, callers: 1923},
-		{files: 20_000, option: "-maxconnections=99999999", peers: 19_840, callers: 53,
-			warning: "Reducing -maxconnections from 99999999 to 19840, because of system limitations."},
+		{
+			files: 20_000, option: "-maxconnections=99999999", peers: 19_840, callers: 53,
+			warning: "Reducing -maxconnections from 99999999 to 19840, because of system limitations.",
+		},
 		{files: 20_000, option: "-maxconnections=0", callers: rpc.DefaultMaxConns},
 		{files: math.MaxInt32, peers: 125, callers: rpc.DefaultMaxConns},
 		{files: 20_000, option: "-maxconnections=-1", err: "-maxconnections must be greater or equal than zero"},

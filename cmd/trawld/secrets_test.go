@@ -48,8 +48,10 @@ func runDaemon(t *testing.T, args ...string) *running {
 		},
 	}
 	args = append(
-		[]string{"-datadir=" + d.dir, "-regtest", "-debug", "-loglevel=trace", "-blockfilterindex", "-rpcunix=" + socket,
-			"-rpcport=" + freePort(t)},
+		[]string{
+			"-datadir=" + d.dir, "-regtest", "-debug", "-loglevel=trace", "-blockfilterindex", "-rpcunix=" + socket,
+			"-rpcport=" + freePort(t),
+		},
 		args...,
 	)
 	go func() { d.status <- run(args, streams{&d.stdout, &d.stderr, d.dir}, startNode) }()

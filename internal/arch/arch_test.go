@@ -36,8 +36,10 @@ var mayImport = map[string][]string{
 	"internal/rangefilter": {"internal/siphash"},
 	"internal/siphash":     nil,
 	"internal/search":      {"internal/chainview"},
-	"internal/rawtx": {"descriptor", "internal/consensus", "internal/cores", "internal/curve",
-		"internal/p2mr", "internal/slhdsa"},
+	"internal/rawtx": {
+		"descriptor", "internal/consensus", "internal/cores", "internal/curve",
+		"internal/p2mr", "internal/slhdsa",
+	},
 	"internal/poolview":           {"messages", "internal/ask"},
 	"internal/slhdsa":             {"internal/asm", "internal/cores"},
 	"internal/txpool/feeestimate": {},
@@ -75,8 +77,10 @@ var mayImport = map[string][]string{
 	"store/blockfile": {"internal/vfs"},
 	"store/coinfile":  {"internal/vfs", "store/blockfile"},
 	"store/chaindb":   {"store/blockfile", "store/internal", "internal/vfs"},
-	"store/datadir": {"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal",
-		"store/segment", "store/txindex"},
+	"store/datadir": {
+		"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal",
+		"store/segment", "store/txindex",
+	},
 	"store/internal":  {"internal/vfs"},
 	"store/nodefiles": {"internal/corelog", "internal/p2p", "internal/rawtx", "internal/txpool/feeestimate", "internal/vfs"},
 	"store/segment":   {"store/internal", "internal/vfs"},
@@ -94,23 +98,33 @@ var mayImport = map[string][]string{
 
 	// The contents of indexes, and how they are read.
 	"internal/index": {"messages", "internal/ask", "internal/chainview", "internal/follow"},
-	"internal/index/blocks": {"store/blockrows", "store/txindex", "internal/ask", "internal/chainview",
-		"internal/coinstats", "internal/dialect", "internal/index"},
-	"internal/index/filter": {"messages", "filters", "store/segment", "internal/ask", "internal/chainview",
-		"internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
+	"internal/index/blocks": {
+		"store/blockrows", "store/txindex", "internal/ask", "internal/chainview",
+		"internal/coinstats", "internal/dialect", "internal/index",
+	},
+	"internal/index/filter": {
+		"messages", "filters", "store/segment", "internal/ask", "internal/chainview",
+		"internal/corelog", "internal/index", "internal/match", "internal/rangefilter",
+	},
 
-	"internal/engine/follower": {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles",
+	"internal/engine/follower": {
+		"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles",
 		"internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine",
-		"internal/nodemsg", "internal/vfs"},
-	"internal/engine/opener": {"messages", "store", "internal/clock", "internal/corelog", "internal/cores",
-		"internal/dialect", "internal/engine", "internal/vfs"},
+		"internal/nodemsg", "internal/vfs",
+	},
+	"internal/engine/opener": {
+		"messages", "store", "internal/clock", "internal/corelog", "internal/cores",
+		"internal/dialect", "internal/engine", "internal/vfs",
+	},
 	"internal/p2p/netsetup":      {"messages", "internal/corelog", "internal/p2p", "internal/vfs"},
 	"internal/corenode":          {"internal/corenode/access", "internal/options"},
 	"internal/corenode/access":   nil,
 	"internal/corenode/poolcopy": {"messages", "internal/consensus"},
-	"internal/engine": {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock",
+	"internal/engine": {
+		"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock",
 		"internal/coinstats", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr",
-		"internal/rawtx", "internal/slhdsa", "internal/versionbits", "internal/vfs"},
+		"internal/rawtx", "internal/slhdsa", "internal/versionbits", "internal/vfs",
+	},
 	"actors/alerts":       append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/attach":       append([]string{"internal/consensus", "internal/dialect"}, actor...),
 	"actors/chain":        append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
@@ -145,13 +159,17 @@ var mayImport = map[string][]string{
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
-	"rpc": {"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores",
-		"internal/jsontree", "internal/p2p/netaddr", "internal/vfs"},
+	"rpc": {
+		"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores",
+		"internal/jsontree", "internal/p2p/netaddr", "internal/vfs",
+	},
 	"rpc/command": {"internal/jsontree"},
 	"rpc/rest":    {"rpc/command", "internal/jsontree"},
 	"rpc/web":     {"rpc", "internal/cores", "internal/vfs"},
-	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
-		"rpc/forward", "store/corefiles", "internal/corenode"},
+	"rpc/forward/attachment": {
+		"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
+		"rpc/forward", "store/corefiles", "internal/corenode",
+	},
 	"rpc/forward":         {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/events":          {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searches"},
 	"rpc/method/internal": {"messages", "rpc/command", "descriptor", "internal/jsontree"},
@@ -267,8 +285,10 @@ var mayUse = map[string][]string{
 	"pgregory.net/rapid":                       nil,
 	"go.uber.org/goleak":                       {"internal/actortest"},
 	"github.com/prometheus/client_golang":      {"internal/metrics"},
-	"net/http": {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load",
-		"internal/demo", "internal/e2e"},
+	"net/http": {
+		"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load",
+		"internal/demo", "internal/e2e",
+	},
 	"C": nil,
 }
 

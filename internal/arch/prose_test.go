@@ -111,8 +111,11 @@ func TestKnotted(t *testing.T) {
 		}
 	}
 	group := &ast.CommentGroup{List: []*ast.Comment{
-		{Text: "//nolint:gosec // not read"}, {Text: "// A [Lock] is held. It"}, {Text: "// ends."},
-		{Text: "//"}, {Text: "//	so it is so."},
+		{Text: "//nolint:gosec // not read"},
+		{Text: "// A [Lock] is held. It"},
+		{Text: "// ends."},
+		{Text: "//"},
+		{Text: "//	so it is so."},
 	}}
 	if got := sentences(group); !slices.Equal(got, []string{"A Lock is held.", "It ends."}) {
 		t.Errorf("%q", got)

@@ -67,8 +67,10 @@ func TestLines(t *testing.T) {
 			func(l *slog.Logger) { l.Info("x", "a", "", "b", "c d", "e", `"\`, "f", "g=h") },
 			`x a="" b="c d" e="\"\\" f="g=h"` + "\n",
 		},
-		{"a value cannot begin a line", noTime, func(l *slog.Logger) { l.Info("x", "a", "b\n[rpc] c\x1b[2J") },
-			`x a="b\x0a[rpc] c\x1b[2J"` + "\n"},
+		{
+			"a value cannot begin a line", noTime, func(l *slog.Logger) { l.Info("x", "a", "b\n[rpc] c\x1b[2J") },
+			`x a="b\x0a[rpc] c\x1b[2J"` + "\n",
+		},
 		{"control characters", noTime, func(l *slog.Logger) { l.Info("a\x00b\x7f\tc\né\n") }, "a\\x00b\\x7f\\x09c\né\n"},
 		{"category", noTime, func(l *slog.Logger) { l.Info("x", CategoryKey, "net") }, "[net:info] x\n"},
 		{"category implies debug", noTime, func(l *slog.Logger) { l.With(CategoryKey, "net").Debug("x") }, "[net] x\n"},

@@ -200,8 +200,10 @@ func FuzzParseReply(f *testing.F) {
 
 // Texts that encoding/json reads are split at the same places.
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{`{"a": [1, {"b":"\"}"}] ,"a":null}`, ` { } `, `{"":""}`, `{"a":1}x`, `{"a":1,}`,
-		`[1 ,"],",{}]`, `[-0.0e-0]`, `[1.]`} {
+	for _, seed := range []string{
+		`{"a": [1, {"b":"\"}"}] ,"a":null}`, ` { } `, `{"":""}`, `{"a":1}x`, `{"a":1,}`,
+		`[1 ,"],",{}]`, `[-0.0e-0]`, `[1.]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -286,8 +286,10 @@ func (w *walletPlay) create() {
 func (w *walletPlay) importStandard(name string) {
 	key := w.extendedMaster()
 	var items []any
-	for i, form := range []string{"pkh(%s/44h/1h/0h/%d/*)", "sh(wpkh(%s/49h/1h/0h/%d/*))", "wpkh(%s/84h/1h/0h/%d/*)",
-		"tr(%s/86h/1h/0h/%d/*)"} {
+	for i, form := range []string{
+		"pkh(%s/44h/1h/0h/%d/*)", "sh(wpkh(%s/49h/1h/0h/%d/*))", "wpkh(%s/84h/1h/0h/%d/*)",
+		"tr(%s/86h/1h/0h/%d/*)",
+	} {
 		for internal := range 2 {
 			desc := descriptor.AddChecksum(fmt.Sprintf(form, key, internal))
 			items = append(items, map[string]any{

@@ -61,8 +61,10 @@ func TestHostilePeers(t *testing.T) {
 		{"garbage later", with(make([]byte, 24)), transport.ErrHeader, "Wrong MessageStart 00000000", ""},
 		{"another network", frameOf([4]byte{1, 2, 3, 4}, "version", nil), transport.ErrHeader, "Wrong MessageStart 01020304", ""},
 		{"too long a message", with(tooLong()), transport.ErrHeader, "Size too large (block, 4000001 bytes)", ""},
-		{"an old protocol", encode(&codec.Version{Protocol: 31799}), p2p.ErrObsolete,
-			"peer using obsolete version 31799, disconnecting peer=5", ""},
+		{
+			"an old protocol", encode(&codec.Version{Protocol: 31799}), p2p.ErrObsolete,
+			"peer using obsolete version 31799, disconnecting peer=5", "",
+		},
 		{"a protocol below zero", encode(&codec.Version{Protocol: -1}), p2p.ErrObsolete, "", ""},
 		{"wtxidrelay too late", with(frame("wtxidrelay", nil)), p2p.ErrLate, "wtxidrelay received after verack, disconnecting peer=5", ""},
 		{"sendaddrv2 too late", with(frame("sendaddrv2", nil)), p2p.ErrLate, "sendaddrv2 received after verack, disconnecting peer=5", ""},
@@ -73,10 +75,14 @@ func TestHostilePeers(t *testing.T) {
 		{"an end within a message", with(inv[:30]), io.EOF, "", ""},
 
 		// These are forgiven.
-		{"a message before its version", append(encode(wire.NewMsgPing(1)), greeted...), nil,
-			`non-version message before version handshake. Message "ping" from peer=5`, ""},
-		{"a message before its verack", bytes.Join([][]byte{hello, inv, verack}, nil), nil,
-			`Unsupported message "inv" prior to verack from peer=5`, ""},
+		{
+			"a message before its version", append(encode(wire.NewMsgPing(1)), greeted...), nil,
+			`non-version message before version handshake. Message "ping" from peer=5`, "",
+		},
+		{
+			"a message before its verack", bytes.Join([][]byte{hello, inv, verack}, nil), nil,
+			`Unsupported message "inv" prior to verack from peer=5`, "",
+		},
 		{"a second version", with(hello), nil, "redundant version message from peer=5", ""},
 		{"a second verack", with(verack), nil, "ignoring redundant verack message from peer=5", ""},
 		{
@@ -96,8 +102,10 @@ func TestHostilePeers(t *testing.T) {
 		{"an addrv2 without contents", with(frame("addrv2", nil)), nil, "end of data", ""},
 		{"bytes after a message", with(frame("feefilter", make([]byte, 100)), inv), nil, "", ""},
 		{"a short ping", with(frame("ping", []byte{1})), nil, "ProcessMessages(ping, 1 bytes): Exception", ""},
-		{"a pong never asked for", with(frame("pong", noNonce), frame("pong", []byte{7, 7: 0})), nil,
-			"pong peer=5: Unsolicited pong without ping, 0 expected, 7 received, 8 bytes", ""},
+		{
+			"a pong never asked for", with(frame("pong", noNonce), frame("pong", []byte{7, 7: 0})), nil,
+			"pong peer=5: Unsolicited pong without ping, 0 expected, 7 received, 8 bytes", "",
+		},
 		{"a pong with zero", with(frame("pong", make([]byte, 8))), nil, "pong peer=5: Nonce zero", ""},
 		{"a pong without nonce", with(frame("pong", nil)), nil, "pong peer=5: Short payload", ""},
 		{"a flood of pings", with(bytes.Repeat(encode(wire.NewMsgPing(1)), 2000)), nil, "", ""},

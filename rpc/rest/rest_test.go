@@ -90,8 +90,10 @@ func TestAnswers(t *testing.T) {
 		{"mempool/contents.json?verbose=false&mempool_sequence=true", "", 200, `{"txids":[]}` + "\n"},
 		{"mempool/contents.json?verbose", "", 200, "{}\n"}, // a parameter without a value is none
 		{"mempool/contents.json?verbose=%74rue", "", 200, "{}\n"},
-		{"mempool/contents.json?mempool_sequence=true", "", 400,
-			"Verbose results cannot contain mempool sequence values. (hint: set \"verbose=false\")\r\n"},
+		{
+			"mempool/contents.json?mempool_sequence=true", "", 400,
+			"Verbose results cannot contain mempool sequence values. (hint: set \"verbose=false\")\r\n",
+		},
 		{"mempool/contents.json?verbose=1", "", 400, "The \"verbose\" query parameter must be either \"true\" or \"false\".\r\n"},
 		{"mempool/contents.json?%", "", 400, "URI parsing failed, it likely contained RFC 3986 invalid characters\r\n"},
 		{"mempool/x.json", "", 400, "Invalid URI format. Expected /rest/mempool/<info|contents>.json\r\n"},
@@ -148,10 +150,14 @@ func TestAnswers(t *testing.T) {
 		{"getutxos.json", "", 400, "Error: empty request\r\n"},
 		{"getutxos/checkmempool.json", "", 400, "Error: empty request\r\n"},
 		{"getutxos/checkmempool.bin", string(body), 400, "Error: empty request\r\n"},
-		{"getutxos/" + txid + "-1/" + unknown + "-0.json", "", 200,
-			`{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"10","utxos":[{"height":5` + coin + "]}\n"},
-		{"getutxos/checkmempool/" + txid + "-1.json", "", 200,
-			`{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"1","utxos":[{"height":2147483647` + coin + "]}\n"},
+		{
+			"getutxos/" + txid + "-1/" + unknown + "-0.json", "", 200,
+			`{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"10","utxos":[{"height":5` + coin + "]}\n",
+		},
+		{
+			"getutxos/checkmempool/" + txid + "-1.json", "", 200,
+			`{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"1","utxos":[{"height":2147483647` + coin + "]}\n",
+		},
 		{"getutxos/" + txid + "-1.hex", "", 200, serialized + "\n"},
 		{"getutxos.bin", string(body), 200, "hex:" + inPool},
 		{"getutxos.hex", hex.EncodeToString(body), 200, inPool + "\n"},
@@ -184,8 +190,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"getblock", "Block not available (pruned data)", "block/" + unknown + ".hex", 404, unknown + " not available (pruned data)\r\n"},
 		{"getblock", "Undo data not available", "spenttxouts/" + unknown + ".hex", 404, unknown + " undo not available\r\n"},
-		{"getblockfilter", "Index is not enabled for filtertype basic", "blockfilterheaders/basic/" + unknown + ".hex", 400,
-			"Index is not enabled for filtertype basic\r\n"},
+		{
+			"getblockfilter", "Index is not enabled for filtertype basic", "blockfilterheaders/basic/" + unknown + ".hex", 400,
+			"Index is not enabled for filtertype basic\r\n",
+		},
 		{"getblockfilter", "Filter not found. Oh.", "blockfilter/basic/" + unknown + ".hex", 404, "Filter not found. Oh.\r\n"},
 		{"getblockhash", "oh", "blockhashbyheight/7.hex", 500, "oh\r\n"},
 		{"getrawtransaction", "oh", "tx/" + unknown + ".hex", 500, "oh\r\n"},

@@ -34,9 +34,11 @@ func TestLinesAreUnderstood(t *testing.T) {
 		{"02" + strings.Repeat("ab", 32), "Public key", "combo(02" + strings.Repeat("ab", 32) + ")#abcdefgh"},
 		{aKey, "Extended public key", "pkh(K/<0;1>/*)#abcdefgh sh(wpkh(K/<0;1>/*))#abcdefgh wpkh(K/<0;1>/*)#abcdefgh tr(K/<0;1>/*)#abcdefgh"},
 		{aKey + "/0/*", "Extended public key", "pkh(K/0/*)#abcdefgh sh(wpkh(K/0/*))#abcdefgh wpkh(K/0/*)#abcdefgh tr(K/0/*)#abcdefgh"},
-		{"[d34db33f/84h/0'/0h]" + aKey + "/7", "Extended public key",
+		{
+			"[d34db33f/84h/0'/0h]" + aKey + "/7", "Extended public key",
 			"pkh([d34db33f/84h/0'/0h]K/7/*)#abcdefgh sh(wpkh([d34db33f/84h/0'/0h]K/7/*))#abcdefgh " +
-				"wpkh([d34db33f/84h/0'/0h]K/7/*)#abcdefgh tr([d34db33f/84h/0'/0h]K/7/*)#abcdefgh"},
+				"wpkh([d34db33f/84h/0'/0h]K/7/*)#abcdefgh tr([d34db33f/84h/0'/0h]K/7/*)#abcdefgh",
+		},
 		{aZpub, "Extended public key", "wpkh(" + zAsX + "/<0;1>/*)#abcdefgh"},
 	} {
 		got := checkLines(t, knows, test.line).Lines

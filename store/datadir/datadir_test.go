@@ -260,8 +260,10 @@ func removeMarks(t *testing.T, d datadir.Dirs) {
 // Databases of others that were copied into a directory of ours are not opened.
 func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
-	for name, key := range map[string]string{"chainstate": "B", "indexes/txindex": "B",
-		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M"} {
+	for name, key := range map[string]string{
+		"chainstate": "B", "indexes/txindex": "B",
+		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := datadir.Dirs{Data: t.TempDir()}

@@ -117,10 +117,14 @@ func TestProblems(t *testing.T) {
 		{P2WSH, "and_v(pk(K1),1)", "t:pk(K1) is invalid"},
 		{P2WSH, "and_b(pk(K0),a:and_v(pk(K1),0))", "and_v(pk(K1),0) is invalid"},
 		{P2WSH, "and_v(v:pk(K0),or_i(older(1),older(2)))", "or_i(older(1),older(2)) is not sane: malleable witnesses exist"},
-		{P2WSH, "and_v(v:pk(K0),and_v(v:after(1),after(500000000)))",
-			"and_v(v:after(1),after(500000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
-		{P2WSH, "or_i(and_b(after(1),a:after(1000000000)),pk(K1))",
-			"and_b(after(1),a:after(1000000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds"},
+		{
+			P2WSH, "and_v(v:pk(K0),and_v(v:after(1),after(500000000)))",
+			"and_v(v:after(1),after(500000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds",
+		},
+		{
+			P2WSH, "or_i(and_b(after(1),a:after(1000000000)),pk(K1))",
+			"and_b(after(1),a:after(1000000000)) is not sane: contains mixes of timelocks expressed in blocks and seconds",
+		},
 		{P2WSH, "and_v(v:pk(K0),or_d(pk(K1),pkh(K1)))", "or_d(pk(K1),pkh(K1)) is not sane: contains duplicate public keys"},
 		{P2WSH, "and_v(v:pk(K0),or_d(pk(K1),pkh(K0)))", "and_v(v:pk(K0),or_d(pk(K1),pkh(K0))) is not sane: contains duplicate public keys"},
 		{P2WSH, "or_i(multi(1,K1,K2,K1),pk(K3))", "multi(1,K1,K2,K1) is not sane: contains duplicate public keys"},

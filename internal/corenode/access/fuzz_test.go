@@ -8,8 +8,10 @@ import (
 
 // FuzzLogin: nothing but the right words opens the door.
 func FuzzLogin(f *testing.F) {
-	for _, seed := range []string{"", "Basic ", "Basic dTpw", "Basic dTpw\n", "basic dTpw", "Basic dTpwOg==",
-		"Bearer dTpw", "Basic =", "Basic dTp"} {
+	for _, seed := range []string{
+		"", "Basic ", "Basic dTpw", "Basic dTpw\n", "basic dTpw", "Basic dTpwOg==",
+		"Bearer dTpw", "Basic =", "Basic dTp",
+	} {
 		f.Add(seed)
 	}
 	credentials := []Credential{New("u", "p")}

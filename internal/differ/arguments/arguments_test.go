@@ -35,14 +35,16 @@ var onPurpose = []differ.Exception{
 	{Reason: "what a call returns is compared elsewhere", Is: func(_ differ.Call, r differ.Replies) bool {
 		return r.Trawl.OK() && r.Core.OK()
 	}},
-	{Reason: "the description of a method, with its first line as Core's, is in words of our own",
+	{
+		Reason: "the description of a method, with its first line as Core's, is in words of our own",
 		Is: func(_ differ.Call, r differ.Replies) bool {
 			trawl, core := errorOf(r.Trawl), errorOf(r.Core)
 			ours, _, _ := strings.Cut(trawl.Message, "\n")
 			theirs, _, described := strings.Cut(core.Message, "\n\n")
 			return trawl.Code == core.Code && described &&
 				strings.Join(strings.Fields(ours), " ") == strings.Join(strings.Fields(theirs), " ")
-		}},
+		},
+	},
 	{Reason: "some methods take more here than at Core, so that their first line is longer", Is: func(c differ.Call, r differ.Replies) bool {
 		return slices.Contains(extended, c.Method) && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
 			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") &&

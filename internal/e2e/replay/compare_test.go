@@ -50,8 +50,13 @@ func TestCompareBody(t *testing.T) {
 
 		{"message", Rules{}, `{"error":{"code":-1,"message":"x"}}`, `{"error":{"code":-1,"message":"y"}}`, []DiffKind{Value}},
 		{"code alone", Rules{Error: "code"}, `{"error":{"code":-1,"message":"x"}}`, `{"error":{"code":-1,"message":"y"}}`, nil},
-		{"code alone, another one", Rules{Error: "code"}, `{"error":{"code":-1,"message":"x"}}`,
-			`{"error":{"code":-2,"message":"x"}}`, []DiffKind{Value}},
+		{
+			"code alone, another one",
+			Rules{Error: "code"},
+			`{"error":{"code":-1,"message":"x"}}`,
+			`{"error":{"code":-2,"message":"x"}}`,
+			[]DiffKind{Value},
+		},
 		{"code alone in a batch", Rules{Error: "code"}, `[{"error":{"code":-1,"message":"x"}}]`, `[{"error":{"code":-1,"message":"y"}}]`, nil},
 		{"some error", Rules{Error: "exists"}, `{"error":{"code":-1}}`, `{"error":{"code":-2}}`, nil},
 		{"no error", Rules{Error: "exists"}, `{"error":{"code":-1}}`, `{"error":null}`, []DiffKind{Value}},

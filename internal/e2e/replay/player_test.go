@@ -48,13 +48,20 @@ func TestCall(t *testing.T) {
 		{"empty body", `{"request":"1","http_status":204}`, 204, "", "/", "1", nil},
 		{"wallet", `{"request":"1","wallet":"a b/c","http_status":200,"response":"1"}`, 200, "1", "/wallet/a%20b%2Fc", "1", nil},
 		{"wallet without a name", `{"request":"1","wallet":"","http_status":200,"response":"1"}`, 200, "1", "/wallet/", "1", nil},
-		{"folders", `{"request":"{{BACKUPS}} {{SCRATCH}}","http_status":200,"response":"\"{{BACKUPS}}\""}`, 200, `"a\"b"`,
-			"/", `a\"b /scratch`, nil},
+		{
+			"folders", `{"request":"{{BACKUPS}} {{SCRATCH}}","http_status":200,"response":"\"{{BACKUPS}}\""}`, 200, `"a\"b"`,
+			"/", `a\"b /scratch`, nil,
+		},
 		{"repetition", `{"request":"[{{repeat:3:ab}}]","http_status":200,"response":"\"{{repeat:2:x}}\""}`, 200, `"xx"`, "/", "[ababab]", nil},
-		{"second of two answers", `{"request":"1","http_status":200,"response":"1","compare":{"any_of_responses":["2","3"]}}`,
-			200, "3", "/", "1", nil},
-		{"none of two answers", `{"request":"1","http_status":200,"response":"1","compare":{"any_of_responses":["2"]}}`, 200,
-			"3", "/", "1", []DiffKind{Value}},
+		{
+			"second of two answers", `{"request":"1","http_status":200,"response":"1","compare":{"any_of_responses":["2","3"]}}`,
+			200, "3", "/", "1", nil,
+		},
+		{
+			"none of two answers", `{"request":"1","http_status":200,"response":"1","compare":{"any_of_responses":["2"]}}`, 200,
+			"3", "/", "1",
+			[]DiffKind{Value},
+		},
 		{"second answer with another status", `{"request":"1","http_status":200,` +
 			`"response":"1","compare":{"any_of_responses":["2"]}}`, 500, "2", "/", "1", []DiffKind{Status}},
 	}

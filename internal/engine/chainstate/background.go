@@ -100,8 +100,8 @@ func (b *background) step(ctx context.Context, d time.Duration) (more bool, err 
 		}
 		var wanting *chainview.Block
 		var reason error
-		err := b.whole(func() (err error) {
-			wanting, reason, err = b.activateTo(to, nil) //nolint:contextcheck // a block is connected as a whole
+		err := b.whole(func() (err error) { //nolint:contextcheck // a block is connected as a whole
+			wanting, reason, err = b.activateTo(to, nil)
 			return err
 		})
 		if err != nil {

@@ -102,6 +102,8 @@ var chain = []options.Option{
 		"p2mrweightv2, futuretime) at <height>; regtest only"},
 	{Name: "testnet", Help: "Use the test network of 2011, which is going away; the same as -chain=test"},
 	{Name: "testnet4", Help: "Use the test network of 2024; the same as -chain=testnet4"},
-	{Name: "vbparams", Arg: "<deployment>:<start>:<end>[:<min_activation_height>]", Flags: debug,
-		Help: "Set when and where signalling for <deployment> counts; regtest only"},
+	{
+		Name: "vbparams", Arg: "<deployment>:<start>:<end>[:<min_activation_height>]", Flags: debug,
+		Help: "Set when and where signalling for <deployment> counts; regtest only",
+	},
 }

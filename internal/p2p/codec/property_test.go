@@ -73,8 +73,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	var raw bytes.Buffer
 	_ = witnessTx().Serialize(&raw)
 	_ = Decode(New("tx"), raw.Bytes(), ProtocolVersion)
-	for _, command := range []string{"inv", "addr", "addrv2", "headers", "blocktxn", "getblocktxn", "cmpctblock", "tx",
-		"block", "cfheaders", "getheaders"} {
+	for _, command := range []string{
+		"inv", "addr", "addrv2", "headers", "blocktxn", "getblocktxn", "cmpctblock", "tx",
+		"block", "cfheaders", "getheaders",
+	} {
 		for _, offset := range []int{0, 4, 32, 65, 80, 88} {
 			payload := append(make([]byte, offset), append(bytes.Clone(many), make([]byte, 1000)...)...)
 			var before, after runtime.MemStats

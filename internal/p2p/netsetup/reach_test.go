@@ -24,15 +24,24 @@ func TestReach(t *testing.T) {
 		want string // proxies by network, ! where it is not reached; or the error
 	}{
 		{"nothing", netsetup.Ways{}, "ipv4= ipv6= !onion= !i2p= !cjdns="},
-		{"one proxy", netsetup.Ways{Proxy: []string{"127.0.0.1"}},
-			"ipv4=127.0.0.1:9050 ipv6=127.0.0.1:9050 onion=127.0.0.1:9050 !i2p= !cjdns=127.0.0.1:9050"},
+		{
+			"one proxy",
+			netsetup.Ways{Proxy: []string{"127.0.0.1"}},
+			"ipv4=127.0.0.1:9050 ipv6=127.0.0.1:9050 onion=127.0.0.1:9050 !i2p= !cjdns=127.0.0.1:9050",
+		},
 		{"IPv6", netsetup.Ways{Proxy: []string{"[::1]:1"}, NoOnion: true}, "ipv4=[::1]:1 ipv6=[::1]:1 !onion= !i2p= !cjdns=[::1]:1"},
 		{"a socket", netsetup.Ways{Onion: "unix:/a"}, "ipv4= ipv6= onion=unix:/a !i2p= !cjdns="},
 		{"an empty path", netsetup.Ways{Onion: "unix:", Proxy: []string{"unix:"}}, "ipv4=unix: ipv6=unix: onion=unix: !i2p= !cjdns=unix:"},
-		{"by network", netsetup.Ways{Proxy: []string{"1.2.3.4:5=ipv4", "1.2.3.4:6=IPv6", "1.2.3.4:7=tor"}},
-			"ipv4=1.2.3.4:5 ipv6=1.2.3.4:6 onion=1.2.3.4:7 !i2p= !cjdns="},
-		{"one taken back", netsetup.Ways{Proxy: []string{"1.2.3.4:5", "0=cjdns"}, CJDNS: true},
-			"ipv4=1.2.3.4:5 ipv6=1.2.3.4:5 onion=1.2.3.4:5 !i2p= cjdns="},
+		{
+			"by network",
+			netsetup.Ways{Proxy: []string{"1.2.3.4:5=ipv4", "1.2.3.4:6=IPv6", "1.2.3.4:7=tor"}},
+			"ipv4=1.2.3.4:5 ipv6=1.2.3.4:6 onion=1.2.3.4:7 !i2p= !cjdns=",
+		},
+		{
+			"one taken back",
+			netsetup.Ways{Proxy: []string{"1.2.3.4:5", "0=cjdns"}, CJDNS: true},
+			"ipv4=1.2.3.4:5 ipv6=1.2.3.4:5 onion=1.2.3.4:5 !i2p= cjdns=",
+		},
 		{"all taken back", netsetup.Ways{Proxy: []string{"1.2.3.4:5", "0"}}, "ipv4= ipv6= !onion= !i2p= !cjdns="},
 		{"I2P", netsetup.Ways{I2P: "127.0.0.1", OnlyNet: []string{"i2p"}}, "!ipv4= !ipv6= !onion= i2p=127.0.0.1:7656 !cjdns="},
 		{"no host", netsetup.Ways{Proxy: []string{"abc..abc:1"}, Lookup: true}, "Invalid -proxy address or hostname: 'abc..abc:1'"},
@@ -43,10 +52,16 @@ func TestReach(t *testing.T) {
 		{"proxy for I2P", netsetup.Ways{Proxy: []string{"1.2.3.4:5=i2p"}}, "Unrecognized network in -proxy='1.2.3.4:5=i2p': 'i2p'"},
 		{"bad onion", netsetup.Ways{Onion: "x..y"}, "Invalid -onion address or hostname: 'x..y'"},
 		{"bad router", netsetup.Ways{I2P: "x..y"}, "Invalid -i2psam address or hostname: 'x..y'"},
-		{"only CJDNS", netsetup.Ways{OnlyNet: []string{"cjdns"}},
-			"Outbound connections restricted to CJDNS (-onlynet=cjdns) but -cjdnsreachable is not provided"},
-		{"only I2P", netsetup.Ways{OnlyNet: []string{"i2p"}},
-			"Outbound connections restricted to i2p (-onlynet=i2p) but -i2psam is not provided"},
+		{
+			"only CJDNS",
+			netsetup.Ways{OnlyNet: []string{"cjdns"}},
+			"Outbound connections restricted to CJDNS (-onlynet=cjdns) but -cjdnsreachable is not provided",
+		},
+		{
+			"only I2P",
+			netsetup.Ways{OnlyNet: []string{"i2p"}},
+			"Outbound connections restricted to i2p (-onlynet=i2p) but -i2psam is not provided",
+		},
 		{"only Tor", netsetup.Ways{OnlyNet: onlyTor}, tor + "not provided: none of -proxy, -onion or -listenonion is given"},
 		{"Tor later", netsetup.Ways{OnlyNet: onlyTor, TorLater: true}, "!ipv4= !ipv6= !onion= !i2p= !cjdns="},
 		{

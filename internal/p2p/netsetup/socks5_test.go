@@ -40,8 +40,10 @@ func TestConnect(t *testing.T) {
 		"no method":        {"x", login, "\x05\xff", "", "Proxy requested wrong authentication method ff"},
 		"another version":  {"x", nil, "\x04\x00", "", "Proxy failed to initialize"},
 		"host not there":   {"x", nil, "\x05\x00\x05\x04\x00\x01", "", "Socks5() connect to x:8333 failed: host unreachable"},
-		"onion not there": {"x", nil, "\x05\x00\x05\xf0\x00\x01", "",
-			"Socks5() connect to x:8333 failed: onion service descriptor can not be found"},
+		"onion not there": {
+			"x", nil, "\x05\x00\x05\xf0\x00\x01", "",
+			"Socks5() connect to x:8333 failed: onion service descriptor can not be found",
+		},
 		"unknown code":      {"x", nil, "\x05\x00\x05\x63\x00\x01", "", "Socks5() connect to x:8333 failed: unknown (0x63)"},
 		"reply version":     {"x", nil, "\x05\x00\x04\x00\x00\x01", "", "malformed proxy response"},
 		"reserved byte":     {"x", nil, "\x05\x00\x05\x00\x01\x01", "", "malformed proxy response"},

@@ -265,11 +265,15 @@ func TestRefused(t *testing.T) {
 		persistent      bool
 		want            string
 	}{
-		"version": {"HELLO", "HELLO REPLY RESULT=NOVERSION\n", false,
-			`Unexpected reply to "HELLO VERSION MIN=3.1 MAX=3.1": "HELLO REPLY RESULT=NOVERSION"`},
+		"version": {
+			"HELLO", "HELLO REPLY RESULT=NOVERSION\n", false,
+			`Unexpected reply to "HELLO VERSION MIN=3.1 MAX=3.1": "HELLO REPLY RESULT=NOVERSION"`,
+		},
 		"nothing": {"HELLO", "HELLO\n", false, `Missing RESULT= in the reply to "HELLO VERSION MIN=3.1 MAX=3.1": "HELLO"`},
-		"no session": {"SESSION", "SESSION STATUS RESULT=I2P_ERROR DESTINATION=" + secret + "\n", false,
-			`Unexpected reply to "SESSION CREATE ...": "..."`},
+		"no session": {
+			"SESSION", "SESSION STATUS RESULT=I2P_ERROR DESTINATION=" + secret + "\n", false,
+			`Unexpected reply to "SESSION CREATE ...": "..."`,
+		},
 		"no key":        {"SESSION", "SESSION STATUS RESULT=OK\n", false, `Missing DESTINATION= in the reply to "SESSION CREATE ...": "..."`},
 		"no base 64":    {"SESSION", "SESSION STATUS RESULT=OK DESTINATION=" + secret + "!\n", false, "Cannot decode Base64"},
 		"short key":     {"SESSION", "SESSION STATUS RESULT=OK DESTINATION=AAAA\n", false, "The private key is too short (3 < 387)"},

@@ -237,8 +237,10 @@ func TestRefused(t *testing.T) {
 	}{
 		"info":  {"NULL", "", map[string]string{"PROTOCOLINFO": "551 no\r\n"}, "tor: Requesting protocol info failed"},
 		"login": {"HASHEDPASSWORD", "wrong", nil, "tor: Authentication failed"},
-		"no password": {"HASHEDPASSWORD", "", nil,
-			"tor: The only supported authentication mechanism left is password, but no password provided with -torpassword"},
+		"no password": {
+			"HASHEDPASSWORD", "", nil,
+			"tor: The only supported authentication mechanism left is password, but no password provided with -torpassword",
+		},
 		"no use of it": {"NULL", "x", nil, "tor: Password provided with -torpassword, but HASHEDPASSWORD authentication is not available"},
 		"no method":    {"OTHER", "", nil, "tor: No supported authentication method"},
 		"challenge":    {"SAFECOOKIE", "", map[string]string{"AUTHCHALLENGE": "513 no\r\n"}, "tor: SAFECOOKIE authentication challenge failed"},
@@ -251,8 +253,11 @@ func TestRefused(t *testing.T) {
 			"/c could not be opened (check permissions)"},
 		"service": {"NULL", "", map[string]string{"ADD_ONION": "512 no\r\n"}, "tor: Add onion failed; error code 512"},
 		"old Tor": {"NULL", "", map[string]string{"ADD_ONION": "510 no\r\n"}, "tor: Add onion failed with unrecognized command"},
-		"no address": {"NULL", "", map[string]string{"ADD_ONION": "250-ServiceID=x\r\n250 OK\r\n"},
-			"tor: Error parsing ADD_ONION parameters"},
+		"no address": {
+			"NULL", "",
+			map[string]string{"ADD_ONION": "250-ServiceID=x\r\n250 OK\r\n"},
+			"tor: Error parsing ADD_ONION parameters",
+		},
 		"lines for ever": {"NULL", "", map[string]string{"PROTOCOLINFO": strings.Repeat("x", 200_000)}, "tor: MAX_LINE_LENGTH exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -143,8 +143,10 @@ func TestCheckWithoutCore(t *testing.T) {
 	const login = "regtest=1\nrpcuser=u\nrpcpassword=p\n"
 	for name, c := range map[string]struct{ address, config, want string }{
 		"nobody listens": {strings.TrimPrefix(nobody.URL, "http://"), login, "connection refused: does it run, with -server=1"},
-		"nobody listens, no cookie": {strings.TrimPrefix(nobody.URL, "http://"), "regtest=1\n",
-			"connection refused: does it run, with -server=1"},
+		"nobody listens, no cookie": {
+			strings.TrimPrefix(nobody.URL, "http://"), "regtest=1\n",
+			"connection refused: does it run, with -server=1",
+		},
 		"a cookie that is not there": {serve(node{}.ServeHTTP), "regtest=1\n", "its login cannot be read: read "},
 		"a login that is wrong": {serve(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -199,8 +199,10 @@ func TestBlockStats(t *testing.T) {
 	)
 	r.check("getblockstats", [][2]string{
 		{`[3,` + stats + `]`, want},
-		{`[3,["feerate_percentiles","minfeerate","maxfeerate","subsidy"]]`,
-			`{"feerate_percentiles":[16,16,16,49,49],"maxfeerate":49,"minfeerate":16,"subsidy":5000000000}`},
+		{
+			`[3,["feerate_percentiles","minfeerate","maxfeerate","subsidy"]]`,
+			`{"feerate_percentiles":[16,16,16,49,49],"maxfeerate":49,"minfeerate":16,"subsidy":5000000000}`,
+		},
 		{`[0,["utxo_increase","utxo_increase_actual"]]`, `{"utxo_increase":1,"utxo_increase_actual":0}`},
 	})
 }

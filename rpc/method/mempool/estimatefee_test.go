@@ -25,16 +25,32 @@ func TestEstimates(t *testing.T) {
 	}{
 		{"estimatesmartfee", `[6]`, messages.FeeEstimate{Rate: 5000, Blocks: 7, MinFee: 100}, nil, nil, `{"feerate":0.00005000,"blocks":7}`},
 		{"estimatesmartfee", `[6]`, messages.FeeEstimate{Rate: 5000, Blocks: 7, MinFee: 6000}, nil, nil, `{"feerate":0.00006000,"blocks":7}`},
-		{"estimatesmartfee", `[6]`, messages.FeeEstimate{Blocks: 2, MinFee: 100}, nil, nil,
-			`{"errors":["Insufficient data or no feerate found"],"blocks":2}`},
-		{"estimatesmartfee", `[6]`, messages.FeeEstimate{}, nil, messages.ErrNoFeeEstimates,
-			`{"code":-32603,"message":"Fee estimation disabled"}`},
+		{
+			"estimatesmartfee", `[6]`,
+			messages.FeeEstimate{Blocks: 2, MinFee: 100},
+			nil, nil,
+			`{"errors":["Insufficient data or no feerate found"],"blocks":2}`,
+		},
+		{
+			"estimatesmartfee", `[6]`,
+			messages.FeeEstimate{},
+			nil, messages.ErrNoFeeEstimates,
+			`{"code":-32603,"message":"Fee estimation disabled"}`,
+		},
 		{"estimatesmartfee", `[0]`, messages.FeeEstimate{}, nil, nil, `{"code":-8,"message":"Invalid conf_target, must be between 1 and 1008"}`},
-		{"estimatesmartfee", `[1009]`, messages.FeeEstimate{}, nil, nil,
-			`{"code":-8,"message":"Invalid conf_target, must be between 1 and 1008"}`},
-		{"estimatesmartfee", `[6, "quick"]`, messages.FeeEstimate{}, nil, nil,
+		{
+			"estimatesmartfee", `[1009]`,
+			messages.FeeEstimate{},
+			nil, nil,
+			`{"code":-8,"message":"Invalid conf_target, must be between 1 and 1008"}`,
+		},
+		{
+			"estimatesmartfee", `[6, "quick"]`,
+			messages.FeeEstimate{},
+			nil, nil,
 			`{"code":-8,"message":"Invalid estimate_mode parameter, must be one of: ` +
-				`\"unset\", \"economical\", \"conservative\""}`},
+				`\"unset\", \"economical\", \"conservative\""}`,
+		},
 		{"estimaterawfee", `[6, 1.01]`, messages.FeeEstimate{}, nil, nil, `{"code":-8,"message":"Invalid threshold"}`},
 		{"estimaterawfee", `[6]`, messages.FeeEstimate{}, nil, messages.ErrNoFeeEstimates, `{"code":-32603,"message":"Fee estimation disabled"}`},
 		{

@@ -124,32 +124,44 @@ func TestErrors(t *testing.T) {
 	tests := []struct{ method, params, want string }{
 		{"sendrawtransaction", `["00"]`, `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`},
 		{"sendrawtransaction", `["` + noInputs + `"]`, `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`},
-		{"testmempoolaccept", `[["` + noInputs + `"]]`,
-			`{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`},
-		{"submitpackage", `[["` + noInputs + `","` + someTx + `"]]`,
-			`{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`},
+		{
+			"testmempoolaccept", `[["` + noInputs + `"]]`,
+			`{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`,
+		},
+		{
+			"submitpackage", `[["` + noInputs + `","` + someTx + `"]]`,
+			`{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`,
+		},
 		{"sendrawtransaction", `["` + someTx + `", 1]`, `{"code":-8,"message":"Fee rates larger than or equal to 1BTC/kvB are not accepted"}`},
 		{"sendrawtransaction", `["` + burnTx + `"]`, `{"code":-25,"message":"Unspendable output exceeds maximum ` +
 			`configured by user (maxburnamount)"}`},
 		{"testmempoolaccept", `[[]]`, `{"code":-8,"message":"Array must contain between 1 and 25 transactions."}`},
 		{"testmempoolaccept", `[["00"]]`, `{"code":-22,"message":"TX decode failed: 00 Make sure the tx has at least one input."}`},
 		{"submitpackage", `[[]]`, `{"code":-8,"message":"Array must contain between 1 and 25 transactions."}`},
-		{"submitpackage", `[["` + someTx + `", "` + someTx + `"]]`,
-			`{"code":-25,"message":"package topology disallowed. not child-with-parents or parents depend on each other."}`},
+		{
+			"submitpackage", `[["` + someTx + `", "` + someTx + `"]]`,
+			`{"code":-25,"message":"package topology disallowed. not child-with-parents or parents depend on each other."}`,
+		},
 		{"getrawmempool", `[true, true]`, `{"code":-8,"message":"Verbose results cannot contain mempool sequence values."}`},
 		{"getmempoolentry", `["` + someID + `"]`, `{"code":-5,"message":"Transaction not in mempool"}`},
 		{"getmempoolancestors", `["` + someID + `"]`, `{"code":-5,"message":"Transaction not in mempool"}`},
 		{"getmempooldescendants", `["x"]`, `{"code":-8,"message":"txid must be of length 64 (not 1, for 'x')"}`},
 		{"gettxspendingprevout", `[[]]`, `{"code":-8,"message":"Invalid parameter, outputs are missing"}`},
 		{"gettxspendingprevout", `[[{}]]`, `{"code":-3,"message":"Missing txid"}`},
-		{"gettxspendingprevout", `[[{"txid": "` + someID + `", "vout": -1}]]`,
-			`{"code":-8,"message":"Invalid parameter, vout cannot be negative"}`},
+		{
+			"gettxspendingprevout", `[[{"txid": "` + someID + `", "vout": -1}]]`,
+			`{"code":-8,"message":"Invalid parameter, vout cannot be negative"}`,
+		},
 		{"gettxspendingprevout", `[[{"txid": "` + someID + `", "vout": 3, "x": 1}]]`, `{"code":-3,"message":"Unexpected key x"}`},
 		{"gettxspendingprevout", `[[{"txid": "` + someID + `", "vout": 3}]]`, `[{"txid":"` + someID + `","vout":3}]`},
-		{"prioritisetransaction", `["` + someID + `", 1, 5]`,
-			`{"code":-8,"message":"Priority is no longer supported, dummy argument to prioritisetransaction must be 0."}`},
-		{"prioritisetransaction", `["` + someID + `", 0, 5]`,
-			`{"code":-8,"message":"Priority is not supported for transactions with dust outputs."}`},
+		{
+			"prioritisetransaction", `["` + someID + `", 1, 5]`,
+			`{"code":-8,"message":"Priority is no longer supported, dummy argument to prioritisetransaction must be 0."}`,
+		},
+		{
+			"prioritisetransaction", `["` + someID + `", 0, 5]`,
+			`{"code":-8,"message":"Priority is not supported for transactions with dust outputs."}`,
+		},
 		{"savemempool", `[]`, `{"code":-1,"message":"The mempool was not loaded yet"}`},
 		{"importmempool", `["x"]`, `{"code":-1,"message":"Unable to import mempool file, see debug.log for details."}`},
 		{"getorphantxs", `[true]`, `{"code":-3,"message":"Verbosity was boolean but only integer allowed"}`},
@@ -172,10 +184,14 @@ func TestSendRawTransaction(t *testing.T) {
 	}{
 		{messages.ErrTxConfirmed, `{"code":-27,"message":"Transaction outputs already in utxo set"}`},
 		{messages.ErrTxFee, `{"code":-25,"message":"Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)"}`},
-		{&messages.TxReject{Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent"},
-			`{"code":-25,"message":"bad-txns-inputs-missingorspent"}`},
-		{&messages.TxReject{Kind: messages.TxPolicy, Reason: "min relay fee not met", Debug: "9 < 10"},
-			`{"code":-26,"message":"min relay fee not met, 9 < 10"}`},
+		{
+			&messages.TxReject{Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent"},
+			`{"code":-25,"message":"bad-txns-inputs-missingorspent"}`,
+		},
+		{
+			&messages.TxReject{Kind: messages.TxPolicy, Reason: "min relay fee not met", Debug: "9 < 10"},
+			`{"code":-26,"message":"min relay fee not met, 9 < 10"}`,
+		},
 	} {
 		r := newRig(t)
 		r.submit = test.err

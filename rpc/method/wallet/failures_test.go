@@ -150,10 +150,14 @@ func TestStates(t *testing.T) {
 		{"encrypt while scanning", scanning(plain), "encryptwallet", `[""]`, inUse + `encrypting the wallet."}`},
 		{"change while scanning", scanning(unlocked), "walletpassphrasechange", `["", ""]`, inUse + `changing the passphrase."}`},
 		{"lock while scanning", scanning(unlocked), "walletlock", `[]`, inUse + `locking the wallet."}`},
-		{"encrypt twice", locked, "encryptwallet", `[""]`,
-			`{"code":-15,"message":"Error: running with an encrypted wallet, but encryptwallet was called."}`},
-		{"change without encryption", plain, "walletpassphrasechange", `["", ""]`,
-			`{"code":-15,"message":"Error: running with an unencrypted wallet, but walletpassphrasechange was called."}`},
+		{
+			"encrypt twice", locked, "encryptwallet", `[""]`,
+			`{"code":-15,"message":"Error: running with an encrypted wallet, but encryptwallet was called."}`,
+		},
+		{
+			"change without encryption", plain, "walletpassphrasechange", `["", ""]`,
+			`{"code":-15,"message":"Error: running with an unencrypted wallet, but walletpassphrasechange was called."}`,
+		},
 		{"empty old passphrase", locked, "walletpassphrasechange", `["", "x"]`, `{"code":-8,"message":"passphrase cannot be empty"}`},
 		{"empty new passphrase", locked, "walletpassphrasechange", `["x", ""]`, `{"code":-8,"message":"passphrase cannot be empty"}`},
 	}
