@@ -163,8 +163,13 @@ func TestOrdersWaitForOrders(t *testing.T) {
 				<-disk.modes.held
 			}
 		}
+		again := make(chan bool, 1) // an order that changes nothing waits for the same write
+		go func() { again <- do(t, r.ref, messages.PauseSearch{ID: ids[0]}) }()
 		synctest.Wait()
 		disk.modes.goOn(nil)
+		if <-again {
+			t.Error("pausing a search that is being paused is true")
+		}
 		for range ids {
 			if !<-answers {
 				t.Error("pausing one that follows is not true")

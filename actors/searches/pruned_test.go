@@ -126,7 +126,7 @@ func TestPaidInPruned(t *testing.T) {
 		from: 3, ranges: [][2]uint32{{0, 1}}, known: &outputs{},
 	}
 	spend := wire.NewMsgTx(2)
-	spend.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{9}}}) // of an output that is not known
+	spend.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{9}}}) // an unknown output
 	spend.AddTxOut(wire.NewTxOut(5, bare))
 	fetched := chainview.Fetched{Block: &wire.MsgBlock{Transactions: []*wire.MsgTx{wire.NewMsgTx(2), spend}}}
 	list, err := p.inPruned(m, block, fetched)
