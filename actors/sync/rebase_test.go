@@ -44,8 +44,8 @@ func TestRebase(t *testing.T) {
 	p := &peer{presyncStart: before[0], best: before[2], common: before[1], announcements: before}
 	p.chain.at = before[1]
 	p.rebase(oneTree{tree: now})
-	if p.presyncStart != after[0] || p.best != nil || p.common != after[1] || p.bestSent != nil || p.chain.at != after[1] ||
-		p.announcements != nil {
+	if p.presyncStart != after[0] || p.best != nil || p.common != after[1] || p.bestSent != nil ||
+		p.chain.at != after[1] || p.announcements != nil {
 		t.Errorf("got %+v", p)
 	}
 }

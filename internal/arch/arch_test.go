@@ -276,7 +276,7 @@ var mayUse = map[string][]string{
 	"github.com/asynkron/protoactor-go/ctxext": {"internal/ask"},
 	"github.com/asynkron/protoactor-go":        nil, // remote, cluster, …
 	"google.golang.org/grpc":                   nil,
-	"github.com/syndtr/goleveldb":              {"store"},
+	"github.com/syndtr/goleveldb":              {"store/internal", "store/chaindb", "store/segment"},
 	"github.com/btcsuite/btcd/blockchain":      nil, // tests hold ours against it
 	"github.com/btcsuite/btcd/database":        {"internal/engine", "store/chaindb"},
 	"github.com/btcsuite/btcd/btcutil/v2":      nil, // its Hash is another type
