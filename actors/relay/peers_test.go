@@ -329,6 +329,7 @@ func TestToldNewFeeRate(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		r.minFee = 5000
 		time.Sleep(2 * time.Hour)
 		if last := p.filters[len(p.filters)-1]; p.filters[0] != 100 || last != 4850 && last != 5335 {

@@ -53,7 +53,7 @@ func TestTextsNameWhatIsThere(t *testing.T) {
 	for _, name := range texts {
 		text := readText(t, name)
 		for _, link := range linked.FindAllStringSubmatch(text, -1) {
-			if !exists(link[1]) {
+			if !exists(path.Join(path.Dir(name), link[1])) {
 				t.Errorf("%s links to %s", name, link[1])
 			}
 		}

@@ -223,6 +223,7 @@ func TestFinishInTime(t *testing.T) {
 		n := start(t, ours, p2p.Config{})
 		r := &raw{t, theirs}
 		r.shakeHandsReading() // the ping is never read
+		synctest.Wait()       // it is being written
 		began := time.Now()
 		n.Finish(nil, 3*time.Second)
 		endsWith(t, n, p2p.ErrClosed)
