@@ -43,7 +43,7 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy fmt lint vet ## everything that CI runs
+test: tidy lint vet ## everything that CI runs
 	@failed=0; for target in race large; do $(MAKE) $$target || failed=1; done; exit $$failed
 
 # The race detector needs a C compiler on some systems.
@@ -122,7 +122,7 @@ platforms: ## go vet of the assembly for ARM; the packages without a disk build 
 	GOARCH=arm64 $(GO) vet ./filters ./internal/slhdsa
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
-lint: $(LINT) ## golangci-lint, see .golangci.yml; with 5 GB of memory, which take a quarter less time than 2.5
+lint: $(LINT) ## golangci-lint, see .golangci.yml, the format too; with 5 GB of memory, which take a quarter less time than 2.5
 	GOGC=400 $(LINT) run ./...
 
 fmt: $(LINT) ## fail when a file is not formatted
