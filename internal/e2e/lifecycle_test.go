@@ -137,3 +137,22 @@ func testCommandLineWaits(t *testing.T) {
 	run(t, waiting, 0, "0\n", "")
 	d.Stop()
 }
+
+// With -deprecatedrpc=warnings three methods tell the latest warning alone, as text.
+func TestLastWarning(t *testing.T) {
+	t.Parallel()
+	for _, text := range []bool{false, true} {
+		var args []string
+		if text {
+			args = []string{"-deprecatedrpc=warnings"}
+		}
+		d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: args})
+		for _, method := range []string{"getblockchaininfo", "getmininginfo", "getnetworkinfo"} {
+			var info struct{ Warnings any }
+			d.Get(&info, method)
+			if _, is := info.Warnings.(string); is != text {
+				t.Errorf("%s with %v: warnings are %v", method, args, info.Warnings)
+			}
+		}
+	}
+}
