@@ -3,6 +3,7 @@ package chainstate_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
@@ -102,4 +103,76 @@ func isUnspent(t *testing.T, e *bitcoin.Engine, out *wire.OutPoint) bool {
 	}
 	must(t, err)
 	return true
+}
+
+// An engine that panics anywhere, again and again, is in the end where an engine is that never did.
+func TestPanicsAnywhere(t *testing.T) {
+	for round := range soak(8) {
+		seed := rand.Uint64()
+		t.Logf("round %d: seed %d", round, seed)
+		panicAnywhere(t, rand.New(rand.NewPCG(seed, 2)))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func panicAnywhere(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	tree := genesis(t).chainOn(3)
+	highest := tree[2]
+	for len(tree) < 30 {
+		parent := tree[len(tree)-1-r.IntN(min(len(tree)-2, 5))]
+		b := parent.on(nil)
+		if r.IntN(4) > 0 {
+			one := spending(parent.txs[0], trueScript, 1000)
+			b = parent.on([]*wire.MsgTx{one, spending(one, trueScript, 1000)})
+		}
+		if tree = append(tree, b); b.height > highest.height {
+			highest = b
+		}
+	}
+	tree = append(tree, highest.on(nil))
+	highest = tree[len(tree)-1]
+
+	left := -1 // outputs until the rule panics; negative: it does not
+	net := quick(t)
+	net.Rules.MayPayTo = func([]byte, int32) bool {
+		if left--; left == 0 {
+			panic("anywhere")
+		}
+		return true
+	}
+	dir := t.TempDir()
+	e := open(t, dir, net)
+	count := 0
+	try := func(do func()) {
+		left = r.IntN(12)
+		if panics(do) {
+			count++
+			left = -1
+			must(t, e.Close())
+			e = open(t, dir, net)
+		}
+		left = -1
+	}
+	for _, b := range tree {
+		if b.height > 3 && r.IntN(3) == 0 {
+			some := tree[3+r.IntN(20)]
+			try(func() { _ = e.Invalidate(&some.hash) })
+			try(func() { _ = e.Reconsider(&some.hash) })
+			_ = e.Reconsider(&some.hash) // which stays undone after a panic
+		}
+		try(func() { _ = e.Submit(b.raw) })
+		_ = e.Submit(b.raw)
+	}
+	if count == 0 {
+		t.Error("there was no panic")
+	}
+	wantTip(t, e, "in the end", highest)
+	wantSums(t, e, tree...)
+	must(t, e.Close())
+	e = open(t, dir, net)
+	wantSums(t, e, tree...)
+	must(t, e.Close())
 }
