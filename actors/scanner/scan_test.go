@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -237,6 +238,8 @@ func TestWaitsForTheIndex(t *testing.T) {
 	r.check(t, <-answers, o)
 
 	answers = r.begin(t.Context(), t, ref, o)
+	restarted := fmt.Errorf("ask indexer: %w", ask.ErrRestarted) // its next instance is asked
+	actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe).Answer(messages.Done{}, restarted)
 	actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe).Answer(messages.Done{}, errBroken)
 	got := <-answers
 	var failed *messages.FilterError

@@ -156,8 +156,13 @@ func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 		s.indexed(c, nil)
 		return
 	}
+	s.awaitIndexed(c)
+}
+
+// awaitIndexed has the indexer tell when every block of the range has its filter.
+func (s *Scanner) awaitIndexed(c actor.Context) {
 	current := s.scan
-	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: stop.Hash},
+	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: current.stop.Hash},
 		func(_ messages.Done, err error) any { return indexed{current, err} })
 }
 
@@ -171,6 +176,10 @@ func (s *Scanner) indexedAlready(stop *chainview.Block) bool {
 
 // indexed goes on when every block of the range has its filter.
 func (s *Scanner) indexed(c actor.Context, err error) {
+	if errors.Is(err, ask.ErrRestarted) { // its next instance knows nothing of the scan
+		s.awaitIndexed(c)
+		return
+	}
 	if err != nil {
 		s.end(&messages.FilterError{Block: s.scan.stop.Hash, Err: err})
 		return
