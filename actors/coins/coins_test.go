@@ -200,6 +200,18 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A chain that fails before it has given the set out is asked again.
+func TestChainFails(t *testing.T) {
+	r := newRig(t, newSet(500), 3)
+	r.lost = 2
+	if got := <-r.begin(t, script(1)); got.err != nil || !got.result.Completed {
+		t.Errorf("got %+v", got)
+	}
+	if r.lost != 0 {
+		t.Error("the chain did not fail")
+	}
+}
+
 // A panic in a worker is answered at once, and the next scan runs.
 func TestPanic(t *testing.T) {
 	r := newRig(t, newSet(500), 3)

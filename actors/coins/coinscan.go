@@ -2,6 +2,7 @@ package coins
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -76,9 +77,13 @@ func (s *Coins) start(c actor.Context, job coinScanJob) *coinScan {
 	p := &coinScan{coinScanJob: job, unwatch: func() bool { return true }}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	s.scans = append(s.scans, p)
-	ask.Then(p.ctx, c, s.cfg.Chain, messages.SnapshotCoins{At: job.at},
-		func(set messages.CoinSet, err error) any { return snapshot{p, set, err} })
+	s.askSet(c, p)
 	return p
+}
+
+func (s *Coins) askSet(c actor.Context, p *coinScan) {
+	ask.Then(p.ctx, c, s.cfg.Chain, messages.SnapshotCoins{At: p.at},
+		func(set messages.CoinSet, err error) any { return snapshot{p, set, err} })
 }
 
 // endWith ends the pass together with ctx.
@@ -88,6 +93,9 @@ func (p *coinScan) endWith(ctx context.Context) { p.unwatch = context.AfterFunc(
 func (s *Coins) begin(c actor.Context, m snapshot) {
 	p := m.pass
 	switch {
+	case errors.Is(m.err, ask.ErrRestarted): // nothing was read yet: the chain's next instance has the set, too
+		s.askSet(c, p)
+		return
 	case m.err != nil:
 		s.over(p, m.err)
 		return

@@ -111,6 +111,7 @@ type rig struct {
 	set  *coinSet
 	ref  *ask.Ref
 	fail error // what the chain answers
+	lost int   // requests that the chain fails over and forgets
 }
 
 func newRig(tb testing.TB, set *coinSet, workers int) *rig {
@@ -124,6 +125,9 @@ func newRig(tb testing.TB, set *coinSet, workers int) *rig {
 				ask.Unhandled(c)
 			case m.Req.At != nil && *m.Req.At != r.set.tip.Hash:
 				m.Answer(nil, messages.ErrNoRollback)
+			case r.lost > 0:
+				r.lost--
+				panic("the chain fails")
 			case r.fail != nil:
 				m.Answer(nil, r.fail)
 			default:
