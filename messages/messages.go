@@ -14,9 +14,9 @@ type Asks[R any] struct{}
 
 func (Asks[R]) answeredWith(R) {}
 
-// Control is [Asks] for a request that is served at any load. Such a request ends something, asks for
-// values that are at hand, or waits for an event that may never come. It takes none of the limited places
-// that an actor has for waiting callers, so callers bound their number.
+// Control is [Asks] for a request that is served at any load. Such a request ends something, is answered
+// soon, or waits for an event that may never come. It takes none of the limited places that an actor has for
+// waiting callers, so callers bound their number.
 type Control[R any] struct{ Asks[R] }
 
 // AtAnyLoad marks the request.

@@ -210,6 +210,10 @@ func TestChainFails(t *testing.T) {
 	if r.lost != 0 {
 		t.Error("the chain did not fail")
 	}
+	r.lost = 1000 // a request that it fails over is not asked for ever
+	if got := <-r.begin(t, script(1)); !errors.Is(got.err, ask.ErrRestarted) {
+		t.Errorf("got %+v", got)
+	}
 }
 
 // A panic in a worker is answered at once, and the next scan runs.

@@ -51,6 +51,7 @@ type coinScan struct {
 	done    atomic.Int32     // shards read
 
 	// Used by the actor alone.
+	asked   int // how often the chain was asked for the set
 	running int
 	workers []*ask.Worker
 	ready   bool // prepare has run
@@ -81,7 +82,11 @@ func (s *Coins) start(c actor.Context, job coinScanJob) *coinScan {
 	return p
 }
 
+// maxAsked is how often a chain that fails is asked for one set: it may fail over the request itself.
+const maxAsked = 3
+
 func (s *Coins) askSet(c actor.Context, p *coinScan) {
+	p.asked++
 	ask.Then(p.ctx, c, s.cfg.Chain, messages.SnapshotCoins{At: p.at},
 		func(set messages.CoinSet, err error) any { return snapshot{p, set, err} })
 }
@@ -93,7 +98,7 @@ func (p *coinScan) endWith(ctx context.Context) { p.unwatch = context.AfterFunc(
 func (s *Coins) begin(c actor.Context, m snapshot) {
 	p := m.pass
 	switch {
-	case errors.Is(m.err, ask.ErrRestarted): // nothing was read yet: the chain's next instance has the set, too
+	case errors.Is(m.err, ask.ErrRestarted) && p.asked < maxAsked: // nothing was read yet
 		s.askSet(c, p)
 		return
 	case m.err != nil:

@@ -43,6 +43,9 @@ func (r *repairer) repair(c actor.Context, call *repair) {
 }
 
 func (r *repairer) nextRepair(c actor.Context) {
+	for r.repairing == nil && len(r.repairs) > 0 && r.repairs[0].Ctx.Err() != nil { // nobody waits for it
+		r.repairs = r.repairs[1:]
+	}
 	if r.repairing != nil || len(r.repairs) == 0 {
 		return
 	}

@@ -32,6 +32,7 @@ type scan struct {
 	undisclosed undisclosed
 
 	// Used by the actor alone.
+	asked   int  // how often the indexer was asked for the filters
 	ready   bool // the pass is prepared
 	running int  // workers that have not reported their end
 	workers []*ask.Worker

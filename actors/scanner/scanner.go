@@ -159,9 +159,13 @@ func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 	s.awaitIndexed(c)
 }
 
+// maxAsked is how often an indexer that fails is asked for the filters of one scan: it may fail over them.
+const maxAsked = 3
+
 // awaitIndexed has the indexer tell when every block of the range has its filter.
 func (s *Scanner) awaitIndexed(c actor.Context) {
 	current := s.scan
+	current.asked++
 	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: current.stop.Hash},
 		func(_ messages.Done, err error) any { return indexed{current, err} })
 }
@@ -176,7 +180,7 @@ func (s *Scanner) indexedAlready(stop *chainview.Block) bool {
 
 // indexed goes on when every block of the range has its filter.
 func (s *Scanner) indexed(c actor.Context, err error) {
-	if errors.Is(err, ask.ErrRestarted) { // its next instance knows nothing of the scan
+	if errors.Is(err, ask.ErrRestarted) && s.scan.asked < maxAsked { // its next instance knows nothing of the scan
 		s.awaitIndexed(c)
 		return
 	}

@@ -205,7 +205,7 @@ func (w *Wallet) opening(c actor.Context) {
 		m.Answer(w.rescans.abort(), nil)
 	case actor.AutoReceiveMessage, actor.SystemMessage:
 	default:
-		w.queue = append(w.queue, queued{c, c.Message()})
+		w.queue = append(w.queue, queued{c, c.Message(), c.Sender()})
 	}
 }
 
@@ -214,11 +214,15 @@ type queued struct {
 	actor.Context
 
 	message any
+	sender  *actor.PID
 }
 
 // Message returns the message that has waited, and not the message that the actor
 // handles meanwhile.
 func (q queued) Message() any { return q.message }
+
+// Sender returns the sender of that message.
+func (q queued) Sender() *actor.PID { return q.sender }
 
 // opened takes the file over and looks through what was missed.
 func (w *Wallet) opened(c actor.Context, err error) {

@@ -115,7 +115,11 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 		if !e.choice.CanReturn(e.tip, b.Parent) {
 			return messages.ErrBlockPruned
 		}
-		if _, _, err := e.activateTo(b.Parent, nil); err != nil {
+		err := e.whole(func() error {
+			_, _, err := e.activateTo(b.Parent, nil)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}

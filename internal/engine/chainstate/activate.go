@@ -257,6 +257,7 @@ func (e *Engine) disconnectTip() error {
 	}
 	s := step{block: at, back: true, txs: len(b.List), mark: e.coins.Mark()}
 	if err := e.disconnect(at, b); err != nil {
+		e.coins.Rollback(s.mark)
 		return err
 	}
 	e.steps = append(e.steps, s)

@@ -102,7 +102,7 @@ type Engine struct {
 	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
 	broken  error     // of a write that failed: nothing in memory may be written
-	halfway           // above 0 after a panic
+	halfway           // above 0 at rest: after a panic
 }
 
 // disk is where commits go.

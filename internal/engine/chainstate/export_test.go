@@ -2,6 +2,7 @@ package chainstate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -166,4 +167,17 @@ func HasOtherSet(e *Engine) (bool, error) {
 		return false, err
 	}
 	return store.Erase(1)
+}
+
+// Spoil has an engine take another block for a block of its tree, the next time that it reads it: with another
+// transaction in the second place.
+func Spoil(e *Engine, hash *chainhash.Hash, tx *wire.MsgTx) error {
+	b, err := e.fetch(e.tree.Lookup(hash))
+	if err != nil {
+		return err
+	}
+	b.List = slices.Clone(b.List)
+	b.List[1] = tx
+	e.pending.blocks = map[chainhash.Hash]*block{*hash: b}
+	return nil
 }

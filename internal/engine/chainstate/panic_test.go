@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -78,6 +79,42 @@ func TestPanicWhileConnecting(t *testing.T) {
 			wantTip(t, again, "in the end", try.after[len(try.after)-1])
 			must(t, again.Close())
 		})
+	}
+}
+
+// A panic or an error in the middle of taking a block back leaves nothing on the disk either, whoever asked for it.
+func TestFailureWhileDisconnecting(t *testing.T) {
+	base := genesis(t).chainOn(3)
+	one, two := spending(base[0].txs[0], trueScript, 1000), spending(base[1].txs[0], trueScript, 1000)
+	tip := base[2].on([]*wire.MsgTx{one, two})
+	branch := base[2].on(nil)
+	longer := branch.on(nil)
+	short := one.Copy()
+	short.TxIn = append(short.TxIn, one.TxIn[0]) // so that the undo data lacks a coin
+	for name, tx := range map[string]*wire.MsgTx{"panic": nil, "error": short} {
+		for by, do := range map[string]func(e *bitcoin.Engine) error{
+			"invalidated":    func(e *bitcoin.Engine) error { return e.Invalidate(&tip.hash) },
+			"a longer chain": func(e *bitcoin.Engine) error { return e.Submit(longer.raw) },
+			"verified":       func(e *bitcoin.Engine) error { return e.Verify(t.Context(), 3, 0) },
+		} {
+			t.Run(name+" "+by, func(t *testing.T) {
+				dir := t.TempDir()
+				e := open(t, dir, quick(t))
+				for _, b := range append(base, tip, branch) {
+					must(t, e.Accept(b.raw))
+				}
+				must(t, chainstate.Spoil(e, &tip.hash, tx))
+				var err error
+				if panicked := panics(func() { err = do(e) }); panicked != (tx == nil) || !panicked && err == nil {
+					t.Fatalf("panics: %v, error: %v", panicked, err)
+				}
+				must(t, e.Close())
+				again := open(t, dir, quick(t))
+				wantTip(t, again, "opened again", tip)
+				wantSums(t, again, append(base, tip)...)
+				must(t, again.Close())
+			})
+		}
 	}
 }
 
