@@ -35,7 +35,7 @@ func TestP2MRWallets(t *testing.T) {
 	p.Alive()
 }
 
-// p2mrWallets makes wallets of qbitd and compares them with what is restored from their backups.
+// p2mrWallets makes wallets of qbitd and compares them with wallets that are restored from their backups.
 type p2mrWallets struct {
 	*peerWallets
 

@@ -37,8 +37,8 @@ func panics(do func()) (yes bool) {
 	return false
 }
 
-// A panic in the middle of a block, or between the blocks of a move of the tip, leaves nothing on the disk: the engine
-// that is opened next has the unspent outputs of the tip, and accepts the block.
+// A panic in the middle of a block, or between two blocks of one move of the tip, leaves nothing on the disk. The next
+// engine has the unspent outputs of the tip, and accepts the block.
 func TestPanicWhileConnecting(t *testing.T) {
 	base := genesis(t).chainOn(4)
 	one := spending(base[0].txs[0], trueScript, 1000)
@@ -82,7 +82,7 @@ func TestPanicWhileConnecting(t *testing.T) {
 	}
 }
 
-// A panic or an error in the middle of taking a block back leaves nothing on the disk either, whoever asked for it.
+// A panic or an error in the middle of taking a block back leaves nothing on the disk either.
 func TestFailureWhileDisconnecting(t *testing.T) {
 	base := genesis(t).chainOn(3)
 	one, two := spending(base[0].txs[0], trueScript, 1000), spending(base[1].txs[0], trueScript, 1000)
