@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestP2MRWallets has qbitd make wallets by chance, which are paid, pay, are encrypted and locked. Restored here from
+// TestP2MRBackups has qbitd make wallets by chance, which are paid, pay, are encrypted and locked. Restored here from
 // their backups they tell the same, call by call.
-func TestP2MRWallets(t *testing.T) {
+func TestP2MRBackups(t *testing.T) {
 	p := differ.Start(t, differ.Config{
 		Args:  []string{"-keypool=2", "-fallbackfee=0.00005", "-whitelist=noban,relay,mempool@127.0.0.1", "-maxtxfee=10"},
 		Peers: true, Qbit: true,
