@@ -17,6 +17,11 @@ const masked = "[secret]"
 type Secret struct{ bytes []byte }
 
 // NewSecret returns a secret with a copy of b, which stays the caller's to wipe.
+//
+// It is not inlined, so that the bytes are on the heap, where Zero overwrites the only copy. A stack that grows leaves
+// its old memory as it was.
+//
+//go:noinline
 func NewSecret(b []byte) *Secret { return &Secret{bytes: cloneBytes(b)} }
 
 // Bytes returns the bytes themselves, valid until the secret is wiped. The
