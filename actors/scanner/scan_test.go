@@ -246,6 +246,14 @@ func TestWaitsForTheIndex(t *testing.T) {
 	if !errors.As(got.err, &failed) || failed.Block != r.chain.Active().At(20).Hash || !errors.Is(got.err, errBroken) {
 		t.Errorf("a filter that cannot be built: %v", got.err)
 	}
+
+	answers = r.begin(t.Context(), t, ref, o)
+	for range 3 { // then it fails over the request itself, perhaps
+		actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe).Answer(messages.Done{}, restarted)
+	}
+	if got := <-answers; !errors.Is(got.err, ask.ErrRestarted) {
+		t.Errorf("an indexer that fails again and again: %v", got.err)
+	}
 	do(t, ref, messages.ReserveScan{})
 }
 
