@@ -22,7 +22,7 @@ import (
 // without looking into the blocks that match. The node chooses kernel and
 // layout, unless the flags -kernel and -layout name a choice of other machines.
 //
-// The time is that of the call as the client sees it. The same call for one block
+// The client's time for the call is measured. The same call for one block
 // (fixed-ms) costs the same but for the scan itself; what lies between the two is in
 // ns/elt. All calls are made back to back, so that the processor's caches still hold
 // data of the call before. The time after-ms is of the same call after another program

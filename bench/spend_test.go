@@ -46,8 +46,8 @@ func BenchmarkSpend(b *testing.B) {
 }
 
 // BenchmarkBalanceOfBlocks asks a wallet of 100,000 transactions for its balances after each
-// of 1,000 blocks. Every tenth block pays to the wallet. The time is that of a block and the
-// answer together.
+// of 1,000 blocks. Every tenth block pays to the wallet. Each measured time covers
+// one block and its answer.
 func BenchmarkBalanceOfBlocks(b *testing.B) {
 	nodes := spenders(b)
 	blocks := followedBlocks

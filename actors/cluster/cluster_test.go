@@ -132,7 +132,7 @@ type noChain struct{ chainview.Reader }
 
 func (noChain) Lookup(*chainhash.Hash) *chainview.Block { return nil }
 
-// The result equals that of a lone node although messages are lost and members are killed, paused and come back.
+// A cluster finds what a lone node finds although messages are lost and members are killed, paused and come back.
 func TestEqualUnderLosses(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {

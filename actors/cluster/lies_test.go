@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A member that lies about anything but the blocks it finds costs time at most: the result is that of a lone node.
+// A member that lies about anything but the blocks it finds costs time at most: the scan finds what a lone node finds.
 func TestLies(t *testing.T) {
 	lies := map[string]func(m *wire.Message){
 		"hits that could not be looked into either": func(m *wire.Message) { m.Unchecked = m.Hits },

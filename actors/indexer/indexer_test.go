@@ -18,9 +18,8 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// The filters and filter headers of the recorded chain are those of btcutil and
-// of Core, and so are those of the branch that takes over. Filters of blocks
-// that left the chain stay.
+// The recorded chain, and the branch that takes over, have the filters and filter
+// headers of btcutil and of Core. Filters of blocks that left the chain stay.
 func TestRecordedChain(t *testing.T) {
 	chain := recorded(t, enginetest.Chain)
 	r := newRig(t, chain)

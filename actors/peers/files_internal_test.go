@@ -208,7 +208,7 @@ func TestCapturedMessages(t *testing.T) {
 	}
 }
 
-// Defaults are those of Core or of the network. Archives is kept only for networks with a service flag for archive
+// Defaults equal Core's or the network's. Archives is kept only for networks with a service flag for archive
 // nodes.
 func TestDefaults(t *testing.T) {
 	for family, archives := range map[string]int{dialect.NameBitcoin: 0, "qbit": 1} {

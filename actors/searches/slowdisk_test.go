@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// slowDisk is a disk on which files are durable only when that is allowed: those of modes apart from all others.
+// slowDisk is a disk that makes files durable only when the test allows it. Files of modes have a gate of their own.
 type slowDisk struct {
 	vfs.FS
 	gate // of all others

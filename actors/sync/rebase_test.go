@@ -20,8 +20,8 @@ type oneTree struct {
 
 func (o oneTree) Lookup(hash *chainhash.Hash) *chainview.Block { return o.tree.Lookup(hash) }
 
-// When the chain was opened again, a peer's blocks are those of the new tree, and nothing stays of a block that the
-// new tree does not have.
+// After the chain was opened again, a peer refers to blocks of the new tree, and forgets blocks that the new tree
+// lacks.
 func TestRebase(t *testing.T) {
 	t.Parallel()
 	genesis := &wire.BlockHeader{Timestamp: time.Unix(1, 0)}

@@ -110,7 +110,7 @@ func picture(all []*folder) string {
 	return b.String()
 }
 
-// The picture of the rooms in ARCHITECTURE.md is that of the imports; -record draws it anew.
+// The picture of the rooms in ARCHITECTURE.md agrees with the imports; -record draws it again.
 func TestPictureOfRooms(t *testing.T) {
 	text, want := readText(t, "ARCHITECTURE.md"), picture(folders(t))
 	begin := strings.Index(text, "```mermaid\n")

@@ -18,7 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
-// The targets are those of recorded regtests of qbit 1.0.0, with the options of each. The chains have late
+// The targets equal the targets of recorded regtests of qbit 1.0.0, with the options of each. The chains have late
 // blocks, blocks of both lanes, blocks before there are lanes, and the end of a period.
 func TestRecordedTargets(t *testing.T) {
 	packed, err := os.Open("testdata/targets.json.gz")

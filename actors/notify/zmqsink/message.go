@@ -7,7 +7,7 @@ import (
 )
 
 // A message is what subscribers of a topic get: the topic, a body, and the number of the
-// message among those of its topic. The queues of all subscribers share it.
+// message within its topic. The queues of all subscribers share it.
 type message struct {
 	topic string
 	head  []byte // up to the body

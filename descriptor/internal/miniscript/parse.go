@@ -17,7 +17,7 @@ type Keys interface {
 
 // Parse reads an expression. The text of a key ends at the next closing bracket
 // or, within a multisig, at the next comma. Opening brackets are not counted,
-// except those of a musig() outside a multisig.
+// except the opening bracket of a musig() outside a multisig.
 //
 // The result may still have no type or be refused: see [Expression.Check].
 //
