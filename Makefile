@@ -26,6 +26,9 @@ LINT_VERSION := v2.10.1
 # Built once for all clones of a user: it takes minutes.
 LINT     := $(or $(XDG_CACHE_HOME),$(addsuffix /.cache,$(HOME)),$(CURDIR)/bin)/trawl/golangci-lint-$(LINT_VERSION)-$(GOTOOLCHAIN)
 
+# Folders that are modules of their own, and that CI tests: what programs that embed a node need not have.
+MODULES  := bench deploy/grafana internal/e2e/browser
+
 MAKEFLAGS += --no-print-directory
 
 # A test that fails is not hidden by what its output is piped to.
@@ -60,6 +63,11 @@ $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
 fmt lint vet test-balancer test-browser $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false
 
+# Runs tests by the arguments of `go test`, and names the ten slowest.
+sum = @log=$$(mktemp) && trap "rm -f $$log" EXIT && failed=0 && \
+  { $(TOOL) gotestsum --format=standard-quiet --hide-summary=skipped --jsonfile=$$log -- $(1) || failed=1; } && \
+  $(TOOL) gotestsum tool slowest --num=10 --threshold=1s --jsonfile=$$log && exit $$failed
+
 # Packages without goroutines, and packages whose tests need a Bitcoin Core or tools: the race detector only slows them.
 SERIAL := internal/arch/testdata/serial.txt
 
@@ -74,11 +82,11 @@ race: ## tests under the race detector where goroutines run, then the other test
 # Many tests wait: for a deadline, a disk, another process. More packages than processors at a time use both.
 race-packages:
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	@$(GO) test $(RACE) $(QUICK) -p=4 -shuffle=on -timeout=15m $$($(GO) list ./... | grep -vE '/e2e(/browser)?$$' | grep -vxFf $(SERIAL)) \
-	  | $(GO) run ./internal/slowest
+	$(call sum,$(RACE) $(QUICK) -p=4 -shuffle=on -timeout=15m $$($(GO) list ./... | grep -v '/e2e$$' | grep -vxFf $(SERIAL)))
 
 serial-packages:
-	@$(GO) test $(QUICK) -p=4 -shuffle=on -timeout=5m $$(cat $(SERIAL)) | $(GO) run ./internal/slowest
+	$(call sum,$(QUICK) -p=4 -shuffle=on -timeout=5m $$(cat $(SERIAL)))
+	@for module in $(filter-out %/browser,$(MODULES)); do $(GO) -C $$module test $(QUICK) -timeout=5m ./... || exit 1; done
 
 race-nodes:
 	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=10m -run='^($(RACE_NODES))$$' ./internal/e2e
@@ -105,7 +113,7 @@ test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's
 	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
 
 test-browser: chromium ## the page in Chromium, which is installed from Debian's packages if it is missing
-	$(GO) test -count=1 -parallel=4 -timeout=10m ./internal/e2e/browser
+	$(GO) -C internal/e2e/browser test -count=1 -parallel=4 -timeout=10m .
 
 # Programs of Debian that tests need. They are installed one at a time: its package manager does not wait for itself.
 chromium: DEBIAN := chromium fonts-dejavu-core
@@ -123,7 +131,7 @@ platforms: ## go vet of the assembly for ARM; the packages without a disk build 
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
 lint: $(LINT) ## golangci-lint, see .golangci.yml, the format too; with 5 GB of memory, which take a quarter less time than 2.5
-	GOGC=400 $(LINT) run ./...
+	$(foreach m,. $(MODULES),cd $(CURDIR)/$(m) && GOGC=400 $(LINT) run ./... &&) true
 
 fmt: $(LINT) ## fail when a file is not formatted
 	@test -z "$$($(LINT) fmt --diff)" || { $(LINT) fmt --diff; exit 1; }
@@ -135,6 +143,7 @@ $(LINT):
 
 tidy: ## fail when go.mod is not tidy
 	$(GO) mod tidy -diff
+	$(foreach m,$(MODULES),$(GO) -C $(m) mod tidy -diff &&) true
 
 arm64: ## the tests of scans as a processor of ARM runs them; needs qemu-aarch64 (Debian: qemu-user)
 	GOARCH=arm64 $(GO) test -exec=qemu-aarch64 -timeout=20m ./filters ./internal/match ./internal/siphash ./actors/scanner
@@ -153,66 +162,66 @@ mutate: ## break the packages that decide at PLACES places each, and count what 
 	$(GO) run ./internal/mutate -n $(PLACES) -write bench/results/mutate.md $(PACKAGES)
 
 bench: ## run the benchmarks COUNT times into bench/new.txt
-	$(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... | tee bench/new.txt
+	{ $(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... && $(GO) -C bench test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...; } | tee bench/new.txt
 
 bench-report: ## measure the whole node beside its rivals, into bench/results
-	$(GO) run ./bench/report
+	$(GO) -C bench run ./report
 
 SIZE := -blocks $(BLOCKS) -outputs $(OUTPUTS) -elements $(ELEMENTS)
 
 bench-data: ## make the chain, data directories and store that the benchmarks need; BLOCKS, OUTPUTS, ELEMENTS, BITCOIND
-	$(GO) test -run='^$$' -bench='^BenchmarkPrepare$$' -benchtime=1x -timeout=0 ./bench $(SIZE)
+	$(GO) -C bench test -run='^$$' -bench='^BenchmarkPrepare$$' -benchtime=1x -timeout=0 . $(SIZE)
 
 bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
-	$(GO) run ./bench/report -name scan -packages ./bench,./filters -bench '^Benchmark(Scan|Modes|Layout|ScanBlocks)$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name scan -packages .,../filters -bench '^Benchmark(Scan|Modes|Layout|ScanBlocks)$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
-	$(GO) run ./bench/report -name rpc-$(BLOCKS)x$(OUTPUTS) -bench '^BenchmarkScanBlocks$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name rpc-$(BLOCKS)x$(OUTPUTS) -bench '^BenchmarkScanBlocks$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-sync: ## measure the import of blocks from files and their download from a peer beside Core, and what the filter index and scans cost meanwhile, CHAINS short or long; ROUNDS, BITCOIND
-	$(GO) run ./bench/report -name sync-$(CHAINS) -bench '^Benchmark(Import|Download|IndexCost|Beside)$$' -rounds $(ROUNDS) -chains $(CHAINS)
+	$(GO) -C bench run ./report -name sync-$(CHAINS) -bench '^Benchmark(Import|Download|IndexCost|Beside)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-memory: ## measure memory at rest, at most, and after a peak, and what 900,000 blocks cost, beside Core; CHAINS, BITCOIND
-	$(GO) run ./bench/report -name memory -bench '^Benchmark(Memory|Many)$$' -rounds 1 -chains $(CHAINS)
+	$(GO) -C bench run ./report -name memory -bench '^Benchmark(Memory|Many)$$' -rounds 1 -chains $(CHAINS)
 
 bench-coins: ## measure blocks that spend old coins of a set of COINS on the disk beside Core (makes 11 GB for each); ROUNDS, CHAINS, BITCOIND
-	$(GO) run ./bench/report -name coins -bench '^BenchmarkAged$$' -rounds $(ROUNDS) -chains $(CHAINS) -coins $(COINS)
+	$(GO) -C bench run ./report -name coins -bench '^BenchmarkAged$$' -rounds $(ROUNDS) -chains $(CHAINS) -coins $(COINS)
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
-	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-full: ## measure scans of a store of the main chain's size from the disk and from memory (makes 17 GB); ROUNDS
-	$(GO) run ./bench/report -name full -bench '^BenchmarkFull$$' -rounds $(ROUNDS) -elements 4600000000
+	$(GO) -C bench run ./report -name full -bench '^BenchmarkFull$$' -rounds $(ROUNDS) -elements 4600000000
 
 bench-coinset: ## measure gettxoutsetinfo beside Core, with and without its index; ROUNDS, CHAINS, BITCOIND
-	$(GO) run ./bench/report -name coinset-$(CHAINS) -bench '^BenchmarkCoinSet$$' -rounds $(ROUNDS) -chains $(CHAINS)
+	$(GO) -C bench run ./report -name coinset-$(CHAINS) -bench '^BenchmarkCoinSet$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-spend: ## measure choices among 100,000 coins, 1,000 signatures, lists of 100,000 transactions, balances after each of 1,000 blocks, beside Core; ROUNDS, BITCOIND
-	$(GO) run ./bench/report -name spend -bench '^Benchmark(Spend|BalanceOfBlocks)$$' -rounds $(ROUNDS)
+	$(GO) -C bench run ./report -name spend -bench '^Benchmark(Spend|BalanceOfBlocks)$$' -rounds $(ROUNDS)
 
 bench-metrics: ## measure what metrics cost a scan, and a scrape; ROUNDS, BLOCKS, OUTPUTS
-	$(GO) run ./bench/report -name metrics -bench '^BenchmarkMetrics$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name metrics -bench '^BenchmarkMetrics$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-notify: ## measure what is published by ZeroMQ and public REST requests, beside Core; ROUNDS, CHAINS, BITCOIND
-	$(GO) run ./bench/report -name notify -bench '^Benchmark(Publish|REST)$$' -rounds $(ROUNDS) -chains $(CHAINS)
+	$(GO) -C bench run ./report -name notify -bench '^Benchmark(Publish|REST)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHAINS, BITCOIND
-	$(GO) run ./bench/report -name calls -bench '^BenchmarkMixed$$' -rounds $(ROUNDS) -chains $(CHAINS)
+	$(GO) -C bench run ./report -name calls -bench '^BenchmarkMixed$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-searches: ## measure searches beside scanblocks and Core, searches that follow, and readers of events; ROUNDS, BITCOIND
-	$(GO) run ./bench/report -name searches -bench '^Benchmark(Searches|SearchTurn|Following|EventReaders)$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name searches -bench '^Benchmark(Searches|SearchTurn|Following|EventReaders)$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-many: ## measure scans for 10,000 to ten million scripts by filters, with range filters and by the blocks themselves, and where they cross; ROUNDS
-	$(GO) run ./bench/report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)
+	$(GO) -C bench run ./report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)
 
 bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 members of artificial cost, small scans, and aborts
-	$(GO) run ./bench/report -name cluster -bench '^BenchmarkCluster(Members|Overhead|Small|Abort)$$' -rounds 1
+	$(GO) -C bench run ./report -name cluster -bench '^BenchmarkCluster(Members|Overhead|Small|Abort)$$' -rounds 1
 
 bench-page: ## measure 1,000 open pages with 10 running searches, and a call beside them; ROUNDS, BLOCKS, OUTPUTS
-	$(GO) run ./bench/report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)
+	$(GO) -C bench run ./report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-attach: ## measure the first index beside a Bitcoin Core from its files, REST and filters, news and calls passed on; ROUNDS, CHAINS, BITCOIND
-	$(GO) run ./bench/report -name attach -bench '^Benchmark(Attach|Attached)$$' -rounds $(ROUNDS) -chains $(CHAINS)
+	$(GO) -C bench run ./report -name attach -bench '^Benchmark(Attach|Attached)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 release: ## make the files of a release in dist/: VERSION, PLATFORMS
 	$(GO) run ./deploy/release -version '$(VERSION)' -platforms '$(PLATFORMS)' -out dist

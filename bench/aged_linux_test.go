@@ -14,7 +14,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 var flagCoins = flag.Int("coins", 2_000_000, "coins of the set of BenchmarkAged")

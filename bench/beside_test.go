@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // BenchmarkIndexCost measures how much longer the import of a chain takes with the filter

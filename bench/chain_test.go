@@ -19,8 +19,8 @@ import (
 	"github.com/btcsuite/btcd/btcutil/gcs/builder"
 	"github.com/btcsuite/btcd/chaincfg"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 var (

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 const (

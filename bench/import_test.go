@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 var flagChains = flag.String("chains", "short", "chains to import: short, or long")

@@ -13,11 +13,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/rangefilter"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // manyCounts are numbers of scripts with which filters say less and less.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // A daemon is a program with Core's options that runs.

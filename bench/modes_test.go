@@ -11,8 +11,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // BenchmarkModes finds, for filters of n elements, the number of scripts from

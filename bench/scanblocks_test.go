@@ -12,9 +12,9 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // BenchmarkScanBlocks calls scanblocks over HTTP for the whole chain on all

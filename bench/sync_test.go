@@ -71,11 +71,18 @@ func cpuTimes(runs []syncRun) (list []time.Duration) {
 	return list
 }
 
+// goBuild builds a program of the node's module.
+func goBuild(path, folder string) (output []byte, err error) {
+	build := exec.Command("go", "build", "-o", path, folder)
+	build.Dir = ".."
+	return build.CombinedOutput()
+}
+
 // buildDaemon builds trawld.
 func buildDaemon(b *testing.B) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "trawld")
-	if out, err := exec.Command("go", "build", "-o", path, "../cmd/trawld").CombinedOutput(); err != nil {
+	if out, err := goBuild(path, "./cmd/trawld"); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	return path

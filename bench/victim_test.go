@@ -26,7 +26,7 @@ type victim struct {
 func trawld(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "trawld")
-	if out, err := exec.Command("go", "build", "-o", path, "../cmd/trawld").CombinedOutput(); err != nil {
+	if out, err := goBuild(path, "./cmd/trawld"); err != nil {
 		tb.Fatalf("%v\n%s", err, out)
 	}
 	return path

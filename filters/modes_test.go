@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // BenchmarkModes finds the number of scripts from which on testing them on a

@@ -3,7 +3,7 @@
 // Bitcoin Core 30 needs -checkblockindex=0 too, or it stops when its data
 // directory is empty.
 //
-//	go run ./bench/chaingen -o chain.dat -q queries.txt
+//	go run ./chaingen -o chain.dat -q queries.txt
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 func main() {

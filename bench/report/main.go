@@ -1,10 +1,10 @@
 // Command report runs the benchmarks of package bench and writes their results,
-// with the machine and the command, to bench/results. Run it in the root of the
-// repository, on a machine that has nothing else to do:
+// with the machine and the command, to bench/results. Run it in the folder bench,
+// on a machine that has nothing else to do:
 //
-//	go run ./bench/report                           # all of them
-//	go run ./bench/report -name match -bench Match  # some, chosen as with go test
-//	go run ./bench/report -plot FILE.md             # draws the picture of README
+//	go run ./report                           # all of them
+//	go run ./report -name match -bench Match  # some, chosen as with go test
+//	go run ./report -plot FILE.md             # draws the picture of README
 //
 // With BITCOIND=/path/to/bitcoind in the environment, Bitcoin Core 30 is
 // measured in the same run. Results from before a failure are written too.
@@ -48,10 +48,10 @@ func main() {
 	flag.StringVar(&o.bench, "bench", ".", "pattern of the benchmarks to run")
 	flag.StringVar(&o.packages, "packages", ownPackage, "folders of the packages that have them, with commas between")
 	flag.StringVar(&o.name, "name", "all", "what it is, for the name of the file")
-	flag.StringVar(&o.dir, "dir", "bench/results", "folder to write to")
+	flag.StringVar(&o.dir, "dir", "results", "folder to write to")
 	flag.DurationVar(&o.timeout, "timeout", 0, "how long the benchmarks of a package may take, 0 for ever")
 	results := flag.String("plot", "", "draw the calls of scanblocks in a file of results, and measure nothing")
-	picture := flag.String("picture", "docs/pictures/speed.svg", "the picture to draw")
+	picture := flag.String("picture", "../docs/pictures/speed.svg", "the picture to draw")
 	flag.Parse()
 	if *results != "" {
 		if err := plot(*results, *picture); err != nil {
@@ -95,7 +95,7 @@ func run(o options) error {
 }
 
 // ownPackage is the package that knows the flags about chains and stores.
-const ownPackage = "./bench"
+const ownPackage = "."
 
 // measure builds and runs the benchmarks of a package, and shows what they print.
 // It runs the program itself, as go test would mix the two things that it prints.
@@ -106,7 +106,8 @@ func measure(o options, folder string) (lines []line, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
 	program := filepath.Join(build, "bench.test")
-	compile := exec.Command("go", "test", "-c", "-o", program, folder)
+	compile := exec.Command("go", "test", "-c", "-o", program, ".")
+	compile.Dir = folder
 	compile.Stdout, compile.Stderr = os.Stderr, os.Stderr
 	if err := compile.Run(); err != nil {
 		return nil, err
@@ -147,6 +148,6 @@ func (o options) command() string {
 	if o.coins != defaultCoins {
 		packages += " -coins " + strconv.Itoa(o.coins)
 	}
-	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s'%s -blocks %d -outputs %d -elements %d -rounds %d",
+	return fmt.Sprintf("go -C bench run ./report -name %s -bench '%s'%s -blocks %d -outputs %d -elements %d -rounds %d",
 		o.name, o.bench, packages, o.blocks, o.outputs, o.elements, o.rounds)
 }

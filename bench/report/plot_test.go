@@ -27,7 +27,7 @@ func TestPlotOfReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("%s is not current: go run ./bench/report -plot bench/%s", picture, strings.TrimPrefix(results, "../"))
+		t.Errorf("%s is not current: go -C bench run ./report -plot %s", picture, strings.TrimPrefix(results, "../"))
 	}
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -15,7 +15,7 @@ var parseBlocks = []string{
 	"internal/dialect", "internal/engine", "internal/p2p/codec",
 	// for btcd, which knows Bitcoin's blocks alone
 	"store/chaindb",
-	"internal/chaintest", "internal/enginetest", "internal/e2e", "bench", // help for tests
+	"internal/chaintest", "internal/enginetest", "internal/e2e", "internal/synth", "bench", // help for tests
 }
 
 func TestBlocksHaveOneParser(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // others get the differences as values of dialect.Network.
 var askDialect = []string{
 	"descriptor", "internal/dialect", "internal/engine", "internal/p2mr", "internal/rawtx",
-	"internal/chaintest", "internal/enginetest", "bench", "internal/e2e", "internal/differ", // help for tests
+	"internal/chaintest", "internal/enginetest", "internal/synth", "bench", "internal/e2e", "internal/differ", // help for tests
 }
 
 // nameDialect lists the rooms with a setting of that name, which chooses the

@@ -35,8 +35,8 @@ var floors = map[string]int{
 
 	// Programs and help for tests.
 	"cmd": 6, "bench": 6, "deploy": 6, "internal/e2e": 6, "internal/differ": 6, "internal/load": 6,
-	"internal/demo": 6, "internal/slowest": 6, "internal/soak": 6, "internal/mutate": 6, "internal/arch": 6,
-	"internal/actortest": 6, "internal/chaintest": 6, "internal/enginetest": 6,
+	"internal/demo": 6, "internal/soak": 6, "internal/mutate": 6, "internal/arch": 6,
+	"internal/actortest": 6, "internal/chaintest": 6, "internal/enginetest": 6, "internal/synth": 6,
 }
 
 func floor(room string) int {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // Three members refuse, each sound by itself: the first is 500 blocks behind, the second is on another branch, the

@@ -10,8 +10,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg"
 
-	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // coinSum is what the set of unspent outputs is at a height.

@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // TestBlocks checks what a node asks of blocks that it has no chain for, over

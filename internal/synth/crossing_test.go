@@ -3,7 +3,7 @@ package synth_test
 import (
 	"testing"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 func TestFind(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // TestAged checks that blocks are valid by themselves and follow each other. All

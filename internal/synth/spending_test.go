@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/synth"
 )
 
 // TestSpending executes every script of the chains with btcd.
