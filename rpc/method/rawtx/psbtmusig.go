@@ -1,4 +1,4 @@
-package psbtjson
+package rawtx
 
 import (
 	"bytes"

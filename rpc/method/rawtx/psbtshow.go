@@ -1,6 +1,4 @@
-// Package psbtjson prints partially signed transactions as Core's decodepsbt
-// does.
-package psbtjson
+package rawtx
 
 import (
 	"github.com/btcsuite/btcd/btcutil"
@@ -10,8 +8,8 @@ import (
 	"github.com/seed61375155/trawl/internal/txjson"
 )
 
-// Packet is a partially signed transaction as it is shown.
-type Packet struct {
+// shownPacket is a partially signed transaction as it is shown.
+type shownPacket struct {
 	Tx          txjson.Tx          `json:"tx"`
 	XPubs       []xpubEntry        `json:"global_xpubs"`
 	Version     uint32             `json:"psbt_version"` // of the format; 0 is the only one
@@ -22,9 +20,9 @@ type Packet struct {
 	Fee         *jsontree.Amount   `json:"fee,omitempty"` // if it is known what all inputs spend
 }
 
-// Show prints a packet. maximum is how much money there can be.
-func Show(p *txjson.Printer, packet *psbt.Packet, maximum btcutil.Amount) Packet {
-	shown := Packet{
+// showPacket prints a packet as decodepsbt does. maximum is how much money there can be.
+func showPacket(p *txjson.Printer, packet *psbt.Packet, maximum btcutil.Amount) shownPacket {
+	shown := shownPacket{
 		Tx:          p.Tx(packet.Tx, txjson.Options{}),
 		XPubs:       showXPubs(packet.Global),
 		Proprietary: showProprietary(packet.Global),

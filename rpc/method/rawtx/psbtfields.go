@@ -1,4 +1,4 @@
-package psbtjson
+package rawtx
 
 import (
 	"bytes"
@@ -140,7 +140,7 @@ func showXPubs(global psbt.Map) []xpubEntry {
 	slices.SortFunc(entries, func(a, b psbt.Entry) int {
 		return cmp.Or(compareOrigins(
 			a.Value, b.Value,
-		), bytes.Compare(publicKey(a), publicKey(b)), bytes.Compare(chainCode(a), chainCode(b)))
+		), bytes.Compare(xpubKey(a), xpubKey(b)), bytes.Compare(chainCode(a), chainCode(b)))
 	})
 	var xpubs []xpubEntry
 	for _, e := range entries {
@@ -149,8 +149,8 @@ func showXPubs(global psbt.Map) []xpubEntry {
 	return xpubs
 }
 
-// publicKey returns the public key at the end of an extended one.
-func publicKey(xpub psbt.Entry) []byte { return xpub.Data[len(xpub.Data)-keySize:] }
+// xpubKey returns the public key at the end of an extended one.
+func xpubKey(xpub psbt.Entry) []byte { return xpub.Data[len(xpub.Data)-keySize:] }
 
 // chainCode returns the chain code, which is before the public key.
 func chainCode(xpub psbt.Entry) []byte {

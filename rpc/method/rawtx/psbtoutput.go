@@ -1,4 +1,4 @@
-package psbtjson
+package rawtx
 
 import (
 	"encoding/hex"
