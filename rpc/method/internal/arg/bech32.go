@@ -1,4 +1,4 @@
-package address
+package arg
 
 import (
 	"slices"
@@ -19,23 +19,23 @@ const (
 // the data part are located by the checksum.
 //
 // Source: BIP173, BIP350.
-func bech32Fault(text string) Fault {
+func bech32Fault(text string) AddressFault {
 	if len(text) > bech32MaxLen {
-		f := Fault{Text: "Bech32 string too long"}
+		f := AddressFault{Text: "Bech32 string too long"}
 		for i := bech32MaxLen; i < len(text); i++ {
 			f.Locations = append(f.Locations, i)
 		}
 		return f
 	}
 	if wrong := wrongCharacters(text); wrong != nil {
-		return Fault{"Invalid character or mixed case", wrong}
+		return AddressFault{"Invalid character or mixed case", wrong}
 	}
 	separator := strings.LastIndexByte(text, '1')
 	if separator < 0 {
-		return Fault{Text: "Missing separator"}
+		return AddressFault{Text: "Missing separator"}
 	}
 	if separator == 0 || separator+bech32ChecksumLen >= len(text) {
-		return Fault{"Invalid separator position", []int{separator}}
+		return AddressFault{"Invalid separator position", []int{separator}}
 	}
 	lower := strings.ToLower(text)
 	hrp, data := lower[:separator], lower[separator+1:]
@@ -43,7 +43,7 @@ func bech32Fault(text string) Fault {
 	for i := range data {
 		group := strings.IndexByte(bech32Digits, data[i])
 		if group < 0 {
-			return Fault{"Invalid Base 32 character", []int{separator + 1 + i}}
+			return AddressFault{"Invalid Base 32 character", []int{separator + 1 + i}}
 		}
 		groups[i] = byte(group)
 	}
@@ -70,8 +70,8 @@ func wrongCharacters(text string) []int {
 
 // checksumFault names the encoding that a text was probably meant to have,
 // which is the encoding with fewer errors, and the places of the errors.
-func checksumFault(textLen int, sum checksum, groups int) Fault {
-	f := Fault{Text: "Invalid checksum"}
+func checksumFault(textLen int, sum checksum, groups int) AddressFault {
+	f := AddressFault{Text: "Invalid checksum"}
 	for _, encoding := range []struct {
 		text     string
 		constant checksum

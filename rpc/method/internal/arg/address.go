@@ -1,6 +1,4 @@
-// Package address tells what methods say about addresses: of what kind one is,
-// and why a text is none. The words are Core's (src/key_io.cpp, rpc/util.cpp).
-package address
+package arg
 
 import (
 	"encoding/hex"
@@ -11,31 +9,31 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A Detail is what an address tells of its script.
-type Detail struct {
+// An AddressDetail is what an address tells of its script.
+type AddressDetail struct {
 	IsScript  *bool  `json:"isscript,omitempty"` // nil: nobody knows
 	IsWitness bool   `json:"iswitness"`
 	Version   *int   `json:"witness_version,omitempty"`
 	Program   string `json:"witness_program,omitempty"`
 }
 
-// DetailResults declares the members of a [Detail].
-var DetailResults = []command.Result{
+// AddressDetailResults declares the members of an [AddressDetail].
+var AddressDetailResults = []command.Result{
 	{Type: command.Bool, Key: "isscript", Optional: true, Help: "Whether it stands for a script, not a key"},
 	{Type: command.Bool, Key: "iswitness", Optional: true, Help: "Whether it stands for a witness program"},
 	{Type: command.Number, Key: "witness_version", Optional: true, Help: "The version of the witness program"},
 	{Type: command.Hex, Key: "witness_program", Optional: true, Help: "The witness program"},
 }
 
-// DetailOf tells of a script that has an address.
-func DetailOf(script []byte, net *descriptor.Network) Detail {
+// AddressDetailOf tells of a script that has an address.
+func AddressDetailOf(script []byte, net *descriptor.Network) AddressDetail {
 	switch net.ScriptType(script) {
 	case "pubkeyhash":
-		return Detail{IsScript: new(false)}
+		return AddressDetail{IsScript: new(false)}
 	case "scripthash":
-		return Detail{IsScript: new(true)}
+		return AddressDetail{IsScript: new(true)}
 	case "anchor":
-		return Detail{IsScript: new(true), IsWitness: true}
+		return AddressDetail{IsScript: new(true), IsWitness: true}
 	case "witness_v0_keyhash":
 		return witnessDetail(script, new(false))
 	case "witness_v0_scripthash", "witness_v1_taproot", "witness_v2_p2mr":
@@ -46,10 +44,10 @@ func DetailOf(script []byte, net *descriptor.Network) Detail {
 }
 
 // witnessDetail tells of a script that is a version and a push of the program.
-func witnessDetail(script []byte, isScript *bool) Detail {
+func witnessDetail(script []byte, isScript *bool) AddressDetail {
 	version := 0
 	if script[0] != txscript.OP_0 {
 		version = int(script[0]-txscript.OP_1) + 1
 	}
-	return Detail{isScript, true, &version, hex.EncodeToString(script[2:])}
+	return AddressDetail{isScript, true, &version, hex.EncodeToString(script[2:])}
 }

@@ -1,4 +1,4 @@
-package signing
+package arg
 
 import (
 	"encoding/hex"
@@ -8,7 +8,6 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // PrevOutParams declares the members of an output that a client brings.
@@ -52,7 +51,7 @@ func PrevOut(v *jsontree.Value, payable func(script []byte) bool) (at wire.OutPo
 	if err := checkPrevOut(v); err != nil {
 		return at, nil, err
 	}
-	if at.Hash, err = arg.Hash(v.Get("txid"), "txid"); err != nil {
+	if at.Hash, err = Hash(v.Get("txid"), "txid"); err != nil {
 		return at, nil, err
 	}
 	index, err := v.Get("vout").AsInt32()

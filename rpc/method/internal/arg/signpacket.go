@@ -1,18 +1,16 @@
-package signing
+package arg
 
-import (
-	"github.com/seed61375155/trawl/rpc/command"
-)
+import "github.com/seed61375155/trawl/rpc/command"
 
-// Packet is a partially signed transaction that was signed as far as possible.
-type Packet struct {
+// SignedPacket is a partially signed transaction that was signed as far as possible.
+type SignedPacket struct {
 	PSBT     string `json:"psbt"`
 	Complete bool   `json:"complete"`
 	Hex      string `json:"hex,omitempty"` // if it is complete
 }
 
-// PacketResults declares a [Packet], with more members behind it.
-func PacketResults(more ...command.Result) []command.Result {
+// SignedPacketResults declares a [SignedPacket], with more members behind it.
+func SignedPacketResults(more ...command.Result) []command.Result {
 	return []command.Result{{Type: command.Object, Inner: append([]command.Result{
 		{Type: command.String, Key: "psbt", Help: "the partially signed transaction in base64"},
 		{Type: command.Bool, Key: "complete", Help: "whether it has all signatures"},
@@ -20,9 +18,9 @@ func PacketResults(more ...command.Result) []command.Result {
 	}, more...)}}
 }
 
-// PacketParams declares the arguments of a method that signs a partially signed transaction. The second is
+// SignPacketParams declares the arguments of a method that signs a partially signed transaction. The second is
 // the method's own.
-func PacketParams(second command.Param) []command.Param {
+func SignPacketParams(second command.Param) []command.Param {
 	return []command.Param{
 		{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
 		second,
@@ -38,18 +36,18 @@ func PacketParams(second command.Param) []command.Param {
 	}
 }
 
-// PacketOptions say how a partially signed transaction is signed.
-type PacketOptions struct {
+// SignOptions say how a partially signed transaction is signed.
+type SignOptions struct {
 	HashType     *int32 // nil: the default of each input
 	HashTypeName string // "" for the default
 	Derivations  bool   // tell where keys come from
 	Finalize     bool   // make final scripts where all signatures are there
 }
 
-// ReadPacketOptions reads the arguments behind the second of [PacketParams].
-func ReadPacketOptions(a *command.Args) (o PacketOptions, err error) {
+// ReadSignOptions reads the arguments behind the second of [SignPacketParams].
+func ReadSignOptions(a *command.Args) (o SignOptions, err error) {
 	const hashType, derivations, finalize = 2, 3, 4
-	if o.HashType, err = WantedHashType(a.Value(hashType)); err != nil {
+	if o.HashType, err = wantedHashType(a.Value(hashType)); err != nil {
 		return o, err
 	}
 	o.HashTypeName = a.Value(hashType).Text()

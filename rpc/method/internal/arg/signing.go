@@ -1,7 +1,4 @@
-// Package signing holds what the methods that sign transactions share: their
-// arguments and their result. The checks and their words are Core's
-// (src/rpc/rawtransaction_util.cpp).
-package signing
+package arg
 
 import (
 	"encoding/hex"
@@ -18,8 +15,8 @@ var ErrDecode = command.Error{
 	Code: command.DeserializationError, Message: "TX decode failed. Make sure the tx has at least one input.",
 }
 
-// Result is a transaction that was signed as far as possible.
-type Result struct {
+// Signed is a transaction that was signed as far as possible.
+type Signed struct {
 	Hex      string       `json:"hex"`
 	Complete bool         `json:"complete"`
 	Errors   []InputError `json:"errors,omitempty"`
@@ -35,8 +32,8 @@ type InputError struct {
 	Error     string         `json:"error"`
 }
 
-// Results declares a [Result].
-func Results() []command.Result {
+// SignedResults declares a [Signed].
+func SignedResults() []command.Result {
 	return []command.Result{{Type: command.Object, Inner: []command.Result{
 		{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
 		{Type: command.Bool, Key: "complete", Help: "whether all inputs are signed"},
@@ -84,8 +81,8 @@ var hashTypes = map[string]txscript.SigHashType{
 	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
 }
 
-// WantedHashType reads which parts signatures sign; nil without one.
-func WantedHashType(v *jsontree.Value) (*int32, error) {
+// wantedHashType reads which parts signatures sign; nil without one.
+func wantedHashType(v *jsontree.Value) (*int32, error) {
 	hashType, err := HashType(v)
 	if v.IsNull() || err != nil {
 		return nil, err

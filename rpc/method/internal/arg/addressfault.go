@@ -1,4 +1,4 @@
-package address
+package arg
 
 import (
 	"bytes"
@@ -12,29 +12,29 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
-// A Fault is why a text is no address, in Core's words, and where it is wrong
+// An AddressFault is why a text is no address, in Core's words, and where it is wrong
 // as far as that is known.
-type Fault struct {
+type AddressFault struct {
 	Text      string
 	Locations []int // indices into the text, ascending
 }
 
-// FaultOf returns why a text is no address of the network. The text must have
+// AddressFaultOf returns why a text is no address of the network. The text must have
 // been refused as one.
-func FaultOf(text string, net *descriptor.Network) Fault {
+func AddressFaultOf(text string, net *descriptor.Network) AddressFault {
 	free := *net
 	free.Restricted = false
 	if _, err := descriptor.ScriptOfAddress(text, &free); err == nil {
-		return Fault{Text: "Address type is not supported on this chain; use a p2mr address."}
+		return AddressFault{Text: "Address type is not supported on this chain; use a p2mr address."}
 	}
 	if !net.LooksBech32(text) {
-		return Fault{Text: base58Fault(text, net)}
+		return AddressFault{Text: base58Fault(text, net)}
 	}
 	found, groups, encoding, err := bech32.DecodeGeneric(text)
 	if err != nil {
 		return bech32Fault(text)
 	}
-	return Fault{Text: segwitFault(found, groups, encoding, net)}
+	return AddressFault{Text: segwitFault(found, groups, encoding, net)}
 }
 
 // Sizes of base58 texts in bytes once decoded.
