@@ -1,9 +1,9 @@
-package helptext_test
+package differ_test
 
 import (
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/differ/helptext"
+	"github.com/seed61375155/trawl/internal/differ"
 )
 
 func TestUsage(t *testing.T) {
@@ -29,7 +29,7 @@ Examples:
 1. x (y)
 `
 	const want = "send \"to\" ( options )\n  1 to\n  2 options\n  - fee\n"
-	if got := helptext.Usage(help); got != want {
+	if got := differ.Usage(help); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package arguments_test
+package differ_test
 
 import (
 	"encoding/json"
@@ -11,27 +11,24 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/differ"
-	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-func TestMain(m *testing.M) { e2e.Main(m) }
-
-// leftOut are methods that are not called at random. A call may wait for ever, end
+// notCalled are methods that are not called at random. A call may wait for ever, end
 // the node, reach out, or change the state for later calls in ways that do not
 // depend on arguments.
-var leftOut = []string{
+var notCalled = []string{
 	"stop", "waitfornewblock", "waitforblock", "waitforblockheight", "setmocktime", "addnode", "addconnection", "setnetworkactive",
 	"generatetoaddress", "generatetodescriptor", "generateblock", "createwallet", "restorewallet", "loadwallet", "importmempool",
 	"savemempool", "rpc.discover", "getopenrpcinfo", "addpeeraddress", "setban",
 }
 
-// Some methods, named in extended, take more here: further arguments, or more of
+// Some methods, named in takingMore, take more here: further arguments, or more of
 // previous outputs.
-var extended = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
+var takingMore = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
 
-// onPurpose are differences that have nothing to do with arguments, or with
+// notOfArguments are differences that have nothing to do with arguments, or with
 // what the methods are.
-var onPurpose = []differ.Exception{
+var notOfArguments = []differ.Exception{
 	{Reason: "what a call returns is compared elsewhere", Is: func(_ differ.Call, r differ.Replies) bool {
 		return r.Trawl.OK() && r.Core.OK()
 	}},
@@ -46,7 +43,7 @@ var onPurpose = []differ.Exception{
 		},
 	},
 	{Reason: "some methods take more here than at Core, so that their first line is longer", Is: func(c differ.Call, r differ.Replies) bool {
-		return slices.Contains(extended, c.Method) && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
+		return slices.Contains(takingMore, c.Method) && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
 			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") &&
 			strings.HasPrefix(errorOf(r.Trawl).Message, c.Method+" ")
 	}},
@@ -75,11 +72,11 @@ type method struct {
 	extended bool // it takes more than at Core, which Params leave out
 }
 
-// methods returns the methods of both nodes: Core's are recorded beside the daemon,
+// methodsOfBoth returns the methods of both nodes: Core's are recorded beside the daemon,
 // and TestHelp compares the record.
-func methods(t *testing.T, p *differ.Pair) []method {
+func methodsOfBoth(t *testing.T, p *differ.Pair) []method {
 	t.Helper()
-	record, err := os.ReadFile("../../../cmd/trawld/testdata/core/methods.txt")
+	record, err := os.ReadFile("../../cmd/trawld/testdata/core/methods.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +97,12 @@ func methods(t *testing.T, p *differ.Pair) []method {
 	var both []method
 	for _, m := range described.Methods {
 		params, ok := known[m.Name]
-		if !ok || slices.Contains(leftOut, m.Name) {
+		if !ok || slices.Contains(notCalled, m.Name) {
 			continue
 		}
 		all := len(m.Params)
 		m.Params = slices.DeleteFunc(m.Params, func(p param) bool { return !slices.Contains(params, p.Name) })
-		if m.extended = len(m.Params) < all; m.extended && !slices.Contains(extended, m.Name) {
+		if m.extended = len(m.Params) < all; m.extended && !slices.Contains(takingMore, m.Name) {
 			t.Errorf("%s takes more than at Core: say it in the list of such methods", m.Name)
 		}
 		both = append(both, m)
@@ -117,8 +114,8 @@ func methods(t *testing.T, p *differ.Pair) []method {
 // types, too few and too many, out of range, by position and by name. No wallet is
 // loaded, so that those of wallets get no further than their arguments.
 func TestArguments(t *testing.T) {
-	p := differ.Start(t, differ.Config{}, onPurpose...)
-	r, all := differ.Random(t), methods(t, p)
+	p := differ.Start(t, differ.Config{}, notOfArguments...)
+	r, all := differ.Random(t), methodsOfBoth(t, p)
 	if len(all) < 90 {
 		t.Fatalf("%d methods are known to both", len(all))
 	}
@@ -130,7 +127,7 @@ func TestArguments(t *testing.T) {
 		calls := make([]differ.Call, min(left, 100))
 		for i := range calls {
 			m := all[r.IntN(len(all))]
-			calls[i] = differ.Call{Method: m.Name, Params: json.RawMessage(arguments(r, m))}
+			calls[i] = differ.Call{Method: m.Name, Params: json.RawMessage(randomArguments(r, m))}
 		}
 		p.Send(calls...)
 		left -= len(calls)
@@ -138,8 +135,8 @@ func TestArguments(t *testing.T) {
 	p.Alive()
 }
 
-// arguments writes the params of a call.
-func arguments(r *rand.Rand, m method) string {
+// randomArguments writes the params of a call.
+func randomArguments(r *rand.Rand, m method) string {
 	if r.IntN(3) > 0 {
 		n := r.IntN(len(m.Params) + 2)
 		if m.extended {
@@ -147,7 +144,7 @@ func arguments(r *rand.Rand, m method) string {
 		}
 		values := make([]string, n)
 		for i := range values {
-			values[i] = value(r, 2)
+			values[i] = randomValue(r, 2)
 		}
 		return "[" + strings.Join(values, ",") + "]"
 	}
@@ -159,32 +156,32 @@ func arguments(r *rand.Rand, m method) string {
 		}
 	}
 	if r.IntN(4) == 0 {
-		names = append(names, pick(r, "args", "nosuch", "", "Args"))
+		names = append(names, oneOf(r, "args", "nosuch", "", "Args"))
 	}
 	if len(names) > 0 && r.IntN(10) == 0 {
 		names = append(names, names[0])
 	}
 	members := make([]string, len(names))
 	for i, name := range names {
-		members[i] = strconv.Quote(name) + ":" + value(r, 2)
+		members[i] = strconv.Quote(name) + ":" + randomValue(r, 2)
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
+func oneOf(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
-// value writes a value, of so many levels at most.
-func value(r *rand.Rand, levels int) string {
+// randomValue writes a value, of so many levels at most.
+func randomValue(r *rand.Rand, levels int) string {
 	switch r.IntN(8) {
 	case 0:
-		return pick(r, "null", "true", "false")
+		return oneOf(r, "null", "true", "false")
 	case 1, 2:
-		return pick(
+		return oneOf(
 			r, "0", "1", "-1", "2", "6", "100", "1.5", "1.0", "1e3", "-0", "2147483647", "2147483648", "4294967296", "9223372036854775807",
 			"9223372036854775808", "-2147483649", "21000001", "0.00000001", "0.000000001", "1e-9", "1e30", strconv.Itoa(r.IntN(1000)-500),
 		)
 	case 3, 4, 5:
-		return strconv.Quote(pick(
+		return strconv.Quote(oneOf(
 			r, "", "x", "0", "1", "-1", "true", "start", "status", "abort", "basic", "add", "remove", "hash_serialized_3", "none", "all", "bech32",
 			"00", "zz", "0g", strings.Repeat("00", 32), strings.Repeat("ab", 32), strings.Repeat("0", 63),
 			strings.Repeat("A", 65),
@@ -194,17 +191,17 @@ func value(r *rand.Rand, levels int) string {
 			"02000000000000000000", "cHNidP8BAAA=", "ALL", "SINGLE|ANYONECANPAY", "ü", "\t",
 		))
 	case 6:
-		return list(r, levels, "[", "]", func() string { return value(r, levels-1) })
+		return randomList(r, levels, "[", "]", func() string { return randomValue(r, levels-1) })
 	default:
-		return list(r, levels, "{", "}", func() string {
-			return fmt.Sprintf("%q:%s", pick(
+		return randomList(r, levels, "{", "}", func() string {
+			return fmt.Sprintf("%q:%s", oneOf(
 				r, "txid", "vout", "amount", "desc", "range", "type", "data", "rules", "mode", "x", "",
-			), value(r, levels-1))
+			), randomValue(r, levels-1))
 		})
 	}
 }
 
-func list(r *rand.Rand, levels int, begin, end string, element func() string) string {
+func randomList(r *rand.Rand, levels int, begin, end string, element func() string) string {
 	var elements []string
 	for levels > 0 && r.IntN(3) > 0 {
 		elements = append(elements, element())

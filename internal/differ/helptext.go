@@ -1,17 +1,15 @@
-// Package helptext reads the help texts of JSON-RPC methods, in the form of Bitcoin Core's, so
-// that tests can hold them against each other.
-package helptext
+package differ
 
 import (
 	"regexp"
 	"strings"
 )
 
-// argument is a line of a help text that begins an argument: its place, if it has one, and its
+// helpArgument is a line of a help text that begins an argument: its place, if it has one, and its
 // name.
-var argument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
+var helpArgument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
 
-// Usage returns the usage line of a help text, and a line for each argument with its place and its
+// Usage returns the usage line of a method's help text, in the form of Bitcoin Core's, and a line for each argument with its place and its
 // name. An argument that has only a name has "-" in the place of its place.
 func Usage(help string) string {
 	lines := strings.Split(help, "\n")
@@ -25,7 +23,7 @@ func Usage(help string) string {
 		case strings.HasPrefix(line, "Result") || strings.HasPrefix(line, "Examples"):
 			section = ""
 		}
-		m := argument.FindStringSubmatch(line)
+		m := helpArgument.FindStringSubmatch(line)
 		if section == "" || m == nil || m[1] == "" && section == "Arguments:" {
 			continue
 		}

@@ -1,4 +1,4 @@
-package suites
+package main
 
 import (
 	"bytes"
@@ -25,7 +25,11 @@ const testLimit = 40 * time.Minute
 // skipped is the exit code of a functional test that cannot run here.
 const skipped = 77
 
-// A suite is the functional tests of one release of a node.
+// A suite is the functional tests of Bitcoin Core 30.2 or of qbit 1.0.0, unmodified, against a trawld. CORE_BUILD and
+// QBIT_BUILD name build folders, configured by cmake, whose sources have the functional tests. The files in testdata
+// name the tests that are not run, each with its reason.
+//
+//	QBIT_BUILD=/path/to/build go test -v -timeout=0 -run 'TestQbitSuite/feature_auxpow' ./internal/soak
 type suite struct {
 	build   string // the variable that names a build folder
 	dialect string
@@ -206,7 +210,7 @@ func (l leftOut) reason(test string) (why string, ok bool) {
 }
 
 // Each line of the files gives a pattern and a reason.
-func TestLeftOut(t *testing.T) {
+func TestSuitesLeaveOut(t *testing.T) {
 	for _, file := range []string{"testdata/core.txt", "testdata/qbit.txt"} {
 		list := readLeftOut(t, file)
 		if why, ok := list.reason("tool_wallet --descriptors"); !ok || why == "" {
