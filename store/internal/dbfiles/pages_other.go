@@ -1,6 +1,6 @@
 //go:build !linux
 
-package dbstorage
+package dbfiles
 
 import "github.com/seed61375155/trawl/internal/vfs"
 

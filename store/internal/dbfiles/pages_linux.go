@@ -1,4 +1,4 @@
-package dbstorage
+package dbfiles
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package dbstorage
+package dbfiles
 
 import (
 	"syscall"

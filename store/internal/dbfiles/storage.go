@@ -1,8 +1,4 @@
-// Package dbstorage is where goleveldb keeps a database: a folder of a [vfs.FS], with
-// names and formats of files as goleveldb's own storage has them. The name of a table
-// or manifest is durable when its content is; what holds the journals' is for the store
-// to say, with [Storage.SyncJournals]. goleveldb's log is not kept.
-package dbstorage
+package dbfiles
 
 import (
 	"errors"
@@ -26,7 +22,9 @@ const (
 // ErrLocked reports, from [Open], a folder that is open already.
 var ErrLocked = errors.New("the folder is in use")
 
-// Storage is the folder of a database.
+// Storage is where goleveldb keeps a database: a folder of a [vfs.FS], with names and formats of files as goleveldb's
+// own storage has them. The name of a table or manifest is durable when its content is; what holds the journals' is for
+// the store to say, with [Storage.SyncJournals]. goleveldb's log is not kept.
 type Storage struct {
 	fs     vfs.FS
 	dir    string
