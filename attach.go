@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 	"github.com/seed61375155/trawl/actors/attach"
 	"github.com/seed61375155/trawl/actors/corepool"
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/follower"
-	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/rpc/forward/attachment"
 )
@@ -106,15 +103,5 @@ func (n *Node) fetch(from func() *Ref) chainview.Fetch {
 	if n.cfg.Prune == nil && n.cfg.Attach == nil {
 		return nil
 	}
-	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		got.Raw, err = ask.Ask(ctx, from(), nodemsg.FetchBlock{Hash: *hash})
-		if errors.Is(err, ask.ErrAbsent) {
-			return got, nodemsg.ErrNoSource
-		}
-		if err != nil {
-			return got, err
-		}
-		got.Block, _, err = n.net.ReadBlock(got.Raw)
-		return got, err
-	}
+	return follow.FetchBy(from, n.net.ReadBlock)
 }

@@ -101,7 +101,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, ref, signer := n.cfg.Mempool.policy(n.net), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
+	policy, ref, signer := n.policy(), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
 	var txs rawtx.TxIndex // a nil interface without one
 	if n.txs != nil {
 		txs = n.txs

@@ -24,6 +24,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/events"
 	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/store/datadir"
 )
 
 // A Node is a running node. Its methods are safe for concurrent use.
@@ -84,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.checkAttach(); err != nil {
 		return nil, err
 	}
-	if err := cfg.claimDirs(net); err != nil {
+	if err := datadir.Claim(cfg.dirs(net)); err != nil {
 		return nil, err
 	}
 	n := &Node{

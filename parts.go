@@ -175,7 +175,7 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
 		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
-		Rules: n.net.PoolRules(), Policy: m.policy(n.net),
+		Rules: n.net.PoolRules(), Policy: n.policy(),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
