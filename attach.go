@@ -2,14 +2,11 @@ package trawl
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/seed61375155/trawl/actors/attach"
 	"github.com/seed61375155/trawl/actors/corepool"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/follower"
 	"github.com/seed61375155/trawl/internal/follow"
@@ -33,29 +30,11 @@ func (c *Config) checkAttach() error {
 	if c.Attach == nil {
 		return nil
 	}
-	if c.Wallets != nil && c.Attach.NoWallets() || c.Wallets == nil && !c.Attach.NoWallets() {
-		return errors.New("trawl: Config.Wallets and AttachConfig.NoWallets contradict each other")
-	}
-	if chain := c.Attach.Chain(); c.Chain != chain {
-		return StartError(fmt.Sprintf("Bitcoin Core is on chain %q, not %q.", chain, c.Chain))
-	}
-	for _, no := range []struct {
-		set    bool
-		option string
-	}{
-		{c.Prune != nil, "-prune"},
-		{c.TxIndex, "-txindex"},
-		{c.CoinStatsIndex, "-coinstatsindex"},
-		{c.Reindex || c.ReindexState, "-reindex"},
-		{len(c.LoadBlock) > 0, "-loadblock"},
-		{c.Peers != nil, "peers"},
-		{c.Dialect != "" && c.Dialect != dialect.NameBitcoin, "-dialect=" + c.Dialect},
-	} {
-		if no.set {
-			return StartError("-attach cannot be combined with " + no.option + ".")
-		}
-	}
-	return c.Attach.CheckDirs(c.Dir, c.BlocksDir)
+	return attachment.Host{
+		Chain: c.Chain, Dialect: c.Dialect, Dirs: []string{c.Dir, c.BlocksDir}, Wallets: c.Wallets != nil,
+		Prune: c.Prune != nil, TxIndex: c.TxIndex, CoinStatsIndex: c.CoinStatsIndex,
+		Reindex: c.Reindex || c.ReindexState, LoadBlock: len(c.LoadBlock) > 0, Peers: c.Peers != nil,
+	}.Check(c.Attach)
 }
 
 // attached tells the attachment of the node that is open now.
