@@ -222,12 +222,8 @@ func (c *Config) setDefaults() {
 	}
 	c.BlocksDir = cmp.Or(c.BlocksDir, filepath.Join(c.Dir, "blocks"))
 	c.Cache = cmp.Or(c.Cache, DefaultCache)
-	if c.Workers == 0 {
-		c.Workers = cores.Count()
-	}
-	if c.MaxCalls == 0 {
-		c.MaxCalls = DefaultMaxCalls
-	}
+	c.Workers = cmp.Or(c.Workers, cores.Count())
+	c.MaxCalls = cmp.Or(c.MaxCalls, DefaultMaxCalls)
 	if c.System == nil {
 		c.System = ask.NewSystem(c.Log)
 	}

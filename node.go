@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/index/blocks"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/metrics/nodestats"
@@ -23,6 +22,8 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/events"
+	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/rawtx"
 	"github.com/seed61375155/trawl/rpc/method/searches"
 	"github.com/seed61375155/trawl/store/datadir"
 )
@@ -64,8 +65,8 @@ type Node struct {
 	// Opened by a part for others to read; nil where the part is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
 	scheduler *match.Scheduler // of the searches in that store
-	stats     *blocks.CoinStatsReader
-	txs       *blocks.TxReader
+	stats     chain.CoinStats
+	txs       rawtx.TxIndex
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks

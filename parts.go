@@ -25,7 +25,6 @@ import (
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index"
@@ -192,13 +191,12 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	missing := n.view.Open().Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
-	if err := index.Hold(ctx, locks, n.view.Open(), filterLock, missing); err != nil {
+	if err := filter.Hold(ctx, locks, n.view.Open(), store); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
-		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks, LockName: filterLock,
+		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks, LockName: filter.LockName,
 		OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 	n.store = store
