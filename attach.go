@@ -7,6 +7,7 @@ import (
 	"github.com/seed61375155/trawl/actors/attach"
 	"github.com/seed61375155/trawl/actors/corepool"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/follower"
 	"github.com/seed61375155/trawl/internal/follow"
@@ -30,19 +31,15 @@ func (c *Config) checkAttach() error {
 	if c.Attach == nil {
 		return nil
 	}
+	foreign := c.Dialect
+	if foreign == dialect.NameBitcoin {
+		foreign = ""
+	}
 	return attachment.Host{
-		Chain: c.Chain, Dialect: c.Dialect, Dirs: []string{c.Dir, c.BlocksDir}, Wallets: c.Wallets != nil,
+		Chain: c.Chain, Foreign: foreign, Dirs: []string{c.Dir, c.BlocksDir}, Wallets: c.Wallets != nil,
 		Prune: c.Prune != nil, TxIndex: c.TxIndex, CoinStatsIndex: c.CoinStatsIndex,
 		Reindex: c.Reindex || c.ReindexState, LoadBlock: len(c.LoadBlock) > 0, Peers: c.Peers != nil,
 	}.Check(c.Attach)
-}
-
-// attached tells the attachment of the node that is open now.
-func (n *Node) attached() {
-	if n.cfg.Attach == nil {
-		return
-	}
-	n.cfg.Attach.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool(), Log: n.cfg.Log})
 }
 
 func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/events"
+	"github.com/seed61375155/trawl/rpc/forward/attachment"
 	"github.com/seed61375155/trawl/rpc/method/chain"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
 	"github.com/seed61375155/trawl/rpc/method/searches"
@@ -108,7 +109,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		Parts: n.set, Wallet: &n.walletMeter, Peer: &n.peerMeter, Wallets: n.walletDir, Chain: n.view,
 		Initial: n.initial, Scheduler: n.scheduler, Dir: n.cfg.Dir, BlocksDir: n.cfg.BlocksDir,
 	})
-	n.attached()
+	if a := cfg.Attach; a != nil {
+		a.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool(), Log: cfg.Log})
+	}
 	host := Host{Started: time.Now()}
 	n.table = sync.OnceValues(func() (*command.Table, error) { return n.Methods(host) })
 	return n, nil

@@ -196,8 +196,8 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
-		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks, LockName: filter.LockName,
-		OnFailed: u.Fail,
+		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks,
+		LockName: filter.LockName, OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 	n.store = store
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
@@ -317,7 +317,8 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	w := n.cfg.Wallets
 	cfg, err := wallets.Config{
 		Dir: w.Dir, Settings: w.Settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
-		Types: keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}, AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
+		Types: keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}, AnyChain: w.AnyChain,
+		Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,

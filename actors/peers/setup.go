@@ -68,7 +68,7 @@ type Choices struct {
 	UploadLimit  uint64
 }
 
-// A Host says what is not for the operator to choose of the network.
+// A Host tells of a node, apart from its operator's choices.
 type Host struct {
 	Prunes   bool // old blocks may be deleted
 	FixedKey bool // new tables of addresses have the key of tests

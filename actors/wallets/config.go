@@ -97,8 +97,8 @@ type Config struct {
 // pool, and how many are kept in memory.
 const rescanWindow = 4000
 
-// In returns the configuration for a node that has its files in a folder: with places of the wallets and of the settings
-// below it where the operator names none. The error is for the operator.
+// In returns the configuration for a node that has its files in a folder: with places of the wallets and of the
+// settings below it where the operator names none. The error is for the operator.
 func (c Config) In(netDir string, noSettings bool) (Config, error) {
 	if err := keys.CheckTypes(c.Network.Wallet(), c.Types); err != nil {
 		return c, err

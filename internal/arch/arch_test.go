@@ -165,7 +165,7 @@ var mayImport = map[string][]string{
 	"rpc/rest":    {"rpc/command", "internal/jsontree"},
 	"rpc/web":     {"rpc", "internal/cores", "internal/vfs"},
 	"rpc/forward/attachment": {
-		"messages", "internal/ask", "internal/dialect", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
+		"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
 		"rpc/forward", "store/corefiles", "internal/corenode",
 	},
 	"rpc/forward":         {"rpc/command", "internal/corenode", "internal/jsontree"},

@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
-// What the operator assumes takes the place of the network's values, or the error names it.
+// The values of the operator take the place of the network's, and the error names a wrong value.
 func TestAssume(t *testing.T) {
 	t.Parallel()
 	net, err := dialect.Bitcoin("main")
@@ -19,7 +19,8 @@ func TestAssume(t *testing.T) {
 	if err := net.Assume("", ""); err != nil || net.MinimumChainWork != work || net.AssumeValid != valid {
 		t.Errorf("nothing was chosen: %v, %v, %v", err, net.MinimumChainWork, net.AssumeValid)
 	}
-	if err := net.Assume("1f", "0"); err != nil || net.MinimumChainWork != "1f" || net.AssumeValid != (chainhash.Hash{}) {
+	err = net.Assume("1f", "0")
+	if err != nil || net.MinimumChainWork != "1f" || net.AssumeValid != (chainhash.Hash{}) {
 		t.Errorf("got %v, %v, %v", err, net.MinimumChainWork, net.AssumeValid)
 	}
 	for _, test := range []struct{ work, valid, want string }{

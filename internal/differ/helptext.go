@@ -9,8 +9,8 @@ import (
 // name.
 var helpArgument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
 
-// Usage returns the usage line of a method's help text, in the form of Bitcoin Core's, and a line for each argument with its place and its
-// name. An argument that has only a name has "-" in the place of its place.
+// Usage returns the usage line of a method's help text, in the form of Bitcoin Core's, and a line for each argument
+// with its place and its name. An argument that has only a name has "-" in the place of its place.
 func Usage(help string) string {
 	lines := strings.Split(help, "\n")
 	var text strings.Builder

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A Host is what a node is configured to be, as far as that has to agree with a Core that validates its chain.
 type Host struct {
-	Chain, Dialect string   // as Config.Chain and Config.Dialect of the node have them
-	Dirs           []string // that the node writes to
-	Wallets        bool     // it keeps some
+	Chain   string   // as Config.Chain of the node has it
+	Foreign string   // its dialect, where that is not Bitcoin's; else empty
+	Dirs    []string // that the node writes to
+	Wallets bool     // it keeps some
 
 	Prune, TxIndex, CoinStatsIndex, Reindex, LoadBlock, Peers bool // it shall do these
 }
@@ -35,7 +35,7 @@ func (h Host) Check(a *Attachment) error {
 		{h.Reindex, "-reindex"},
 		{h.LoadBlock, "-loadblock"},
 		{h.Peers, "peers"},
-		{h.Dialect != "" && h.Dialect != dialect.NameBitcoin, "-dialect=" + h.Dialect},
+		{h.Foreign != "", "-dialect=" + h.Foreign},
 	} {
 		if no.set {
 			return messages.StartError("-attach cannot be combined with " + no.option + ".")

@@ -17,8 +17,9 @@ func packetResults(script []command.Result) []command.Result {
 		pairsResult("unknown", "fields of unknown types"),
 		listResult("inputs", "what is known of each input", inputResults(script)...),
 		listResult("outputs", "what is known of each output", outputResults()...),
-		optionalResult(command.Result{Type: command.Amount, Key: "fee", Help: "the fee, if it is known what all inputs " +
-			"spend"}),
+		optionalResult(command.Result{
+			Type: command.Amount, Key: "fee", Help: "the fee, if it is known what all inputs spend",
+		}),
 	)}
 }
 
@@ -34,7 +35,8 @@ func inputResults(script []command.Result) []command.Result {
 		scriptFields("redeem_script"),
 		scriptFields("witness_script"),
 		derivationsResult(),
-		objectResult("final_scriptSig", "the finished script", textResult("asm", "as words"), hexResult("hex", "as bytes")),
+		objectResult("final_scriptSig", "the finished script",
+			textResult("asm", "as words"), hexResult("hex", "as bytes")),
 		textsResult("final_scriptwitness", "the finished witness"),
 		pairsResult("ripemd160_preimages", "preimages by RIPEMD160 hashes"),
 		pairsResult("sha256_preimages", "preimages by SHA256 hashes"),
