@@ -1,0 +1,29 @@
+package attachment_test
+
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/rpc/forward/attachment"
+)
+
+// A node that does what its Core does is refused, with the name of the option.
+func TestHostIsChecked(t *testing.T) {
+	a, err := attachment.New(attachment.Config{Core: coreDir(t, "regtest=1\n"), NoWallets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*attachment.Host){
+		"": func(*attachment.Host) {},
+		"trawl: Config.Wallets and AttachConfig.NoWallets contradict each other": func(h *attachment.Host) { h.Wallets = true },
+		`Bitcoin Core is on chain "regtest", not "main".`:                        func(h *attachment.Host) { h.Chain = "main" },
+		"-attach cannot be combined with -txindex.":                              func(h *attachment.Host) { h.TxIndex = true },
+		"-attach cannot be combined with -dialect=qbit.":                         func(h *attachment.Host) { h.Foreign = "qbit" },
+		"-attach cannot be combined with -prune.":                                func(h *attachment.Host) { h.Prune, h.Peers = true, true },
+	} {
+		h := attachment.Host{Chain: "regtest", Dirs: []string{t.TempDir(), ""}}
+		change(&h)
+		if err := h.Check(a); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
