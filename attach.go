@@ -2,20 +2,15 @@ package trawl
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
-
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/attach"
 	"github.com/seed61375155/trawl/actors/corepool"
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/follower"
-	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/rpc/forward/attachment"
 )
@@ -36,37 +31,15 @@ func (c *Config) checkAttach() error {
 	if c.Attach == nil {
 		return nil
 	}
-	if c.Wallets != nil && c.Attach.NoWallets() || c.Wallets == nil && !c.Attach.NoWallets() {
-		return errors.New("trawl: Config.Wallets and AttachConfig.NoWallets contradict each other")
+	foreign := c.Dialect
+	if foreign == dialect.NameBitcoin {
+		foreign = ""
 	}
-	if chain := c.Attach.Chain(); c.Chain != chain {
-		return StartError(fmt.Sprintf("Bitcoin Core is on chain %q, not %q.", chain, c.Chain))
-	}
-	for _, no := range []struct {
-		set    bool
-		option string
-	}{
-		{c.Prune != nil, "-prune"},
-		{c.TxIndex, "-txindex"},
-		{c.CoinStatsIndex, "-coinstatsindex"},
-		{c.Reindex || c.ReindexState, "-reindex"},
-		{len(c.LoadBlock) > 0, "-loadblock"},
-		{c.Peers != nil, "peers"},
-		{c.Dialect != "" && c.Dialect != dialect.NameBitcoin, "-dialect=" + c.Dialect},
-	} {
-		if no.set {
-			return StartError("-attach cannot be combined with " + no.option + ".")
-		}
-	}
-	return c.Attach.CheckDirs(c.Dir, c.BlocksDir)
-}
-
-// attached tells the attachment of the node that is open now.
-func (n *Node) attached() {
-	if n.cfg.Attach == nil {
-		return
-	}
-	n.cfg.Attach.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool(), Log: n.cfg.Log})
+	return attachment.Host{
+		Chain: c.Chain, Foreign: foreign, Dirs: []string{c.Dir, c.BlocksDir}, Wallets: c.Wallets != nil,
+		Prune: c.Prune != nil, TxIndex: c.TxIndex, CoinStatsIndex: c.CoinStatsIndex,
+		Reindex: c.Reindex || c.ReindexState, LoadBlock: len(c.LoadBlock) > 0, Peers: c.Peers != nil,
+	}.Check(c.Attach)
 }
 
 func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {
@@ -106,15 +79,5 @@ func (n *Node) fetch(from func() *Ref) chainview.Fetch {
 	if n.cfg.Prune == nil && n.cfg.Attach == nil {
 		return nil
 	}
-	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		got.Raw, err = ask.Ask(ctx, from(), nodemsg.FetchBlock{Hash: *hash})
-		if errors.Is(err, ask.ErrAbsent) {
-			return got, nodemsg.ErrNoSource
-		}
-		if err != nil {
-			return got, err
-		}
-		got.Block, _, err = n.net.ReadBlock(got.Raw)
-		return got, err
-	}
+	return follow.FetchBy(from, n.net.ReadBlock)
 }

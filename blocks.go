@@ -2,12 +2,10 @@ package trawl
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -34,27 +32,15 @@ func (n *Node) Blocks() Blocks {
 }
 
 // Tip returns the last block of the active chain; after Close, that of then.
-func (b Blocks) Tip() messages.BlockID { return follow.ID(b.host.Chain.Open().Active().Tip()) }
+func (b Blocks) Tip() messages.BlockID { return b.host.Last() }
 
 // At returns the block of the active chain at a height.
-func (b Blocks) At(height int32) (messages.BlockID, error) {
-	if block := b.host.Chain.Open().Active().At(height); block != nil {
-		return follow.ID(block), nil
-	}
-	return messages.BlockID{}, fmt.Errorf("height %d: %w", height, messages.ErrBlockNotFound)
-}
+func (b Blocks) At(height int32) (messages.BlockID, error) { return b.host.At(height) }
 
 // Header returns the header of a block of any branch.
 func (b Blocks) Header(hash chainhash.Hash) (Header, error) {
-	reader := b.host.Chain.Open()
-	block := reader.Lookup(&hash)
-	if block == nil {
-		return Header{}, fmt.Errorf("block %v: %w", hash, messages.ErrBlockNotFound)
-	}
-	return Header{
-		BlockID: follow.ID(block), BlockHeader: block.Header(), Active: reader.Active().Contains(block),
-		Stored: block.Status()&(chainview.HasData|chainview.Pruned) == chainview.HasData,
-	}, nil
+	h, err := b.host.Header(&hash)
+	return Header(h), err
 }
 
 // Read returns a block of any branch, not to be written to. A pruned block is fetched

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"path/filepath"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -212,18 +210,8 @@ func (c *Config) network() (*dialect.Network, error) {
 	if err := c.BlockCreation.Check(net); err != nil {
 		return nil, err
 	}
-	if c.MinimumChainWork != "" {
-		if _, ok := new(big.Int).SetString(c.MinimumChainWork, 16); !ok || len(c.MinimumChainWork) > 64 {
-			return nil, fmt.Errorf("trawl: Config.MinimumChainWork: %q is not up to 64 hex digits", c.MinimumChainWork)
-		}
-		net.MinimumChainWork = c.MinimumChainWork
-	}
-	if c.AssumeValid != "" {
-		hash, err := chainhash.NewHashFromStr(c.AssumeValid)
-		if err != nil {
-			return nil, fmt.Errorf("trawl: Config.AssumeValid: %q is no hash of a block", c.AssumeValid)
-		}
-		net.AssumeValid = *hash
+	if err := net.Assume(c.MinimumChainWork, c.AssumeValid); err != nil {
+		return nil, fmt.Errorf("trawl: Config.%w", err)
 	}
 	return net, nil
 }
@@ -234,12 +222,8 @@ func (c *Config) setDefaults() {
 	}
 	c.BlocksDir = cmp.Or(c.BlocksDir, filepath.Join(c.Dir, "blocks"))
 	c.Cache = cmp.Or(c.Cache, DefaultCache)
-	if c.Workers == 0 {
-		c.Workers = cores.Count()
-	}
-	if c.MaxCalls == 0 {
-		c.MaxCalls = DefaultMaxCalls
-	}
+	c.Workers = cmp.Or(c.Workers, cores.Count())
+	c.MaxCalls = cmp.Or(c.MaxCalls, DefaultMaxCalls)
 	if c.System == nil {
 		c.System = ask.NewSystem(c.Log)
 	}

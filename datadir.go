@@ -3,8 +3,6 @@ package trawl
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/store/datadir"
@@ -23,25 +21,7 @@ func CheckDirs(cfg Config) error {
 }
 
 func (c *Config) dirs(net *dialect.Network) (datadir.Dirs, datadir.Network) {
-	dirs := datadir.Dirs{Data: filepath.Clean(c.Dir), Blocks: c.BlocksDir}
-	if dirs.Blocks != "" {
-		dirs.Blocks = filepath.Clean(dirs.Blocks)
-	}
-	return dirs, datadir.Network{
+	return datadir.Dirs{Data: c.Dir, Blocks: c.BlocksDir}, datadir.Network{
 		Name: fmt.Sprintf("%s (%s)", c.Chain, cmp.Or(c.Dialect, dialect.NameBitcoin)), Magic: net.Magic,
 	}
-}
-
-// claimDirs takes possession of the directories, which it makes where they are missing.
-func (c *Config) claimDirs(net *dialect.Network) error {
-	dirs, network := c.dirs(net)
-	if err := datadir.Check(dirs, network); err != nil {
-		return err
-	}
-	for _, dir := range []string{c.Dir, c.BlocksDir} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("trawl: %w", err)
-		}
-	}
-	return datadir.Claim(dirs, network)
 }

@@ -101,16 +101,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, ref, signer := n.cfg.Mempool.policy(n.net), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
-	var txs rawtx.TxIndex // a nil interface without one
-	if n.txs != nil {
-		txs = n.txs
-	}
+	policy, ref, signer := n.policy(), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
 	expansions := descriptor.NewExpansions(expansionMemory)
-	chainMethods := n.chainMethods(expansions, txs, h.LastWarning)
+	chainMethods := n.chainMethods(expansions, h.LastWarning)
 	txMethods := rawtx.Deps{
 		Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
-		Unspent: rawtx.Unspent(ref(mempoolPart)), Txs: txs, BytesPerSigOp: policy.BytesPerSigOp,
+		Unspent: rawtx.Unspent(ref(mempoolPart)), Txs: n.txs, BytesPerSigOp: policy.BytesPerSigOp,
 	}
 	lists := [][]command.Command{
 		control.Commands(control.Node{
@@ -161,24 +157,19 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	return t.Read(command.Readers{ChainReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
 }
 
-func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex, lastWarning bool) chain.Deps {
+func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool) chain.Deps {
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
 		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
-		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker, Txs: txs,
-		Attached: n.cfg.Attach != nil,
+		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker,
+		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs,
+		Others: []chain.NamedIndex{
+			{Name: txindexPart, Actor: ref(txindexPart)}, {Name: coinstatsPart, Actor: ref(coinstatsPart)},
+		},
 	}
 	if p := (parts{n}).pruning(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
-	}
-	for _, name := range []string{txindexPart, coinstatsPart} {
-		if index := ref(name); !index.IsAbsent() {
-			d.Others = append(d.Others, chain.NamedIndex{Name: name, Actor: index})
-		}
-	}
-	if n.stats != nil {
-		d.CoinStats = n.stats
 	}
 	if n.store != nil {
 		filters := &filter.Reader{Store: n.store, Indexer: ref(indexerPart)}

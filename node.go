@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/index/blocks"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/metrics/nodestats"
@@ -23,7 +22,11 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/events"
+	"github.com/seed61375155/trawl/rpc/forward/attachment"
+	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/rawtx"
 	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/store/datadir"
 )
 
 // A Node is a running node. Its methods are safe for concurrent use.
@@ -63,8 +66,8 @@ type Node struct {
 	// Opened by a part for others to read; nil where the part is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
 	scheduler *match.Scheduler // of the searches in that store
-	stats     *blocks.CoinStatsReader
-	txs       *blocks.TxReader
+	stats     chain.CoinStats
+	txs       rawtx.TxIndex
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks
@@ -84,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.checkAttach(); err != nil {
 		return nil, err
 	}
-	if err := cfg.claimDirs(net); err != nil {
+	if err := datadir.Claim(cfg.dirs(net)); err != nil {
 		return nil, err
 	}
 	n := &Node{
@@ -106,7 +109,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		Parts: n.set, Wallet: &n.walletMeter, Peer: &n.peerMeter, Wallets: n.walletDir, Chain: n.view,
 		Initial: n.initial, Scheduler: n.scheduler, Dir: n.cfg.Dir, BlocksDir: n.cfg.BlocksDir,
 	})
-	n.attached()
+	if a := cfg.Attach; a != nil {
+		a.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool(), Log: cfg.Log})
+	}
 	host := Host{Started: time.Now()}
 	n.table = sync.OnceValues(func() (*command.Table, error) { return n.Methods(host) })
 	return n, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -26,7 +25,6 @@ import (
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index"
@@ -121,20 +119,10 @@ func (n parts) spawn(
 
 // startChain starts what owns the chain, and returns when that can be read.
 func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
-	files := make([]chain.BlockFile, len(n.cfg.LoadBlock))
-	for i, path := range n.cfg.LoadBlock {
-		files[i] = chain.BlockFile{Path: path, Magic: n.net.Magic, MaxBlock: n.net.MaxBlockSize}
-	}
-	failed := func(err error) {
-		if reason, ok := errors.AsType[StartError](err); ok {
-			err = reason // for the operator, in Core's words alone
-		}
-		u.Fail(err)
-	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
-		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: files,
+		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: n.cfg.LoadBlock,
 		Moved: &n.moved, Initial: n.initial,
-		Current: n.view, Tip: n.tip, Stripped: &n.stripped, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
+		Current: n.view, Tip: n.tip, Stripped: &n.stripped, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: u.Fail,
 	}), chain.Requests, nil)
 	if err != nil {
 		return r, err
@@ -175,7 +163,7 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
 		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
-		Rules: n.net.PoolRules(), Policy: m.policy(n.net),
+		Rules: n.net.PoolRules(), Policy: n.policy(),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
@@ -203,14 +191,13 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	missing := n.view.Open().Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
-	if err := index.Hold(ctx, locks, n.view.Open(), filterLock, missing); err != nil {
+	if err := filter.Hold(ctx, locks, n.view.Open(), store); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
-		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks, LockName: filterLock,
-		OnFailed: u.Fail,
+		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks,
+		LockName: filter.LockName, OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 	n.store = store
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
@@ -224,7 +211,6 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 // startCoinStats opens the index of the sums of the unspent outputs, and starts what
 // keeps it.
 func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
-	locks := n.pruneLocks(u)
 	x, err := blocks.OpenCoinStats(blocks.CoinStatsConfig{
 		Dir: n.indexDir(blocks.CoinStatsName), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState,
 		Log: n.cfg.Log,
@@ -232,17 +218,13 @@ func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, 
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	target := n.indexTarget(blocks.CoinStatsName, x)
-	if err := index.HoldTarget(ctx, locks, n.view.Open(), blocks.CoinStatsName, target); err != nil {
-		return part.Running{}, errors.Join(err, x.Close())
-	}
-	r, err := n.startBlockIndex(u, target, locks, x.Close)
+	r, err := n.startBlockIndex(ctx, u, n.pruneLocks(u), index.NewTarget(blocks.CoinStatsName, x, n.cfg.Log), x.Close)
 	n.stats = &blocks.CoinStatsReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
 // startTxIndex opens the index of all transactions, and starts what keeps it.
-func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startTxIndex(ctx context.Context, u *part.Uses) (part.Running, error) {
 	if n.cfg.Prune != nil {
 		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
 	}
@@ -252,19 +234,21 @@ func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	r, err := n.startBlockIndex(u, n.indexTarget(blocks.TxIndexName, x), nil, x.Close)
+	r, err := n.startBlockIndex(ctx, u, nil, index.NewTarget(blocks.TxIndexName, x, n.cfg.Log), x.Close)
 	n.txs = &blocks.TxReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
-func (n parts) startBlockIndex(u *part.Uses, x *index.Target, locks *Ref, closing func() error) (part.Running, error) {
+// startBlockIndex starts what keeps an index, of which closing is the end.
+func (n parts) startBlockIndex(
+	ctx context.Context, u *part.Uses, locks *Ref, x *index.Target, closing func() error,
+) (part.Running, error) {
+	if err := index.HoldTarget(ctx, locks, n.view.Open(), x); err != nil {
+		return part.Running{}, errors.Join(err, closing())
+	}
 	return n.spawn(x.Name, blockindex.New(blockindex.Config{
 		Name: x.Name, Target: x, Chain: n.view, Tip: n.tip, PruneLocks: locks, Log: x.Log, OnFailed: u.Fail,
 	}), blockindex.Requests, closing)
-}
-
-func (n *Node) indexTarget(name string, blocks index.Recording) *index.Target {
-	return &index.Target{Name: name, Blocks: blocks, Log: n.cfg.Log.With(slog.String("category", "index"))}
 }
 
 func (n parts) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
@@ -331,29 +315,20 @@ func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
 // loaded at start have been.
 func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
 	w := n.cfg.Wallets
-	types := keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
-	if err := keys.CheckTypes(n.net.Wallet(), types); err != nil {
-		return part.Running{}, err
-	}
-	dir, settings := w.Dir, w.Settings
-	if dir == "" {
-		var err error
-		if dir, err = wallets.Dir(n.cfg.Dir); err != nil {
-			return part.Running{}, fmt.Errorf("trawl: wallets directory: %w", err)
-		}
-	}
-	if settings == "" && !w.NoSettings {
-		settings = filepath.Join(n.cfg.Dir, "settings.json")
-	}
-	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
-		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
-		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
+	cfg, err := wallets.Config{
+		Dir: w.Dir, Settings: w.Settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
+		Types: keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}, AnyChain: w.AnyChain,
+		Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,
 		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
 		Warn: w.Warn, Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
-	}), wallets.Requests, nil)
+	}.In(n.cfg.Dir, w.NoSettings)
+	if err != nil {
+		return part.Running{}, err
+	}
+	r, err := n.spawn(walletsPart, wallets.New(cfg), wallets.Requests, nil)
 	if err != nil {
 		return r, err
 	}

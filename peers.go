@@ -1,21 +1,15 @@
 package trawl
 
 import (
-	"cmp"
 	"context"
 	"time"
-
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/actors/sync"
-	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
-	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
 // A PeerConfig says how a node takes part in the network of its peers. The zero
@@ -82,85 +76,6 @@ type PeerConfig struct {
 	UploadLimit  uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
 }
 
-// peersConfig is what the peer table is told, with its listeners, which are open.
-// Errors: StartError, access.Error.
-func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
-	p := n.cfg.Peers
-	if p.Filters && !n.cfg.BlockFilterIndex {
-		return cfg, StartError("Cannot set -peerblockfilters without -blockfilterindex.")
-	}
-	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
-	if err != nil {
-		return cfg, err
-	}
-	files := nodefiles.Files{Dir: n.cfg.Dir, FixedKey: n.knobs.FixedKey}
-	network, err := netsetup.Open(ctx, netsetup.Config{
-		Ways: netsetup.Ways{
-			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,
-			Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet, Lookup: p.Lookup,
-		},
-		Binds: netsetup.Binds{
-			Bind: p.Bind, Whitebind: p.Whitebind, Port: cmp.Or(p.Port, n.net.P2PPort), NoOnionBind: p.NoOnionBind,
-			Program: n.net.Software.Own,
-		},
-		Listen: p.Listen, Whitelist: p.Whitelist, External: p.ExternalIP, Discover: p.Discover && p.Listen,
-		Tor: netsetup.TorConfig{
-			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: n.net.P2PPort,
-		},
-		ASMap: p.ASMap, I2PIncoming: p.I2PIncoming, Keys: files.I2PKey(), Timeout: p.Timeout, Log: n.cfg.Log,
-	})
-	if err != nil {
-		return cfg, err
-	}
-	incoming := p.MaxIncoming
-	if incoming == 0 && !p.Automatic {
-		incoming = cmp.Or(p.MaxPeers, -1)
-	}
-	cfg = peers.Config{
-		News: &n.peersJoined, Meter: &n.peerMeter,
-		Local: network.Local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds,
-		NoSeeds: !p.DNSSeeds, SeedNodes: p.SeedNodes, NoFixedSeeds: p.NoFixedSeeds,
-		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: network.Whitelist,
-		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
-		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
-		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Archives: p.Archives,
-		Lookup: p.Lookup, Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(),
-		MaxPeers: p.MaxPeers, MaxIncoming: incoming, UploadLimit: p.UploadLimit,
-		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
-		Source: network.Source, Proxies: network.Proxies, NameProxy: network.Names.Addr != "",
-		Reachable: network.Reachable, ASMap: network.ASMap, CheckAddrs: n.knobs.CheckAddrs, Capture: p.Capture,
-		Tor: network.Tor, OnionLate: network.OnionLate,
-	}
-	if p.DNSSeeds && p.Lookup {
-		cfg.Seeds = n.net.DNSSeeds(p.Seeds)
-	}
-	if cfg.KeepAnchors = p.Automatic; p.Automatic {
-		cfg.Anchors = files.TakeAnchors(n.net.Magic, peers.MaxAnchors, n.cfg.Log)
-	}
-	files.ASMap = network.ASMap
-	if cfg.Addrs, err = files.OpenAddrs(n.net.Magic, n.cfg.Log); err != nil {
-		netsetup.CloseAll(network.Listeners)
-	}
-	return cfg, err
-}
-
-// services is what the node offers its peers.
-func (n parts) services() wire.ServiceFlag {
-	offered := wire.SFNodeNetworkLimited | wire.SFNodeWitness
-	if n.cfg.Prune == nil {
-		offered |= wire.SFNodeNetwork | n.net.Archive
-	}
-	p := n.cfg.Peers
-	has := map[wire.ServiceFlag]bool{wire.SFNodeBloom: p.BloomFilters, wire.SFNodeCF: p.Filters, wire.SFNodeP2PV2: p.V2}
-	for flag, on := range has {
-		if on {
-			offered |= flag
-		}
-	}
-	return offered
-}
-
 // startSync starts what follows the chains of the peers.
 func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(syncPart, sync.New(sync.Config{
@@ -183,17 +98,29 @@ func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error)
 }
 
 func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
-	cfg, err := n.peersConfig(ctx)
+	p := n.cfg.Peers
+	if p.Filters && !n.cfg.BlockFilterIndex {
+		return part.Running{}, StartError("Cannot set -peerblockfilters without -blockfilterindex.")
+	}
+	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
 	if err != nil {
 		return part.Running{}, err
 	}
-	cfg.Sync, cfg.Relay, cfg.NotSaved = u.Ref(syncPart), u.Ref(relayPart), u.Unsaved
-	if cfg.Indexer = u.Ref(indexerPart); n.cfg.Peers.Filters {
+	cfg, err := peers.Config{
+		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log, Dir: n.cfg.Dir, NotSaved: u.Unsaved,
+		Sync: u.Ref(syncPart), Relay: u.Ref(relayPart), Indexer: u.Ref(indexerPart), News: &n.peersJoined,
+		Meter: &n.peerMeter, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, UserAgent: agent,
+		CheckAddrs: n.knobs.CheckAddrs,
+	}.With(ctx, (*peers.Choices)(p), peers.Host{Prunes: n.cfg.Prune != nil, FixedKey: n.knobs.FixedKey})
+	if err != nil {
+		return part.Running{}, err
+	}
+	if p.Filters {
 		cfg.Filters = n.store
 	}
 	r, err := n.spawn(peersPart, peers.New(cfg), peers.Requests, nil)
 	if err != nil {
-		netsetup.CloseAll(cfg.Listeners) // the actor would have them
+		cfg.CloseListeners() // the actor would have them
 		return r, err
 	}
 	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })

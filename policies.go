@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/notify"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/rpc/method/mining"
 )
@@ -34,14 +33,8 @@ type MempoolConfig struct {
 	OldFile   bool // write that file in the format of old versions
 }
 
-// policy returns what the pool of a network is told.
-func (c *MempoolConfig) policy(n *dialect.Network) txpool.Policy {
-	p := txpool.DefaultPolicy()
-	p.DataCarrier, p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.DataCarrier, n.ChainVSize, n.ChainVSize
-	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
-	p.DustFee = txpool.PerKvB(int64(n.DustRate))
-	return p.With(txpool.Choices(*c))
-}
+// policy is what the pool keeps.
+func (n *Node) policy() txpool.Policy { return n.net.PoolPolicy().With(txpool.Choices(n.cfg.Mempool)) }
 
 // BlockCreationConfig says how the blocks are put together that the node makes, or
 // gives templates of.

@@ -18,19 +18,12 @@ type PruneConfig struct {
 	Target int64
 }
 
-// filterLock is the name of the filter index among the prune locks, and in texts.
-const filterLock = "basic block filter index"
-
 // pruning returns what the engine is told of pruning; nil: it keeps all blocks.
 func (n parts) pruning() *pruning.Config {
 	if n.cfg.Prune == nil {
 		return nil
 	}
-	after := n.net.PruneAfter
-	if n.knobs.SmallFiles {
-		after = n.net.SmallPruneAfter
-	}
-	return &pruning.Config{Target: n.cfg.Prune.Target, After: after}
+	return &pruning.Config{Target: n.cfg.Prune.Target, After: n.net.PruneFrom(n.knobs.SmallFiles)}
 }
 
 // pruneLocks is the actor that has to know which blocks an index has yet to read; absent

@@ -35,7 +35,7 @@ type Config struct {
 
 	Network  *dialect.Network
 	Aux      nodemsg.AuxBlocks
-	Files    []BlockFile // to import, in order
+	Files    []string // of blocks to import, in order
 	Current  *chainview.Current
 	Tip      *ask.Topic[messages.TipChanged]
 	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody hears of it
@@ -124,8 +124,8 @@ func New(cfg Config) actor.Producer {
 		c := &Chain{cfg: cfg, pruning: pruned, aux: candidates{AuxBlocks: cfg.Aux}}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
 		c.importer = newImporter(cfg.Log)
-		for _, f := range cfg.Files {
-			c.importer.add(&fileSource{BlockFile: f})
+		for _, path := range cfg.Files {
+			c.importer.add(&fileSource{path: path, network: cfg.Network})
 		}
 		c.status = c.importer.status()
 		return c
@@ -291,14 +291,17 @@ func (s *Chain) printf(format string, args ...any) {
 
 // fail stops the actor for good: a chain that cannot be written is of no use.
 func (s *Chain) fail(c actor.Context, err error) {
-	fatal, ok := errors.AsType[*messages.FatalError](err)
-	if ok {
+	why := fmt.Errorf("chain: %w", err)
+	if fatal, ok := errors.AsType[*messages.FatalError](err); ok {
 		corelog.Printf(s.cfg.Log, slog.LevelError, "*** %s: %v", fatal.Summary, fatal.Err)
-		s.cfg.OnFailed(fatal)
+		why = fatal
 	} else {
 		s.cfg.Log.Error("chain failed", "err", err)
-		s.cfg.OnFailed(fmt.Errorf("chain: %w", err))
 	}
+	if reason, ok := errors.AsType[messages.StartError](why); ok {
+		why = reason // for the operator, in Core's words alone
+	}
+	s.cfg.OnFailed(why)
 	c.Stop(c.Self())
 }
 

@@ -168,15 +168,12 @@ func spawnChanged(
 	cfg := chain.Config{
 		Open:    f.open,
 		Network: net,
-		Current: f.current, Tip: f.tip, Log: f.sys.Log,
+		Current: f.current, Tip: f.tip, Log: f.sys.Log, Files: files,
 		OnFailed: func(err error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.failed = append(f.failed, err)
 		},
-	}
-	for _, path := range files {
-		cfg.Files = append(cfg.Files, chain.BlockFile{Path: path, Magic: net.Magic, MaxBlock: net.MaxBlockSize})
 	}
 	change(&cfg)
 	f.cfg = cfg

@@ -7,19 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
-
-// A BlockFile is a file of serialized blocks to import, as Core writes them:
-// magic, length, block. Where a file xor.dat lies beside it, the file is
-// obfuscated with that key.
-type BlockFile struct {
-	Path     string
-	Magic    [4]byte
-	MaxBlock int // size of the largest block allowed
-}
 
 // A source yields blocks to import.
 type source interface {
@@ -43,19 +35,22 @@ type position struct {
 	length int
 }
 
-// fileSource is a block file of somebody else.
+// fileSource is a block file of somebody else: serialized blocks as Core writes them, each
+// with magic and length before it. Where a file xor.dat lies beside it, the file is
+// obfuscated with that key.
 type fileSource struct {
-	BlockFile
+	path    string
+	network *dialect.Network
 	file    *os.File
 	key     blockfile.Key
 	scanner *blockfile.Scanner
 	at      int64
 }
 
-func (s *fileSource) name() string { return s.Path }
+func (s *fileSource) name() string { return s.path }
 
 func (s *fileSource) size() int64 {
-	info, err := os.Stat(s.Path)
+	info, err := os.Stat(s.path)
 	if err != nil {
 		return 0
 	}
@@ -63,7 +58,7 @@ func (s *fileSource) size() int64 {
 }
 
 func (s *fileSource) open() error {
-	file, err := os.Open(s.Path)
+	file, err := os.Open(s.path)
 	if err != nil {
 		return err
 	}
@@ -72,10 +67,10 @@ func (s *fileSource) open() error {
 	if err != nil {
 		return err
 	}
-	if s.key, err = blockfile.LoadKey(vfs.OS, filepath.Dir(s.Path)); err != nil {
+	if s.key, err = blockfile.LoadKey(vfs.OS, filepath.Dir(s.path)); err != nil {
 		return err
 	}
-	s.scanner = blockfile.NewScanner(file, info.Size(), s.Magic, s.key, s.MaxBlock)
+	s.scanner = blockfile.NewScanner(file, info.Size(), s.network.Magic, s.key, s.network.MaxBlockSize)
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package wallets
 
 import (
+	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/seed61375155/trawl/actors/wallets/device"
@@ -30,7 +32,7 @@ const (
 
 // Config has the settings of the actors, and the parts of the node that they use.
 type Config struct {
-	Dir       string   // wallets live below it; see [Dir]
+	Dir       string   // wallets live below it
 	Settings  string   // path of settings.json; empty: there is none
 	Load      []string // names of wallets to load at start, beside those of the settings
 	NoStartup bool     // load none at start
@@ -94,6 +96,24 @@ type Config struct {
 // blocks. It bounds how many blocks are matched again after a top-up of the key
 // pool, and how many are kept in memory.
 const rescanWindow = 4000
+
+// In returns the configuration for a node that has its files in a folder: with places of the wallets and of the
+// settings below it where the operator names none. The error is for the operator.
+func (c Config) In(netDir string, noSettings bool) (Config, error) {
+	if err := keys.CheckTypes(c.Network.Wallet(), c.Types); err != nil {
+		return c, err
+	}
+	if c.Dir == "" {
+		var err error
+		if c.Dir, err = dirIn(netDir); err != nil {
+			return c, fmt.Errorf("trawl: wallets directory: %w", err)
+		}
+	}
+	if c.Settings == "" && !noSettings {
+		c.Settings = filepath.Join(netDir, "settings.json")
+	}
+	return c, nil
+}
 
 func (c *Config) setDefaults() {
 	c.KeyPool = max(c.KeyPool, 0)

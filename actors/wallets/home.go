@@ -162,11 +162,11 @@ func (h *home) wrongPath() string {
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
 }
 
-// Dir returns the default directory of wallets for a network's folder. It is
+// dirIn returns the default directory of wallets for a network's folder. It is
 // the folder itself if that has wallets, as with old versions of Core, but no
 // directory named wallets. Otherwise it is the directory wallets below the
 // folder, which is made if it is missing.
-func Dir(netDir string) (string, error) {
+func dirIn(netDir string) (string, error) {
 	dir := filepath.Join(netDir, "wallets")
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return dir, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/differ/helptext"
+	"github.com/seed61375155/trawl/internal/differ"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/options/table"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -95,7 +95,7 @@ func methodRows(t *testing.T, served *command.Table) string {
 	core := readCoreMethods(t)
 	same := 0
 	for _, name := range core.names {
-		theirs, ours := core.texts[name], helptext.Usage(served.Help(name))
+		theirs, ours := core.texts[name], differ.Usage(served.Help(name))
 		absent, different, answers := absentMethods[name], otherMethods[name], otherAnswers[name]
 		has := !strings.HasPrefix(ours, "help: unknown command")
 		switch {
@@ -130,7 +130,7 @@ func methodRows(t *testing.T, served *command.Table) string {
 
 func isEmpty(s string) bool { return s == "" }
 
-// coreList is the methods of Core, by name, with what helptext.Usage makes of their help.
+// coreList is the methods of Core, by name, with what differ.Usage makes of their help.
 type coreList struct {
 	names []string
 	texts map[string]string

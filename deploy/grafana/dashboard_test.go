@@ -13,8 +13,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// known returns the labels of each time series by its name: those of a scrape, and those that Prometheus adds. The tests
-// of internal/metrics compare the file with a scrape.
+// known returns the labels of each time series by its name: those of a scrape, and those that Prometheus adds. Tests of
+// internal/metrics compare the file with a scrape.
 func known(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/series.txt")

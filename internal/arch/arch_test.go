@@ -70,8 +70,6 @@ var mayImport = map[string][]string{
 	},
 	"internal/walletfile": {"descriptor", "internal/consensus", "internal/cores", "internal/curve"},
 
-	"internal/differ/helptext": nil,
-
 	// The disk.
 	"internal/vfs":    nil,
 	"store/blockfile": {"internal/vfs"},

@@ -340,6 +340,14 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 	return build(c), nil
 }
 
+// PruneFrom returns the height from which old blocks are deleted, in files of the usual size or in small ones.
+func (n *Network) PruneFrom(smallFiles bool) int32 {
+	if smallFiles {
+		return n.SmallPruneAfter
+	}
+	return n.PruneAfter
+}
+
 // setKind fills in what main chains have apart from the others.
 func (n *Network) setKind() {
 	n.ForTests = n.Name != "main"

@@ -2,6 +2,15 @@ package dialect
 
 import "github.com/seed61375155/trawl/internal/txpool"
 
+// PoolPolicy returns what the pool of the network keeps by default.
+func (n *Network) PoolPolicy() txpool.Policy {
+	p := txpool.DefaultPolicy()
+	p.DataCarrier, p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.DataCarrier, n.ChainVSize, n.ChainVSize
+	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
+	p.DustFee = txpool.PerKvB(int64(n.DustRate))
+	return p
+}
+
 // PoolRules returns the rules about single transactions, in the form that the memory pool
 // takes.
 func (n *Network) PoolRules() txpool.Rules {

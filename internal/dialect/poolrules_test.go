@@ -4,7 +4,23 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/options"
 )
+
+// The defaults of the options are those of a pool that is told nothing.
+func TestPoolDefaults(t *testing.T) {
+	for _, name := range []string{dialect.NameBitcoin, dialect.NameQbit} {
+		n, err := dialect.Named(name, "regtest", dialect.Choices{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy, said := n.PoolPolicy(), options.PoolOf(name)
+		if limits := policy.Limits; limits.AncestorVSize != said.ChainSize*1000 ||
+			limits.DescendantVSize != said.ChainSize*1000 || int64(policy.DataCarrier) != said.DataCarrier {
+			t.Errorf("%s: %+v, options say %+v", name, policy, said)
+		}
+	}
+}
 
 // Transactions are relayed by the second version of the weight of signatures from the height on at which blocks have
 // it. If P2MR scripts are executed later than that, it holds at once: no block can have them by the first version.

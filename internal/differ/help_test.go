@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/differ"
-	"github.com/seed61375155/trawl/internal/differ/helptext"
 )
 
 // The statements of docs/core.md on Core's methods rest on a record of their usage lines and
@@ -27,7 +26,7 @@ func TestHelp(t *testing.T) {
 	got, names := "", map[string]bool{}
 	for line := range strings.Lines(string(record)) {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(line, " ") {
-			got, names[name] = got+helptext.Usage(help(name)), true
+			got, names[name] = got+differ.Usage(help(name)), true
 		}
 	}
 	if got != string(record) {

@@ -28,6 +28,39 @@ type Host struct {
 	Err   func() error    // why it has ended, nil while it has not
 }
 
+// A Header is a block's header and what is known of the block.
+type Header struct {
+	messages.BlockID
+	wire.BlockHeader
+
+	Active bool // the block is part of the active chain
+	Stored bool // the block can be read
+}
+
+// Last returns the last block of the active chain.
+func (h *Host) Last() messages.BlockID { return ID(h.Chain.Open().Active().Tip()) }
+
+// At returns the block of the active chain at a height, or [messages.ErrBlockNotFound].
+func (h *Host) At(height int32) (messages.BlockID, error) {
+	if block := h.Chain.Open().Active().At(height); block != nil {
+		return ID(block), nil
+	}
+	return messages.BlockID{}, fmt.Errorf("height %d: %w", height, messages.ErrBlockNotFound)
+}
+
+// Header returns the header of a block of any branch, or [messages.ErrBlockNotFound].
+func (h *Host) Header(hash *chainhash.Hash) (Header, error) {
+	reader := h.Chain.Open()
+	block := reader.Lookup(hash)
+	if block == nil {
+		return Header{}, fmt.Errorf("block %v: %w", *hash, messages.ErrBlockNotFound)
+	}
+	return Header{
+		BlockID: ID(block), BlockHeader: block.Header(), Active: reader.Active().Contains(block),
+		Stored: block.Status()&(chainview.HasData|chainview.Pruned) == chainview.HasData,
+	}, nil
+}
+
 // Follow calls f with steps that lead from a block to the active tip, and on whenever that
 // changes. It returns the error of f, of ctx, of [Host.Err], or
 // [messages.ErrBlockNotFound].

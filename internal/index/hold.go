@@ -32,15 +32,13 @@ func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, index st
 }
 
 // HoldTarget is Hold for the blocks that a target has yet to read.
-func HoldTarget(
-	ctx context.Context, locks *ask.Ref, reader chainview.Reader, index string, target follow.Target,
-) error {
+func HoldTarget(ctx context.Context, locks *ask.Ref, reader chainview.Reader, target *Target) error {
 	if locks.IsAbsent() {
 		return nil
 	}
 	from, err := follow.Next(reader, target)
 	if err != nil {
-		return fmt.Errorf("trawl: %s: %w", index, err)
+		return fmt.Errorf("trawl: %s: %w", target.Name, err)
 	}
-	return Hold(ctx, locks, reader, index, from)
+	return Hold(ctx, locks, reader, target.Name, from)
 }

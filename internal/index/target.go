@@ -49,6 +49,11 @@ type Recording interface {
 	Record
 }
 
+// NewTarget returns the target of an index, whose lines of the log are of Core's category index.
+func NewTarget(name string, blocks Recording, log *slog.Logger) *Target {
+	return &Target{Name: name, Blocks: blocks, Log: log.With(slog.String("category", "index"))}
+}
+
 // Target is an index as a follower of the chain sees it.
 type Target struct {
 	Name   string // of the index, in logs

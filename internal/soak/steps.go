@@ -104,7 +104,7 @@ var steps = []step{
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
-		packages: []string{"./internal/differ/arguments"}, needs: "core",
+		run: "^TestArguments$", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "texts", what: "descriptors, transactions, PSBTs in all roles, snapshots and help, beside Bitcoin Core",
@@ -148,11 +148,11 @@ var steps = []step{
 	},
 	{
 		name: "core-suite", what: "Bitcoin Core's own functional tests, without those that its list gives a reason for",
-		run: "^TestCoreSuite$", packages: []string{"./internal/soak/suites"}, needs: "core-suite",
+		run: "^TestCoreSuite$", packages: []string{"./internal/soak"}, needs: "core-suite",
 	},
 	{
 		name: "qbit-suite", what: "qbit's own functional tests, without those that its list gives a reason for",
-		run: "^TestQbitSuite$", packages: []string{"./internal/soak/suites"}, needs: "qbit-suite",
+		run: "^TestQbitSuite$", packages: []string{"./internal/soak"}, needs: "qbit-suite",
 	},
 }
 

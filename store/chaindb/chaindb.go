@@ -53,7 +53,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 // Options say where a chain database lies and how it is written.
@@ -94,7 +94,7 @@ type DB struct {
 
 	o      Options
 	ldb    *leveldb.DB
-	folder *dbstorage.Storage // ldb's
+	folder *dbfiles.Storage // ldb's
 	blocks *blockfile.Files
 	undo   *blockfile.Files
 	gate   gate
@@ -187,8 +187,8 @@ const CacheSize = 16 * opt.MiB
 // openLevelDB opens the metadata. If that fails, it does not use goleveldb's
 // RecoverFile, which drops tables that it cannot read and can bring deleted
 // keys back. A UTXO set with such a hole would pass for a good set.
-func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
-	folder, err := dbstorage.Open(o.FS, o.Dir)
+func openLevelDB(o *Options) (*leveldb.DB, *dbfiles.Storage, error) {
+	folder, err := dbfiles.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open chain database in %s: %w", o.Dir, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 // OpenIndex opens a database that is there to read its metadata, and changes nothing on the disk. Blocks cannot
@@ -29,7 +29,7 @@ func OpenIndex(o Options) (_ *DB, err error) {
 	if err := refuseForeign(o.Dir); err != nil {
 		return nil, err
 	}
-	folder, err := dbstorage.Open(o.FS, o.Dir)
+	folder, err := dbfiles.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open chain database in %s: %w", o.Dir, err)
 	}

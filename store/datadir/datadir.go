@@ -11,7 +11,10 @@
 package datadir
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -39,12 +42,17 @@ func Check(d Dirs, n Network) error {
 	return err
 }
 
-// Claim is Check, and then marks the directories, which must be there, as Trawl's.
-// It is on disk when it returns.
+// Claim is Check, and then makes the directories where they are missing, and marks them as
+// Trawl's. It is on disk when it returns.
 func Claim(d Dirs, n Network) error {
 	unmarked, err := check(d, n)
 	if err != nil {
 		return err
+	}
+	for _, dir := range unmarked {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("trawl: %w", err)
+		}
 	}
 	// The data directory last: it is by its database that block files are known
 	// that have no mark yet.
@@ -58,9 +66,7 @@ func Claim(d Dirs, n Network) error {
 
 // check returns the directories that have no mark yet.
 func check(d Dirs, n Network) (unmarked []string, err error) {
-	if d.Blocks == "" {
-		d.Blocks = filepath.Join(d.Data, "blocks")
-	}
+	d.Data, d.Blocks = filepath.Clean(d.Data), filepath.Clean(cmp.Or(d.Blocks, filepath.Join(d.Data, "blocks")))
 	dataMarked, err := checkMark(d.Data, n)
 	if err != nil {
 		return nil, err

@@ -93,10 +93,6 @@ func claim(t *testing.T, d datadir.Dirs, n datadir.Network) error {
 	if after := tree(t, d.Data); !maps.Equal(before, after) {
 		t.Errorf("Check changed %v into %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
-	if err := os.MkdirAll(blocksOf(d), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	before = tree(t, d.Data)
 	claimed := datadir.Claim(d, n)
 	if fmt.Sprint(checked) != fmt.Sprint(claimed) {
 		t.Errorf("Check: %v, Claim: %v", checked, claimed)

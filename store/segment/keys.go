@@ -14,7 +14,7 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 // keyOptions: the records are hashes, which do not compress, and are read
@@ -39,7 +39,7 @@ var errKeysDamaged = errors.New("filter keys are damaged")
 // keys is the database of records and marks.
 type keys struct {
 	db   *leveldb.DB
-	stor *dbstorage.Storage
+	stor *dbfiles.Storage
 }
 
 // marks are the single values of the database.
@@ -83,12 +83,12 @@ func openKeys(fs vfs.FS, dir string, o *opt.Options, log *slog.Logger) (*keys, c
 }
 
 // An opener opens a database.
-type opener func(*dbstorage.Storage, *opt.Options) (*leveldb.DB, error)
+type opener func(*dbfiles.Storage, *opt.Options) (*leveldb.DB, error)
 
 // openWith locks the directory and opens the database in it. Each failure of
 // the database over damaged files, panics included, is an error.
 func openWith(fs vfs.FS, dir string, o *opt.Options, open opener) (k *keys, err error) {
-	stor, err := dbstorage.Open(fs, dir)
+	stor, err := dbfiles.Open(fs, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func openWith(fs vfs.FS, dir string, o *opt.Options, open opener) (k *keys, err 
 	return &keys{db, stor}, nil
 }
 
-func openAsIs(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+func openAsIs(stor *dbfiles.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return leveldb.Open(stor, o)
 }
 
@@ -115,7 +115,7 @@ func openAsIs(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 // tables into a new database. Recover rewrites such tables, too, but fails for
 // tables with several versions of a key. Nearly all have several versions of
 // the tip's key.
-func salvage(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+func salvage(stor *dbfiles.Storage, o *opt.Options) (*leveldb.DB, error) {
 	lenient := *o
 	lenient.Strict = opt.StrictBlockChecksum | opt.StrictJournalChecksum
 	old, err := leveldb.Open(stor, &lenient)
@@ -142,12 +142,12 @@ func salvage(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
 }
 
 // recoverTables finds the tables of a database whose list of tables is lost.
-func recoverTables(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+func recoverTables(stor *dbfiles.Storage, o *opt.Options) (*leveldb.DB, error) {
 	return leveldb.Recover(stor, o)
 }
 
 // wipe removes every file of the database, whose lock is held.
-func wipe(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+func wipe(stor *dbfiles.Storage, o *opt.Options) (*leveldb.DB, error) {
 	if err := stor.Clear(); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func isDamage(err error) bool {
 	if errors.As(err, &system) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return !errors.Is(err, dbstorage.ErrLocked) && !errors.Is(err, ErrForeign)
+	return !errors.Is(err, dbfiles.ErrLocked) && !errors.Is(err, ErrForeign)
 }
 
 // load reads all keys, which also verifies every block of the database.

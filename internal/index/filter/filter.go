@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
@@ -55,6 +56,15 @@ func Open(cfg Config) (*segment.Store, error) {
 	}
 	corelog.Printf(cfg.Log, slog.LevelInfo, "Opened LevelDB successfully")
 	return store, nil
+}
+
+// LockName is the name of the index among the prune locks, and in texts.
+const LockName = "basic block filter index"
+
+// Hold is [index.Hold] for the blocks of the active chain whose filters the store lacks.
+func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, store *segment.Store) error {
+	missing := reader.Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
+	return index.Hold(ctx, locks, reader, LockName, missing)
 }
 
 // A Lookup looks single filters up, and changes nothing. A [segment.Store] is one.

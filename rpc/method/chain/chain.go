@@ -31,7 +31,7 @@ type Deps struct {
 
 	CoinStats CoinStats // sums of the unspent outputs by block; nil when there are none
 
-	Others []NamedIndex // beside Index, as getindexinfo shows them
+	Others []NamedIndex // beside Index, as getindexinfo shows them; absent where the node keeps none
 	Txs    TxIndex      // finds the transactions of the chain; nil when the node keeps no index of them
 
 	// Pruning says how the node deletes old blocks; nil when it keeps all.

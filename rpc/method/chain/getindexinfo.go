@@ -59,9 +59,14 @@ func (d *Deps) indexInfo(ctx context.Context, a *command.Args) (any, error) {
 
 // indexes are the node's indexes, in Core's order.
 func (d *Deps) indexes() []NamedIndex {
-	all := d.Others
+	var all []NamedIndex
+	for _, x := range d.Others {
+		if !x.Actor.IsAbsent() {
+			all = append(all, x)
+		}
+	}
 	if d.Index != nil {
-		all = append(all[:len(all):len(all)], NamedIndex{filterIndexName, d.Index.Indexer})
+		all = append(all, NamedIndex{filterIndexName, d.Index.Indexer})
 	}
 	return all
 }

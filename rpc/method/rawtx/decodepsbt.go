@@ -6,7 +6,6 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/rawtx/internal/psbtjson"
 )
 
 func (m *methods) decodePSBT() command.Command {
@@ -18,7 +17,7 @@ func (m *methods) decodePSBT() command.Command {
 		Params: []command.Param{
 			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
 		},
-		Results:  psbtjson.Results(scriptResults()),
+		Results:  packetResults(scriptResults()),
 		Examples: []string{`["psbt"]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
 			text, err := a.String(0)
@@ -29,7 +28,7 @@ func (m *methods) decodePSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return psbtjson.Show(m.printer, packet, btcutil.Amount(m.Network.Rules.MaxMoney)), nil
+			return showPacket(m.printer, packet, btcutil.Amount(m.Network.Rules.MaxMoney)), nil
 		},
 	}
 }

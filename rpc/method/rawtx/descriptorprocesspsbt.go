@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func (m *methods) descriptorProcessPSBT() command.Command {
@@ -15,8 +15,8 @@ func (m *methods) descriptorProcessPSBT() command.Command {
 		About:    command.Pure,
 		Summary: "Puts into a partially signed transaction (BIP174) what its inputs spend, as utxoupdatepsbt does,\n" +
 			"and what descriptors tell of its inputs and outputs, and signs it with their private keys.",
-		Params:  signing.PacketParams(descriptorsParam(false)),
-		Results: signing.PacketResults(),
+		Params:  arg.SignPacketParams(descriptorsParam(false)),
+		Results: arg.SignedPacketResults(),
 		Examples: []string{
 			`["psbt", ["descriptor1", "descriptor2"]]`,
 			`["psbt", [{"desc":"mydescriptor", "range":21}]]`,
@@ -39,7 +39,7 @@ func (m *methods) runDescriptorProcess(ctx context.Context, a *command.Args, kno
 		return nil, err
 	}
 	options := func() error {
-		_, err := signing.ReadPacketOptions(a)
+		_, err := arg.ReadSignOptions(a)
 		return err
 	}
 	if err := m.refuseEarly(ctx, list, true, options, text); err != nil {
@@ -48,7 +48,7 @@ func (m *methods) runDescriptorProcess(ctx context.Context, a *command.Args, kno
 	if err := m.addDescriptors(ctx, list, known, true); err != nil {
 		return nil, err
 	}
-	o, err := signing.ReadPacketOptions(a)
+	o, err := arg.ReadSignOptions(a)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (m *methods) runDescriptorProcess(ctx context.Context, a *command.Args, kno
 	for i := range p.Inputs {
 		complete = complete && p.Final(i)
 	}
-	got := signing.Packet{PSBT: p.Encode()}
+	got := arg.SignedPacket{PSBT: p.Encode()}
 	// Final scripts that came with the packet may be of an output that nobody knows.
 	if complete && rawtx.NewPacketSigning(p, m.Network.NewSigning).Finalize() {
 		got.Complete, got.Hex = true, encodeTx(p.Extract())

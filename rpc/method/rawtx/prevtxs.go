@@ -9,12 +9,12 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // prevTxParams are the members of an output that a client brings.
 func prevTxParams() []command.Param {
-	return append(signing.PrevOutParams(),
+	return append(arg.PrevOutParams(),
 		command.Param{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not " +
 			"in Core) the script to spend it by"},
 		command.Param{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; " +
@@ -38,12 +38,12 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 	if _, err := list.AsArray(); err != nil {
 		return err
 	}
-	payable, err := signing.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
+	payable, err := arg.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
 	if err != nil {
 		return err
 	}
 	for _, v := range list.Elements() {
-		at, script, err := signing.PrevOut(v, payable)
+		at, script, err := arg.PrevOut(v, payable)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func (m *methods) signRawTransactionWithKey() command.Command {
@@ -34,9 +34,9 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 				Help:  "outputs that are spent, where the chain does not have them yet",
 				Inner: []command.Param{{Type: command.Object, Optional: true, Inner: prevTxParams()}},
 			},
-			signing.HashTypeParam(),
+			arg.HashTypeParam(),
 		},
-		Results:  signing.Results(),
+		Results:  arg.SignedResults(),
 		Examples: []string{`["myhex", ["key1","key2"]]`},
 		Run:      m.signWithKey,
 	}
@@ -49,7 +49,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	}
 	tx, ok := decodeTx(text, rawtx.WitnessForm)
 	if !ok {
-		return nil, signing.ErrDecode
+		return nil, arg.ErrDecode
 	}
 	s := m.Network.NewSigning(tx, nil)
 	defer s.Zero()
@@ -62,7 +62,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if err := m.readPrevTxs(a.Value(2), s); err != nil {
 		return nil, err
 	}
-	if s.HashType, err = signing.HashType(a.Value(3)); err != nil {
+	if s.HashType, err = arg.HashType(a.Value(3)); err != nil {
 		return nil, err
 	}
 	// Keys that come with a request bring no count of signatures that they have made.
@@ -106,7 +106,7 @@ func (m *methods) readKeys(ctx context.Context, list *jsontree.Value, s *rawtx.S
 // newSignResult shows what was signed. A signature that may be worth nothing is
 // an error, as in Core.
 func newSignResult(s *rawtx.Signing, failed []rawtx.InputError) (any, error) {
-	result := signing.Result{Complete: len(failed) == 0}
+	result := arg.Signed{Complete: len(failed) == 0}
 	for _, f := range failed {
 		in := s.Tx.TxIn[f.Index]
 		if errors.Is(f.Err, rawtx.ErrNoAmount) {
@@ -120,11 +120,11 @@ func newSignResult(s *rawtx.Signing, failed []rawtx.InputError) (any, error) {
 	return result, nil
 }
 
-func newInputError(in *wire.TxIn, err error) signing.InputError {
-	return signing.InputError{
+func newInputError(in *wire.TxIn, err error) arg.InputError {
+	return arg.InputError{
 		TxID:      in.PreviousOutPoint.Hash,
 		Index:     in.PreviousOutPoint.Index,
-		Witness:   signing.HexItems(in.Witness),
+		Witness:   arg.HexItems(in.Witness),
 		ScriptSig: hex.EncodeToString(in.SignatureScript),
 		Sequence:  in.Sequence,
 		Error:     err.Error(),

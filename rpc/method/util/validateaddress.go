@@ -7,14 +7,14 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/address"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 type validAddress struct {
 	IsValid bool   `json:"isvalid"`
 	Address string `json:"address"`
 	Script  string `json:"scriptPubKey"`
-	address.Detail
+	arg.AddressDetail
 }
 
 type invalidAddress struct {
@@ -36,7 +36,7 @@ func validateAddress(d Deps) command.Command {
 			{Type: command.Bool, Key: "isvalid", Help: "Whether it is an address"},
 			{Type: command.String, Key: "address", Optional: true, Help: "The address in its usual form"},
 			{Type: command.Hex, Key: "scriptPubKey", Optional: true, Help: "The output script"},
-		}, address.DetailResults, []command.Result{
+		}, arg.AddressDetailResults, []command.Result{
 			{
 				Type: command.Array, Key: "error_locations", Optional: true,
 				Help:  "Where a mistyped bech32 address is probably wrong",
@@ -59,9 +59,9 @@ func validateAddress(d Deps) command.Command {
 func describeAddress(text string, net *descriptor.Network) any {
 	script, err := descriptor.ScriptOfAddress(text, net)
 	if err != nil {
-		f := address.FaultOf(text, net)
+		f := arg.AddressFaultOf(text, net)
 		return invalidAddress{Locations: f.Locations, Error: f.Text}
 	}
 	usual, _ := descriptor.AddressOf(script, net)
-	return validAddress{true, usual, hex.EncodeToString(script), address.DetailOf(script, net)}
+	return validAddress{true, usual, hex.EncodeToString(script), arg.AddressDetailOf(script, net)}
 }

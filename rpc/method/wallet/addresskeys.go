@@ -6,7 +6,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/address"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // addressKeys is what a wallet knows of what stands behind an address: a key, or
@@ -27,7 +27,7 @@ type scriptForm struct {
 
 // embeddedAddress is an address that such a script stands for in turn.
 type embeddedAddress struct {
-	address.Detail
+	arg.AddressDetail
 	addressKeys
 	Address string `json:"address"`
 	Script  string `json:"scriptPubKey"`
@@ -90,7 +90,7 @@ func (m *methods) lookInside(keys *addressKeys, script []byte, inner *messages.A
 	keys.scriptForm = &scriptForm{form, hex.EncodeToString(script)}
 	if text, ok := descriptor.AddressOf(script, m.net); ok {
 		keys.Embedded = &embeddedAddress{
-			address.DetailOf(script, m.net), m.keysOf(script, inner), text, hex.EncodeToString(script),
+			arg.AddressDetailOf(script, m.net), m.keysOf(script, inner), text, hex.EncodeToString(script),
 		}
 		keys.PubKey = keys.Embedded.PubKey
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/address"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // addressInfo is what getaddressinfo returns.
@@ -21,7 +21,7 @@ type addressInfo struct {
 	Desc       string `json:"desc,omitempty"`
 	ParentDesc string `json:"parent_desc,omitempty"`
 	WatchOnly  bool   `json:"iswatchonly"`
-	address.Detail
+	arg.AddressDetail
 	addressKeys
 	IsChange bool `json:"ischange"`
 	*keyOrigin
@@ -61,7 +61,7 @@ func addressInfoResults() []command.Result {
 			"solvable"},
 		{Type: command.String, Key: "parent_desc", Optional: true, Help: "descriptor of the wallet that it comes from"},
 		{Type: command.Bool, Key: "iswatchonly", Help: "(DEPRECATED) always false"},
-	}, address.DetailResults, addressKeysResults, []command.Result{
+	}, arg.AddressDetailResults, addressKeysResults, []command.Result{
 		{Type: command.Bool, Key: "ischange", Help: "whether it is an address of the wallet without a label"},
 		{Type: command.Timestamp, Key: "timestamp", Optional: true, Help: "time from which on it may have been paid " +
 			"to"},
@@ -82,7 +82,7 @@ func (m *methods) describe(ctx context.Context, w chosen, a *command.Args) (any,
 	}
 	script, err := descriptor.ScriptOfAddress(text, m.net)
 	if err != nil {
-		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: address.FaultOf(text, m.net).Text}
+		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: arg.AddressFaultOf(text, m.net).Text}
 	}
 	got, err := ask.Ask(ctx, w.ref, messages.GetAddressInfo{Script: script})
 	if err != nil {
@@ -91,7 +91,7 @@ func (m *methods) describe(ctx context.Context, w chosen, a *command.Args) (any,
 	info := addressInfo{
 		Address: m.addressOf(script), Script: hex.EncodeToString(script),
 		IsMine: got.IsMine, Solvable: got.Solvable, Desc: got.Desc, ParentDesc: got.ParentDesc,
-		Detail: address.DetailOf(script, m.net), addressKeys: m.keysOf(script, &got),
+		AddressDetail: arg.AddressDetailOf(script, m.net), addressKeys: m.keysOf(script, &got),
 		IsChange: got.IsChange, Labels: got.Labels,
 	}
 	if got.HasPath {

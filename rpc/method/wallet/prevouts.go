@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // prevOuts returns the outputs that a transaction spends, as far as they are
@@ -30,7 +30,7 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 			}
 		}
 	}
-	payable, err := signing.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
+	payable, err := arg.Payable(m.net, m.Network.Rules.MayPayTo, m.Chain.Height)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 // bring adds an output that the client brings. If it replaces an output of the
 // chain, both must have the same script.
 func (m *methods) bring(v *jsontree.Value, payable func(script []byte) bool, known *prevOutSet) error {
-	at, script, err := signing.PrevOut(v, payable)
+	at, script, err := arg.PrevOut(v, payable)
 	if err != nil {
 		return err
 	}

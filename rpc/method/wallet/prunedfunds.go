@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 )
 
 func (m *methods) importPrunedFunds() command.Command {
@@ -35,7 +34,7 @@ func (m *methods) importPrunedFunds() command.Command {
 			raw, err := hex.DecodeString(text)
 			tx, ok := rawtx.Decode(raw, rawtx.WitnessForm)
 			if err != nil || !ok {
-				return nil, signing.ErrDecode
+				return nil, arg.ErrDecode
 			}
 			q := messages.ImportTx{Tx: tx}
 			if text, err = a.String(1); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func (m *methods) signRawTransactionWithWallet() command.Command {
@@ -24,9 +24,9 @@ func (m *methods) signRawTransactionWithWallet() command.Command {
 			{
 				Name: "prevtxs", Type: command.Array, Optional: true,
 				Help:  "outputs that are spent, where the chain does not have them yet",
-				Inner: []command.Param{{Type: command.Object, Optional: true, Inner: signing.PrevOutParams()}},
+				Inner: []command.Param{{Type: command.Object, Optional: true, Inner: arg.PrevOutParams()}},
 			},
-			signing.HashTypeParam(),
+			arg.HashTypeParam(),
 		},
 		Results:  signedResults(),
 		Examples: []string{`["myhex"]`},
@@ -35,7 +35,7 @@ func (m *methods) signRawTransactionWithWallet() command.Command {
 }
 
 func signedResults() []command.Result {
-	results := signing.Results()
+	results := arg.SignedResults()
 	results[0].Inner = append(results[0].Inner, pqcSignedResults()...)
 	return results
 }
@@ -47,7 +47,7 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 	}
 	tx, raw := decodeTx(text)
 	if tx == nil {
-		return nil, signing.ErrDecode
+		return nil, arg.ErrDecode
 	}
 	s, err := w.state(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 	if q.Prevs, err = m.prevOuts(ctx, tx, a.Value(1)); err != nil {
 		return nil, err
 	}
-	if _, err := signing.HashType(a.Value(2)); err != nil {
+	if _, err := arg.HashType(a.Value(2)); err != nil {
 		return nil, err
 	}
 	q.HashType = a.Value(2).Text()
@@ -76,7 +76,7 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 
 // signedResult is a signed transaction with what its keys of P2MR have signed.
 type signedResult struct {
-	signing.Result
+	arg.Signed
 	*pqcUsage
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -94,11 +94,11 @@ func decodeTx(text string) (*wire.MsgTx, []byte) {
 	return tx, raw
 }
 
-func newSigned(got *messages.Signed) signing.Result {
-	shown := signing.Result{Hex: hex.EncodeToString(got.RawTx), Complete: got.Complete}
+func newSigned(got *messages.Signed) arg.Signed {
+	shown := arg.Signed{Hex: hex.EncodeToString(got.RawTx), Complete: got.Complete}
 	for _, e := range got.Errors {
-		shown.Errors = append(shown.Errors, signing.InputError{
-			TxID: e.TxID, Index: e.Index, Witness: signing.HexItems(e.Witness),
+		shown.Errors = append(shown.Errors, arg.InputError{
+			TxID: e.TxID, Index: e.Index, Witness: arg.HexItems(e.Witness),
 			ScriptSig: hex.EncodeToString(e.ScriptSig), Sequence: e.Sequence, Error: e.Text,
 		})
 	}

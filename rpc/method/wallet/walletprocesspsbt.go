@@ -10,13 +10,13 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // processed is a partially signed transaction that the wallet has signed, with what its keys of P2MR have
 // signed.
 type processed struct {
-	signing.Packet
+	arg.SignedPacket
 	pqcSigned
 }
 
@@ -27,10 +27,10 @@ func (m *methods) walletProcessPSBT() command.Command {
 		About:    command.Funds,
 		Summary: "Puts into a partially signed transaction (BIP174) what the wallet knows of it, and signs what\n" +
 			"it can. The wallet must be unlocked to sign.",
-		Params: signing.PacketParams(command.Param{
+		Params: arg.SignPacketParams(command.Param{
 			Name: "sign", Type: command.Bool, Default: "true", Help: "whether it is signed",
 		}),
-		Results:  signing.PacketResults(pqcSignedResults()...),
+		Results:  arg.SignedPacketResults(pqcSignedResults()...),
 		Examples: []string{`["psbt"]`},
 		Run:      m.on(m.runProcess),
 	}
@@ -44,7 +44,7 @@ func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (an
 	if _, err := m.Network.DecodePSBT(text); err != nil {
 		return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
 	}
-	o, err := signing.ReadPacketOptions(a)
+	o, err := arg.ReadSignOptions(a)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (an
 		return nil, err
 	}
 	return processed{
-		signing.Packet{PSBT: got.PSBT, Complete: got.Complete, Hex: txHex(got.Tx)},
+		arg.SignedPacket{PSBT: got.PSBT, Complete: got.Complete, Hex: txHex(got.Tx)},
 		newPQCSigned(got.PQCKeys),
 	}, nil
 }

@@ -1,6 +1,7 @@
-// Package dbfiles reads the files of a leveldb folder without opening the database,
-// which would change it: so one can tell whose it is. It writes nothing, takes no
-// lock, and believes nothing that the bytes do not back.
+// Package dbfiles has the files of goleveldb's databases. A [Storage] is the folder of an
+// open database. [Walk] and [Judge] read the files without opening the database, which
+// would change it, and tell whose it is. They write nothing, take no lock, and believe
+// nothing that the bytes do not back.
 package dbfiles
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/syndtr/goleveldb/leveldb"
 	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
 
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 	ErrNewer = errors.New("written by a newer version of this program")
 
 	// ErrLocked reports, from [Open], a ledger that is open already.
-	ErrLocked = dbstorage.ErrLocked
+	ErrLocked = dbfiles.ErrLocked
 
 	// ErrClosed reports the use of a closed ledger.
 	ErrClosed = errors.New("closed")

@@ -30,7 +30,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
 )
 
 // Options say where a ledger lies and what it is.
@@ -75,7 +74,7 @@ type Batch = leveldb.Batch
 // A Ledger is open. It is safe for concurrent use.
 type Ledger struct {
 	o    Options
-	disk *dbstorage.Storage
+	disk *dbfiles.Storage
 
 	open sync.RWMutex // held to write while db changes
 	db   *leveldb.DB  // nil: closed
@@ -112,7 +111,7 @@ func Open(o Options) (*Ledger, []byte, error) {
 	if err := vfs.MakeDir(o.FS, o.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", o.Name, err)
 	}
-	disk, err := dbstorage.Open(o.FS, o.Dir)
+	disk, err := dbfiles.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, err)
 	}
@@ -203,7 +202,7 @@ func (l *Ledger) load() error {
 
 // openDB opens a database. Each failure of goleveldb over damaged files, panics
 // included, is an error.
-func openDB(d *dbstorage.Storage, o *opt.Options) (db *leveldb.DB, err error) {
+func openDB(d *dbfiles.Storage, o *opt.Options) (db *leveldb.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: panic: %v", ErrDamaged, p)

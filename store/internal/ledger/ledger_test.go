@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
-	"github.com/seed61375155/trawl/store/internal/dbstorage"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 // options are those of a small ledger, whose journals become tables often.
@@ -416,7 +416,7 @@ func TestRefused(t *testing.T) {
 	}
 	// Keys without a record of their format.
 	dir := t.TempDir()
-	disk, err := dbstorage.Open(vfs.OS, dir)
+	disk, err := dbfiles.Open(vfs.OS, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-// Package arg reads arguments that several methods take, with Core's errors.
+// Package arg reads arguments that several groups of methods take, of transactions,
+// signing and addresses, and has the results that they share. The checks and their
+// words are Core's (src/rpc/util.cpp, rawtransaction_util.cpp, src/key_io.cpp).
 package arg
 
 import (

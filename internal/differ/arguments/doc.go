@@ -1,2 +1,0 @@
-// Package arguments compares what calls with arguments by chance are refused with.
-package arguments
