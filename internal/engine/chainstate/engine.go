@@ -52,6 +52,7 @@ type Config struct {
 	Network *dialect.Network
 	DB      *chaindb.DB // closed with the engine
 	Cache   int64       // bytes for unspent outputs held in memory
+	NoIdle  bool        // unspent outputs are written as the tip moves and at the end, and not at rest
 	Clock   *clock.Clock
 	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
 	Strip   *StripConfig    // nil: blocks stay whole; else DB must strip
@@ -98,6 +99,7 @@ type Engine struct {
 	loading bool               // a file is being read into the other set
 	hidden  bool               // the tip is not that of the active chain
 
+	noIdle  bool      // as in Config
 	flushed time.Time // when the unspent outputs were written last
 	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
@@ -145,7 +147,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
 		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
-		scripts: true, recent: new(Recent),
+		scripts: true, recent: new(Recent), noIdle: cfg.NoIdle,
 	}
 	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
 	e.recovery = recovery{engine: e, copies: cfg.DB.Copies()}
@@ -209,12 +211,12 @@ func (e *Engine) Sync() error {
 	if e.broken != nil {
 		return e.broken
 	}
-	if time.Since(e.moved) > restAfter {
+	if !e.noIdle && time.Since(e.moved) > restAfter {
 		if err := Rest(e); err != nil {
 			return err
 		}
 	}
-	if time.Since(e.flushed) > flushEvery {
+	if !e.noIdle && time.Since(e.flushed) > flushEvery {
 		if err := e.flush(); err != nil {
 			return err
 		}

@@ -26,8 +26,14 @@ import (
 
 var trueScript = []byte{0x51}
 
-// open opens an engine in dir, closed with the test.
+// open opens an engine in dir.
 func open(tb testing.TB, dir string, net *dialect.Network) *bitcoin.Engine {
+	tb.Helper()
+	return openWith(tb, dir, net, func(*bitcoin.Config) {})
+}
+
+// openWith opens an engine in dir after a change of its configuration.
+func openWith(tb testing.TB, dir string, net *dialect.Network, change func(*bitcoin.Config)) *bitcoin.Engine {
 	tb.Helper()
 	db, err := chaindb.Open(chaindb.Options{
 		Dir: filepath.Join(dir, "chainstate"), BlocksDir: filepath.Join(dir, "blocks"),
@@ -36,10 +42,12 @@ func open(tb testing.TB, dir string, net *dialect.Network) *bitcoin.Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := bitcoin.Open(bitcoin.Config{
+	cfg := bitcoin.Config{
 		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: slog.New(slog.DiscardHandler),
 		Mark: markIn(dir),
-	})
+	}
+	change(&cfg)
+	e, err := bitcoin.Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

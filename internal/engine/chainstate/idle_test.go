@@ -56,6 +56,19 @@ func TestSyncAfterWrite(t *testing.T) {
 	must(t, e.Close())
 }
 
+// A node that ends by chance while it writes unspent outputs does not write them at rest.
+func TestNoIdleWrites(t *testing.T) {
+	e := openWith(t, t.TempDir(), quick(t), func(cfg *chainstate.Config) { cfg.NoIdle = true })
+	must(t, e.Accept(genesis(t).on(nil).raw))
+	chainstate.Idle(e)
+	chainstate.Stale(e)
+	must(t, e.Sync())
+	if _, pending := chainstate.CacheSize(e); pending == 0 {
+		t.Error("written at rest")
+	}
+	must(t, e.Close())
+}
+
 // When the tip has not moved for a while a sync writes the unspent outputs and gives
 // their memory back; before it does not.
 func TestIdleCache(t *testing.T) {

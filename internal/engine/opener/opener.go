@@ -178,6 +178,7 @@ func (o *Opener) state(db *chaindb.DB) chainstate.Config {
 	return chainstate.Config{
 		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
 		Strip: o.strips(), StartOver: o.anew, FS: vfs.OS, Mark: o.mark(),
+		NoIdle: o.cfg.WroteCoins != nil, // a node that ends by chance as it writes does so in the calls that expect it
 	}
 }
 
