@@ -290,8 +290,8 @@ func TestAbortStorm(t *testing.T) {
 	})
 }
 
-// A unit is 50 ms of work, more where much is left, and at the end less, where others would wait for it, but not
-// below 5 ms.
+// A unit is 50 ms of work, more where much is left, and at the end less, where others would wait for it, but not below
+// 5 ms.
 func TestUnits(t *testing.T) {
 	for workerNodes, most := range map[int]int{1: 30, 3: 70} {
 		synctest.Test(t, func(t *testing.T) {

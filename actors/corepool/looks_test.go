@@ -165,7 +165,7 @@ func TestTimeOfLookByRequest(t *testing.T) {
 }
 
 // A transaction that is too large to be told by itself is left out, and all others come in ever smaller batches.
-func TestTooLargeToBeTold(t *testing.T) {
+func TestTooLargeToBeReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.core.set(func(n *core) { n.large = 1 })
@@ -186,7 +186,7 @@ func TestTooLargeToBeTold(t *testing.T) {
 	})
 }
 
-// Transactions that have left stay while the chain cannot follow, and callers are told.
+// Transactions that have left stay while the chain cannot follow, and callers get the error.
 func TestChainCannotFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

@@ -13,7 +13,7 @@ import (
 
 // Transactions are told with the block that the other node was at when it listed them. Where
 // the chain has moved on they are listed once more: they may have been excluded by the block.
-func TestToldAfterTheirBlock(t *testing.T) {
+func TestReportedAfterTheirBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		tip := r.chain.Active().Tip()
@@ -36,7 +36,7 @@ func TestToldAfterTheirBlock(t *testing.T) {
 		gone, stays := r.core.add(r.tx(nil)).TxHash(), r.core.add(r.tx(nil)).TxHash()
 		time.Sleep(time.Minute)
 		r.mu.Lock()
-		if r.heard[gone] || r.heard[stays] {
+		if r.notified[gone] || r.notified[stays] {
 			t.Error("told of transactions that were listed before the last block")
 		}
 		r.mu.Unlock()

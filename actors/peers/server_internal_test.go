@@ -57,7 +57,7 @@ type ear struct {
 	*p2p.Session
 
 	mu    sync.Mutex
-	heard []wire.Message
+	inbox []wire.Message
 }
 
 func (*ear) Established(p2p.Remote) {}
@@ -67,7 +67,7 @@ func (l *ear) Received(m p2p.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Command() != codec.CmdSendCmpct { // of the handshake
-		l.heard = append(l.heard, m.Message)
+		l.inbox = append(l.inbox, m.Message)
 	}
 }
 
@@ -131,9 +131,9 @@ func (r *serverRig) ask(m wire.Message) []wire.Message {
 	synctest.Wait()
 	r.peer.mu.Lock()
 	defer r.peer.mu.Unlock()
-	heard := r.peer.heard
-	r.peer.heard = nil
-	return heard
+	inbox := r.peer.inbox
+	r.peer.inbox = nil
+	return inbox
 }
 
 // block asks for a block.

@@ -131,7 +131,7 @@ func (p *Pass) take(end func(from int32) int32) Heights {
 	}
 	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
 	p.next = r.To
-	p.ahead.change()
+	p.prefetch.change()
 	return r
 }
 

@@ -53,7 +53,7 @@ type View interface {
 	// the height itself where nothing is known.
 	RangeEnd(height int32) int32
 
-	// Stale is told of a block whose filter has probe lines that cannot be used.
+	// Stale is notified of a block whose filter has probe lines that cannot be used.
 	Stale(block *chainhash.Hash)
 
 	// Guard runs read, which reads bytes that Filters returned, and turns a
@@ -125,7 +125,7 @@ type Pass struct {
 	next     int32     // first height that was given to no worker
 	inFlight []Heights // given to a worker, and not done
 	hits     []Hit     // in the order they were found
-	ahead    ahead
+	prefetch prefetch
 	leases   leases
 	paces    paces
 

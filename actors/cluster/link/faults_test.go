@@ -113,8 +113,8 @@ func (w *wire) forward(to, from net.Conn) {
 	}
 }
 
-// A machine that is gone without a word is noticed at both ends, whether something is sent or not, and what is said
-// to it meanwhile is bounded. When it is there again it is reached again.
+// A machine that is gone without a word is noticed at both ends, whether something is sent or not, and what is said to
+// it meanwhile is bounded. When it is there again it is reached again.
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	c, err := FromSecrets(secret(1))
@@ -332,8 +332,8 @@ func TestOwnCertificate(t *testing.T) {
 	}
 }
 
-// Why a node cannot be reached is in the log, once: that nobody listens, that it knows another secret, that it
-// refuses this one.
+// Why a node cannot be reached is in the log, once: that nobody listens, that it knows another secret, that it refuses
+// this one.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
