@@ -17,17 +17,17 @@ import (
 
 // A witness counts what it is told.
 type witness struct {
-	mu   sync.Mutex
-	told map[string]int
+	mu       sync.Mutex
+	observed map[string]int
 }
 
 func (w *witness) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told == nil {
-		w.told = map[string]int{}
+	if w.observed == nil {
+		w.observed = map[string]int{}
 	}
-	w.told[what]++
+	w.observed[what]++
 }
 
 func (w *witness) Called(method string, took time.Duration, failed bool) {
@@ -44,10 +44,10 @@ func (w *witness) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []string
-	for _, what := range slices.Sorted(maps.Keys(w.told)) {
-		list = append(list, fmt.Sprintf("%d x %s", w.told[what], what))
+	for _, what := range slices.Sorted(maps.Keys(w.observed)) {
+		list = append(list, fmt.Sprintf("%d x %s", w.observed[what], what))
 	}
-	w.told = nil
+	w.observed = nil
 	return strings.Join(list, ", ")
 }
 
