@@ -189,7 +189,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// rebuild makes the metadata anew and checks that all blocks are back, whether
+// rebuild rebuilds the metadata and checks that all blocks are back, whether
 // they were whole in the files or not.
 func rebuild(t *testing.T, o Options, blocks []*wire.MsgBlock) {
 	t.Helper()
