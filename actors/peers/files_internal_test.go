@@ -33,10 +33,10 @@ func logged() (*slog.Logger, *logText) {
 // Bans that cannot be read begin anew, and the file with them; only a file that is there is warned of.
 func TestBansStartOver(t *testing.T) {
 	for name, test := range map[string]struct {
-		content          string // of the file; empty: there is none
-		fails            bool   // the disk takes nothing
-		warns, recreates bool
-		failedToWrite    bool
+		content       string // of the file; empty: there is none
+		fails         bool   // the disk takes nothing
+		warns, renews bool
+		failedToWrite bool
 	}{
 		"no file":             {"", false, false, true, false},
 		"no JSON":             {"{", false, true, true, false},
@@ -55,7 +55,7 @@ func TestBansStartOver(t *testing.T) {
 		}
 		log, text := logged()
 		loadBans(newBase(Config{Log: log, Dir: dir, FS: disk}))
-		if text.has("Cannot load banlist") != test.warns || text.has("Recreating the banlist database") != test.recreates ||
+		if text.has("Cannot load banlist") != test.warns || text.has("Recreating the banlist database") != test.renews ||
 			text.has("bans not written") != test.failedToWrite {
 			t.Errorf("%s: the log says\n%s", name, text.text.String())
 		}

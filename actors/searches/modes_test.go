@@ -57,7 +57,7 @@ func (e *ends) check(t *testing.T, aborted int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.aborted) != aborted || len(e.undone) > 0 {
-		t.Errorf("%d searches are reported as aborted, want %d; then reported are %+v", len(e.aborted), aborted, e.undone)
+		t.Errorf("%d searches are reported aborted, want %d; then reported are %+v", len(e.aborted), aborted, e.undone)
 	}
 }
 

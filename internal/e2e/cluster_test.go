@@ -79,7 +79,7 @@ func TestClusterEqual(t *testing.T) {
 	for i := range scans {
 		e.scan(i, i > 0) // the first is undisturbed
 		if (i+1)%10 == 0 || i+1 == scans {
-			t.Logf("%v: %d scans, %d of them with work of worker nodes, %+v", time.Since(began).Round(time.Second), i+1, e.helped, e.did)
+			t.Logf("%v: %d scans, %d of them helped, %+v", time.Since(began).Round(time.Second), i+1, e.helped, e.did)
 		}
 	}
 	wait()
