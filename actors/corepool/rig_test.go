@@ -225,10 +225,10 @@ type rig struct {
 	mu       sync.Mutex
 	notified map[chainhash.Hash]bool
 	left     map[chainhash.Hash]messages.PoolReason
-	at       map[chainhash.Hash]messages.PoolStep // the block that was told with it
+	at       map[chainhash.Hash]messages.PoolStep // the block that was reported with it
 	salt     uint32
 
-	resets int // that were told
+	resets int // that were published
 }
 
 type (

@@ -55,7 +55,8 @@ func TestBansStartOver(t *testing.T) {
 		}
 		log, text := logged()
 		loadBans(newBase(Config{Log: log, Dir: dir, FS: disk}))
-		if text.has("Cannot load banlist") != test.warns || text.has("Recreating the banlist database") != test.renews ||
+		if text.has("Cannot load banlist") != test.warns ||
+			text.has("Recreating the banlist database") != test.renews ||
 			text.has("bans not written") != test.failedToWrite {
 			t.Errorf("%s: the log says\n%s", name, text.text.String())
 		}

@@ -93,7 +93,7 @@ func (n *node) peersOf(tb testing.TB, count int) []messages.PeerInfo {
 	})
 }
 
-// A remote is a session of the test's, and what it has heard.
+// A remote is a session of the test's, and what it has received.
 type remote struct {
 	*p2p.Session
 	inbox chan p2p.Message

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// works checks that a peer hears of transactions, and is heard.
+// works checks that a peer is sent transactions, and may send them.
 func (r *rig) works(step string, salt uint32, p *remote) {
 	r.t.Helper()
 	p.got()

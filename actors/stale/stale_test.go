@@ -61,7 +61,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// tell tells of the steps from the tip that was told last, or has the actor fail over them.
+// publish publishes the steps from the tip that was published last, or has the actor fail over them.
 func (r *rig) publish(steps ...chainview.TipStep) {
 	for i := range steps {
 		steps[i].Initial = r.initial.Lasts(steps[i].To)

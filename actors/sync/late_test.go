@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// late runs a test that hears which blocks of stale branches came too late, since it heard last.
+// late runs a test with a function that returns which blocks came too late, since its last call.
 func late(t *testing.T, test func(r *rig, reported func() []nodemsg.StaleBlock)) {
 	t.Helper()
 	var feed ask.Feed[nodemsg.StaleBlock]
@@ -49,7 +49,7 @@ func (r *rig) sideOf() *chaintest.Chain {
 	return side
 }
 
-// Each block that comes too late is told once, by its own hash and height, whether its header is known or not.
+// Each block that comes too late is reported once, by its own hash and height, whether its header is known or not.
 func TestLateBlocks(t *testing.T) {
 	for _, headers := range []bool{false, true} {
 		late(t, func(r *rig, reported func() []nodemsg.StaleBlock) {
@@ -78,7 +78,7 @@ func TestLateBlocks(t *testing.T) {
 	}
 }
 
-// Nobody is told of a block that is kept, is there, was asked for, is refused, or whose parent nobody knows.
+// Nobody is notified of a block that is kept, is there, was asked for, is refused, or whose parent nobody knows.
 func TestNotLateBlocks(t *testing.T) {
 	late(t, func(r *rig, reported func() []nodemsg.StaleBlock) {
 		remote, _ := r.upToDate()

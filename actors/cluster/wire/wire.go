@@ -1,6 +1,6 @@
-// Package wire encodes the messages between nodes of a cluster: one protobuf message. Later
-// versions may add fields; unknown fields are skipped. The package is pure, and bounds the size
-// of decoded messages.
+// Package wire is the protocol between nodes of a cluster. It encodes each message as a protobuf
+// message. Later versions may add fields; unknown fields are skipped. The package is pure, and
+// bounds the size of decoded messages.
 package wire
 
 import (
