@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A witness counts what it is told.
+// A witness counts its notifications.
 type witness struct {
 	mu       sync.Mutex
 	observed map[string]int
@@ -39,7 +39,7 @@ func (w *witness) Called(method string, took time.Duration, failed bool) {
 
 func (w *witness) Replied(status int) { w.note(strconv.Itoa(status)) }
 
-// take returns what was told since the last time.
+// take returns the notifications since the last time.
 func (w *witness) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +51,7 @@ func (w *witness) take() string {
 	return strings.Join(list, ", ")
 }
 
-// An observer is told of every call and reply, and of no name that is not a method's.
+// An observer is notified of every call and reply, and of no name that is not a method's.
 func TestObserver(t *testing.T) {
 	run := func(context.Context, *command.Args) (any, error) { return 1, nil }
 	table, err := command.NewTable([]command.Command{

@@ -87,7 +87,7 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// told is a result with a secret.
+// keyResult is a result with a secret.
 type keyResult struct {
 	Key  command.Secret `json:"key"`
 	Name string         `json:"name"`
