@@ -253,7 +253,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// A filter that matches by chance need not do so at all nodes where blocks are looked into: a worker node that
+// A filter that matches by chance need not do so at all nodes where blocks are looked into. A worker node that
 // leaves such a block out is not taken for a liar.
 func TestAuditOfChance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -222,7 +222,7 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-// Earlier answers of a worker node are not believed once it is known to lie: the other scans that it has answered a
+// Earlier answers of a worker node are not believed once it is known to lie. The other scans that it has answered a
 // part of fail too, and its leased heights come back.
 func TestLiarInOthers(t *testing.T) {
 	for range 6 {

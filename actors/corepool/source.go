@@ -92,7 +92,7 @@ func best(ctx context.Context, node Node) (chainhash.Hash, error) {
 	return chainhash.Hash(tip), err
 }
 
-// A newTx is a transaction that has come, as listeners are notified of it.
+// A newTx is a transaction that has come, in the form for listeners.
 type newTx struct {
 	*poolcopy.Tx
 
