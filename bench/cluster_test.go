@@ -25,22 +25,22 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// memberCounts are how many members work together.
-var memberCounts = []int{1, 3, 16, 64}
+// workerNodeCounts are how many worker nodes work together.
+var workerNodeCounts = []int{1, 3, 16, 64}
 
 const (
-	artificial = 10 * time.Millisecond // that a filter takes
-	memberWork = 300                   // filters of each member, 3 s
-	atLeast    = 2000                  // of all, so that a single one is measured too
+	artificial  = 10 * time.Millisecond // that a filter takes
+	workPerNode = 300                   // filters of each worker node, 3 s
+	atLeast     = 2000                  // of all, so that a single one is measured too
 )
 
-// BenchmarkClusterMembers scans with members whose filters take a fixed time each, during which they
+// BenchmarkClusterMembers scans with worker nodes whose filters take a fixed time each, during which they
 // sleep, so that many fit on this machine. All are in this process, and speak over TLS on loopback.
 func BenchmarkClusterMembers(b *testing.B) {
-	for _, n := range memberCounts {
+	for _, n := range workerNodeCounts {
 		b.Run(fmt.Sprintf("members=%d", n), func(b *testing.B) {
 			progress("%d members of artificial cost", n)
-			c := newLightCluster(b, n, max(n*memberWork, atLeast))
+			c := newLightCluster(b, n, max(n*workPerNode, atLeast))
 			defer c.close(b)
 			for b.Loop() {
 				c.measure(b)
@@ -51,10 +51,10 @@ func BenchmarkClusterMembers(b *testing.B) {
 
 // lightCluster is nodes without a chain on the disk.
 type lightCluster struct {
-	chain   *chaintest.Chain
-	system  *actor.ActorSystem
-	front   *lightNode
-	members []*lightNode
+	chain       *chaintest.Chain
+	system      *actor.ActorSystem
+	coordinator *lightNode
+	workerNodes []*lightNode
 }
 
 type lightNode struct {
@@ -64,7 +64,7 @@ type lightNode struct {
 	address   string
 }
 
-func newLightCluster(b *testing.B, members, height int) *lightCluster {
+func newLightCluster(b *testing.B, workerNodes, height int) *lightCluster {
 	b.Helper()
 	c := &lightCluster{chain: chaintest.New(&chaincfg.RegressionNetParams)}
 	for range height {
@@ -74,14 +74,14 @@ func newLightCluster(b *testing.B, members, height int) *lightCluster {
 		return slog.New(slog.DiscardHandler)
 	}))
 	var addresses []string
-	for i := range members {
-		m := c.node(b, fmt.Sprint("member", i), cluster.Options{Serve: true})
-		c.members, addresses = append(c.members, m), append(addresses, m.address)
+	for i := range workerNodes {
+		m := c.node(b, fmt.Sprint("worker", i), cluster.Options{Serve: true})
+		c.workerNodes, addresses = append(c.workerNodes, m), append(addresses, m.address)
 	}
-	c.front = c.node(b, "front", cluster.Options{Nodes: addresses})
-	for end := time.Now().Add(time.Minute); c.up(b) < members; <-time.After(10 * time.Millisecond) {
+	c.coordinator = c.node(b, "coordinator", cluster.Options{Nodes: addresses})
+	for end := time.Now().Add(time.Minute); c.up(b) < workerNodes; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			b.Fatal("the members do not come up")
+			b.Fatal("the worker nodes do not come up")
 		}
 	}
 	return c
@@ -123,7 +123,7 @@ func (c *lightCluster) node(b *testing.B, name string, o cluster.Options) *light
 func (c *lightCluster) close(b *testing.B) {
 	b.Helper()
 	var group sync.WaitGroup
-	for _, n := range append(c.members, c.front) {
+	for _, n := range append(c.workerNodes, c.coordinator) {
 		group.Go(func() {
 			if err := errors.Join(n.ref.Stop(context.Background()), n.link.Close()); err != nil {
 				b.Error(err)
@@ -136,7 +136,7 @@ func (c *lightCluster) close(b *testing.B) {
 
 func (c *lightCluster) state(b *testing.B) messages.Cluster {
 	b.Helper()
-	s, err := ask.Ask(b.Context(), c.front.ref, messages.GetCluster{})
+	s, err := ask.Ask(b.Context(), c.coordinator.ref, messages.GetCluster{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (c *lightCluster) up(b *testing.B) (n int) {
 	return n
 }
 
-// totals are what all members have done.
+// totals are what all worker nodes have done.
 func (c *lightCluster) totals(b *testing.B) (sum messages.ClusterMember) {
 	b.Helper()
 	for _, m := range c.state(b).Members {
@@ -166,19 +166,20 @@ func (c *lightCluster) totals(b *testing.B) (sum messages.ClusterMember) {
 func (c *lightCluster) measure(b *testing.B) {
 	b.Helper()
 	tip := c.chain.Active().Tip()
-	pass := c.front.scheduler.NewPass(match.Config{Query: filters.NewQuery([][]byte{{0x51}}), First: 1, Stop: tip})
+	query := filters.NewQuery([][]byte{{0x51}})
+	pass := c.coordinator.scheduler.NewPass(match.Config{Query: query, First: 1, Stop: tip})
 	before := c.totals(b)
 	began, cpu := time.Now(), cpuTime()
-	if err := c.front.scheduler.Run(b.Context(), pass); err != nil {
+	if err := c.coordinator.scheduler.Run(b.Context(), pass); err != nil {
 		b.Fatal(err)
 	}
 	took := time.Since(began)
 	cpu = cpuTime() - cpu
 	sum := c.totals(b)
-	units, members := sum.Units-before.Units, time.Duration(len(c.members))
-	ideal := time.Duration(tip.Height) * artificial / members
+	units, workerNodes := sum.Units-before.Units, time.Duration(len(c.workerNodes))
+	ideal := time.Duration(tip.Height) * artificial / workerNodes
 	b.ReportMetric(100*ideal.Seconds()/took.Seconds(), "efficiency-%")
-	b.ReportMetric(100*((sum.Busy-before.Busy)/members).Seconds()/took.Seconds(), "busy-%")
+	b.ReportMetric(100*((sum.Busy-before.Busy)/workerNodes).Seconds()/took.Seconds(), "busy-%")
 	b.ReportMetric(milliseconds(took), "took-ms")
 	b.ReportMetric(float64(units), "units")
 	b.ReportMetric(float64(sum.Twice-before.Twice), "twice")

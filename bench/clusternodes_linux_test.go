@@ -24,13 +24,13 @@ const (
 // clusterNodes are processes with the same chain.
 type clusterNodes struct {
 	*testing.B
-	source, secret string
-	lone, front    *e2e.Daemon
-	members        []*e2e.Daemon
-	objects        []string
+	source, secret    string
+	lone, coordinator *e2e.Daemon
+	workerNodes       []*e2e.Daemon
+	objects           []string
 }
 
-func startClusterNodes(b *testing.B, members int, frontArgs ...string) *clusterNodes {
+func startClusterNodes(b *testing.B, workerNodes int, coordinatorArgs ...string) *clusterNodes {
 	b.Helper()
 	c := &clusterNodes{B: b, secret: filepath.Join(b.TempDir(), "secret")}
 	file := filepath.Join(b.TempDir(), "chain.dat")
@@ -48,19 +48,19 @@ func startClusterNodes(b *testing.B, members int, frontArgs ...string) *clusterN
 	c.await(d)
 	d.Stop()
 	c.source = d.Dir
-	args := frontArgs
-	for range members {
+	args := coordinatorArgs
+	for range workerNodes {
 		at := e2e.FreeAddr(b)
-		c.members = append(c.members, c.start("-clusterlisten="+at, "-clustersecret="+c.secret))
+		c.workerNodes = append(c.workerNodes, c.start("-clusterlisten="+at, "-clustersecret="+c.secret))
 		args = append(args, "-clusternode="+at)
 	}
 	c.lone = c.start()
-	c.front = c.start(append(args, "-clusterlisten="+e2e.FreeAddr(b), "-clustersecret="+c.secret)...)
-	e2e.Eventually(b, time.Minute, "the members are up", func() bool {
+	c.coordinator = c.start(append(args, "-clusterlisten="+e2e.FreeAddr(b), "-clustersecret="+c.secret)...)
+	e2e.Eventually(b, time.Minute, "the worker nodes are up", func() bool {
 		var info struct {
 			Members []struct{ State string }
 		}
-		c.front.Get(&info, "getclusterinfo")
+		c.coordinator.Get(&info, "getclusterinfo")
 		return !slices.ContainsFunc(info.Members, func(m struct{ State string }) bool { return m.State != "up" })
 	})
 	for i := range clusterScripts {
@@ -126,13 +126,13 @@ func runTime(b *testing.B, d *e2e.Daemon) (sum time.Duration) {
 	return sum
 }
 
-// BenchmarkClusterOverhead has a front with one member and a lone node do the same, each with one
+// BenchmarkClusterOverhead has a coordinator with one worker node and a lone node do the same, each with one
 // worker. Of all, what a request for the last block alone takes is taken off.
 func BenchmarkClusterOverhead(b *testing.B) {
 	c := startClusterNodes(b, 1, "-clusterlocal=0")
 	type cost struct{ wall, cpu time.Duration }
 	measure := func(d *e2e.Daemon, from int) cost {
-		nodes := append([]*e2e.Daemon{d}, c.members...)
+		nodes := append([]*e2e.Daemon{d}, c.workerNodes...)
 		var before time.Duration
 		for _, n := range nodes {
 			before += runTime(b, n)
@@ -146,13 +146,13 @@ func BenchmarkClusterOverhead(b *testing.B) {
 		}
 		return cost{wall, after - before}
 	}
-	progress("a scan of %d blocks for %d scripts with and without a member", clusterBlocks, clusterScripts)
-	c.scan(c.front, 0)
+	progress("a scan of %d blocks for %d scripts with and without a worker node", clusterBlocks, clusterScripts)
+	c.scan(c.coordinator, 0)
 	c.scan(c.lone, 0)
 	var walls, cpus [2][]time.Duration
 	for b.Loop() {
 		for range 3 {
-			for i, d := range []*e2e.Daemon{c.lone, c.front} {
+			for i, d := range []*e2e.Daemon{c.lone, c.coordinator} {
 				whole, fixed := measure(d, 0), measure(d, clusterBlocks)
 				walls[i] = append(walls[i], whole.wall-fixed.wall)
 				cpus[i] = append(cpus[i], whole.cpu-fixed.cpu)
@@ -165,7 +165,8 @@ func BenchmarkClusterOverhead(b *testing.B) {
 	b.ReportMetric(median(cpus[1]).Seconds()/median(cpus[0]).Seconds(), "x-cpu")
 }
 
-// BenchmarkClusterSmall has a front with three members and a lone node do scans that are too short to be lent, in turn.
+// BenchmarkClusterSmall has a coordinator with three worker nodes and a lone node do scans that are too short to be
+// leased, in turn.
 func BenchmarkClusterSmall(b *testing.B) {
 	const rounds, scripts, blocks = 500, 100, 2000
 	c := startClusterNodes(b, 3)
@@ -174,7 +175,7 @@ func BenchmarkClusterSmall(b *testing.B) {
 	var took [2][]time.Duration
 	for b.Loop() {
 		for range rounds {
-			for i, d := range []*e2e.Daemon{c.lone, c.front} {
+			for i, d := range []*e2e.Daemon{c.lone, c.coordinator} {
 				began := time.Now()
 				c.scan(d, clusterBlocks-blocks)
 				took[i] = append(took[i], time.Since(began))
@@ -184,14 +185,14 @@ func BenchmarkClusterSmall(b *testing.B) {
 	b.ReportMetric(milliseconds(median(took[1])), "took-ms")
 	b.ReportMetric(milliseconds(median(took[0])), "lone-ms")
 	b.ReportMetric(median(took[1]).Seconds()/median(took[0]).Seconds(), "x-wall")
-	b.ReportMetric(float64(c.lent(b)), "units")
+	b.ReportMetric(float64(c.leased(b)), "units")
 }
 
-// lent is how many ranges the members have answered.
-func (c *clusterNodes) lent(b *testing.B) (n uint64) {
+// leased is how many ranges the worker nodes have answered.
+func (c *clusterNodes) leased(b *testing.B) (n uint64) {
 	b.Helper()
 	var info struct{ Members []struct{ Units uint64 } }
-	c.front.Get(&info, "getclusterinfo")
+	c.coordinator.Get(&info, "getclusterinfo")
 	for _, m := range info.Members {
 		n += m.Units
 	}
@@ -202,12 +203,12 @@ func (c *clusterNodes) lent(b *testing.B) (n uint64) {
 // collect garbage: they look every five seconds whether it is over.
 const memoryRest = 12 * time.Second
 
-// BenchmarkClusterAbort aborts scans in which three members work, and measures how long after the
+// BenchmarkClusterAbort aborts scans in which three worker nodes work, and measures how long after the
 // answer each of them runs on.
 func BenchmarkClusterAbort(b *testing.B) {
 	const aborts = 100
 	c := startClusterNodes(b, 3, "-clusterlocal=0")
-	c.scan(c.front, 0) // which sends the members the scripts
+	c.scan(c.coordinator, 0) // which sends the worker nodes the scripts
 	<-time.After(memoryRest)
 	progress("%d aborts", aborts)
 	var stopped, answered []time.Duration
@@ -216,13 +217,13 @@ func BenchmarkClusterAbort(b *testing.B) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_ = c.front.Call(b.Context(), nil, "scanblocks", "start", c.objects, 0)
+				_ = c.coordinator.Call(b.Context(), nil, "scanblocks", "start", c.objects, 0)
 			}()
-			e2e.Eventually(b, time.Minute, "members work", func() bool { return c.lending() })
+			e2e.Eventually(b, time.Minute, "worker nodes work", func() bool { return c.leasing() })
 			<-time.After(150*time.Millisecond + time.Duration(i*7%50)*time.Millisecond)
 			var aborted bool
 			began := time.Now()
-			c.front.Get(&aborted, "scanblocks", "abort")
+			c.coordinator.Get(&aborted, "scanblocks", "abort")
 			if took := time.Since(began); aborted {
 				answered = append(answered, took)
 				stopped = append(stopped, c.lastWork(b))
@@ -240,24 +241,24 @@ func BenchmarkClusterAbort(b *testing.B) {
 	b.ReportMetric(float64(len(stopped)), "aborts")
 }
 
-func (c *clusterNodes) lending() bool {
+func (c *clusterNodes) leasing() bool {
 	var info struct{ Lending int }
-	c.front.Get(&info, "getclusterinfo")
+	c.coordinator.Get(&info, "getclusterinfo")
 	return info.Lending > 0
 }
 
-// lastWork returns how long from now on a member works: until none has run for more than a quarter of
+// lastWork returns how long from now on a worker node works: until none has run for more than a quarter of
 // the time for a while.
 func (c *clusterNodes) lastWork(b *testing.B) (last time.Duration) {
 	b.Helper()
-	began, at := time.Now(), make([]time.Duration, len(c.members))
-	for i, m := range c.members {
+	began, at := time.Now(), make([]time.Duration, len(c.workerNodes))
+	for i, m := range c.workerNodes {
 		at[i] = runTime(b, m)
 	}
 	for before := began; time.Since(began) < 300*time.Millisecond; {
 		<-time.After(4 * time.Millisecond)
 		now := time.Now()
-		for i, m := range c.members {
+		for i, m := range c.workerNodes {
 			ran := runTime(b, m)
 			if ran-at[i] > now.Sub(before)/4 {
 				last = now.Sub(began)

@@ -87,7 +87,7 @@ func TestReloadUnderStreams(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	in := bufio.NewReader(resp.Body)
-	told := func(id, method string) {
+	expect := func(id, method string) {
 		from.events <- StreamEvent{ID: id, Name: "e", Data: []byte("{}"), Method: method}
 	}
 	next := func(want string) {
@@ -105,18 +105,18 @@ func TestReloadUnderStreams(t *testing.T) {
 			}
 		}
 	}
-	told("1", "status")
+	expect("1", "status")
 	next("1")
 	if err := Reload(s, &Config{User: "u", Password: "p", Whitelist: []string{"u:quick"}}); err != nil {
 		t.Fatal(err)
 	}
-	told("2", "status")
-	told("3", "quick")
+	expect("2", "status")
+	expect("3", "quick")
 	next("3")
 	if err := Reload(s, &Config{User: "u", Password: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	told("4", "quick")
+	expect("4", "quick")
 	if rest, err := io.ReadAll(in); err == nil || strings.Contains(string(rest), "id: 4") {
 		t.Errorf("after the login has gone: %q, %v", rest, err)
 	}

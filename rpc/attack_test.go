@@ -236,7 +236,7 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	began, told := time.Now(), atomic.Int64{}
+	began, answered := time.Now(), atomic.Int64{}
 	tried := make(chan error, attackers)
 	for range attackers {
 		c := newClient(t, s)
@@ -244,7 +244,7 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 			guess := func() error {
 				got, err := c.post(ctx, "/", "u:guess", v2Call("quick"))
 				if err == nil && got == "401" {
-					told.Add(1)
+					answered.Add(1)
 				} else if err == nil && got != "503 Too many wrong passwords" {
 					err = errors.New(got)
 				}
@@ -269,8 +269,8 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 	if half := took[calls/2]; half >= loginDelay { // calls behind wrong logins would wait as long
 		t.Errorf("half of the calls took %v or more", half)
 	}
-	if most := int64(time.Since(began)/guessGap) + 1; told.Load() > most {
-		t.Errorf("%d guesses were answered, want %d at most", told.Load(), most)
+	if most := int64(time.Since(began)/guessGap) + 1; answered.Load() > most {
+		t.Errorf("%d guesses were answered, want %d at most", answered.Load(), most)
 	}
 }
 

@@ -59,7 +59,7 @@ type Config struct {
 	REST        bool     // -rest: public requests are answered too, of anybody whose address may call
 	LogIPs      bool     // lines of the log name callers by their addresses (-logips)
 
-	Observer Observer // nil: nobody is told what the server does
+	Observer Observer // nil: nobody is notified
 }
 
 // port returns the port to listen on by default.

@@ -269,7 +269,7 @@ func (l connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// connState is told by net/http what a connection does.
+// connState is notified by net/http of what a connection does.
 func connState(c net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		if ours, ok := c.(*conn); ok {

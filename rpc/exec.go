@@ -148,7 +148,7 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 	if j.stream != nil {
 		return j.streamed()
 	}
-	return s.envelope(j.status(failure), reply, j.told(failure))
+	return s.envelope(j.status(failure), reply, j.mayShow(failure))
 }
 
 // answerBatch runs the requests of a batch one after the other, all with the same
@@ -342,7 +342,7 @@ func (s *Server) reveal(method string, err error) command.Error {
 		return e
 	}
 	if r, ok := errors.AsType[command.Refused](err); ok {
-		return r.Told()
+		return r.InBatch()
 	}
 	e := command.Error{Code: command.InternalError, Message: "Internal error"}
 	known := false

@@ -11,10 +11,10 @@ const (
 	// loginDelay is how long a wrong login waits for its answer at least.
 	loginDelay = 250 * time.Millisecond
 
-	// guessGap lies between two comparisons that may fail, and guessLoans is how many more proven connections may
+	// guessGap lies between two comparisons that may fail, and guessBurst is how many more proven connections may
 	// cause at a time: 20 in any second, together.
 	guessGap   = 60 * time.Millisecond
-	guessLoans = 3
+	guessBurst = 3
 
 	// guessPatience is how long a login waits for its turn. Then it is refused unseen.
 	guessPatience = 5 * time.Second
@@ -185,11 +185,11 @@ func (g *guesses) right(t turn, user string, from netip.Prefix) {
 	g.known[login] = true
 }
 
-// lend reports whether a proven connection may have a login compared without a turn.
-func (g *guesses) lend() bool {
+// allowProven reports whether a proven connection may have a login compared without a turn.
+func (g *guesses) allowProven() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Until(g.next) <= guessLoans*guessGap
+	return time.Until(g.next) <= guessBurst*guessGap
 }
 
 // pay takes a turn afterwards, for a comparison that failed without one.

@@ -108,7 +108,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	call(s, w, r, who)
 }
 
-// refuseLogin answers a request without a right login. No browser is told of Basic where there is a
+// refuseLogin answers a request without a right login. No browser is offered Basic where there is a
 // page, since it would send that with the requests of all other pages too.
 func refuseLogin(s *Server, w http.ResponseWriter, r *http.Request, refused *response) {
 	if refused.status == http.StatusUnauthorized && (s.page == nil || !fromBrowser(r)) {

@@ -105,7 +105,7 @@ func (d *healthDoor) ready(client context.Context, lag int64) bool {
 	return ready
 }
 
-// isReady asks the methods that tell how far chain and indexes are.
+// isReady asks the methods that report how far chain and indexes are.
 func isReady(ctx context.Context, table *command.Table, lag int64) (bool, error) {
 	var chain struct {
 		Blocks, Headers int64

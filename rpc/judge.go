@@ -47,7 +47,7 @@ func (s *Server) judge(r *http.Request, c *claim) (who command.Caller, refused *
 		conn.belongTo(&c.user)
 		return who, nil
 	}
-	if conn.isOf(c.user) && s.guesses.lend() {
+	if conn.isOf(c.user) && s.guesses.allowProven() {
 		if knows(r.Context(), s, c, &who) {
 			return who, nil
 		}

@@ -2,15 +2,15 @@ package rpc
 
 import "time"
 
-// An Observer is told what a server does, by the goroutine that does it.
+// An Observer is notified of what a server does, by the goroutine that does it.
 type Observer interface {
-	// Called tells of a request that was answered: its method, how long that took without
+	// Called reports a request that was answered: its method, how long that took without
 	// the wait for a worker, and whether it failed. The method is empty where its name may
 	// be anything: neither the table has it, nor is it public in the node that calls are
 	// passed on to.
 	Called(method string, took time.Duration, failed bool)
 
-	// Replied tells of an HTTP reply.
+	// Replied reports an HTTP reply.
 	Replied(status int)
 }
 
@@ -23,7 +23,7 @@ func (nobody) Called(string, time.Duration, bool) {}
 // Replied implements [Observer].
 func (nobody) Replied(int) {}
 
-// observe tells of a job that began to be answered at a time.
+// observe reports a job that began to be answered at a time.
 func observe(s *Server, j *job, began time.Time, failed bool) {
 	name := ""
 	if table := s.state.Load().table; table != nil {

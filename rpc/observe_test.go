@@ -15,19 +15,19 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// A witness counts what it is told.
+// A witness counts its notifications.
 type witness struct {
-	mu   sync.Mutex
-	told map[string]int
+	mu       sync.Mutex
+	observed map[string]int
 }
 
 func (w *witness) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told == nil {
-		w.told = map[string]int{}
+	if w.observed == nil {
+		w.observed = map[string]int{}
 	}
-	w.told[what]++
+	w.observed[what]++
 }
 
 func (w *witness) Called(method string, took time.Duration, failed bool) {
@@ -39,19 +39,19 @@ func (w *witness) Called(method string, took time.Duration, failed bool) {
 
 func (w *witness) Replied(status int) { w.note(strconv.Itoa(status)) }
 
-// take returns what was told since the last time.
+// take returns the notifications since the last time.
 func (w *witness) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []string
-	for _, what := range slices.Sorted(maps.Keys(w.told)) {
-		list = append(list, fmt.Sprintf("%d x %s", w.told[what], what))
+	for _, what := range slices.Sorted(maps.Keys(w.observed)) {
+		list = append(list, fmt.Sprintf("%d x %s", w.observed[what], what))
 	}
-	w.told = nil
+	w.observed = nil
 	return strings.Join(list, ", ")
 }
 
-// An observer is told of every call and reply, and of no name that is not a method's.
+// An observer is notified of every call and reply, and of no name that is not a method's.
 func TestObserver(t *testing.T) {
 	run := func(context.Context, *command.Args) (any, error) { return 1, nil }
 	table, err := command.NewTable([]command.Command{

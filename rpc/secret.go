@@ -28,8 +28,8 @@ func (j *job) secret() bool {
 	return j.call != nil && (j.call.ShowsSecrets() || j.call.TakesSecrets())
 }
 
-// told reports whether a reply, with its failure, does show some, or may.
-func (j *job) told(failure *command.Error) bool {
+// mayShow reports whether a reply, with its failure, does show some, or may.
+func (j *job) mayShow(failure *command.Error) bool {
 	return j.secret() && (failure != nil || j.call.ShowsSecrets())
 }
 

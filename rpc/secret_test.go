@@ -87,13 +87,13 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// told is a result with a secret.
-type told struct {
+// keyResult is a result with a secret.
+type keyResult struct {
 	Key  command.Secret `json:"key"`
 	Name string         `json:"name"`
 }
 
-func (r told) Secrets() []command.Secret { return []command.Secret{r.Key} }
+func (r keyResult) Secrets() []command.Secret { return []command.Secret{r.Key} }
 
 // TestSecretReply looks at the texts of a result, and at the memory of its reply,
 // when it was written.
@@ -101,7 +101,7 @@ func TestSecretReply(t *testing.T) {
 	j := &job{request: request{header: header{hasID: true, id: jsontree.NewInt(7)}}}
 	key := command.Secret(strings.Repeat("key", 100))
 	before := []byte(`[`)
-	reply, err := j.appendSecrets(before, told{key, "a name"})
+	reply, err := j.appendSecrets(before, keyResult{key, "a name"})
 	want := `[{"result":{"key":"` + strings.Repeat("key", 100) + `","name":"a name"},"error":null,"id":7}`
 	if err != nil || string(reply) != want {
 		t.Fatalf("got %s, %v", reply, err)

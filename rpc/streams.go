@@ -36,17 +36,17 @@ type EventStream interface {
 	Close()
 }
 
-// A StreamEvent is one event as it is sent. Without Data it tells the reader an ID alone.
+// A StreamEvent is one event as it is sent. Without Data it gives the reader an ID alone.
 type StreamEvent struct {
 	ID, Name string
 	Data     []byte // JSON, one line
-	Method   string // that tells the same: clients without the right to it get no such event; empty: all get it
-	IDMethod string // that tells what the ID does: clients without the right to it get HiddenID; empty: all get ID
+	Method   string // that shows the same: clients without the right to it get no such event; empty: all get it
+	IDMethod string // that shows what the ID does: clients without the right to it get HiddenID; empty: all get ID
 	Waits    bool   // it is read from the disk: it waits for a reader that is behind, who is not cut off
 }
 
 // HiddenID is the ID of all events for clients that may not know the real IDs. No stream continues from there: a
-// client that comes back with it is told that events may have been missed.
+// client that comes back with it learns that events may have been missed.
 const HiddenID = "-"
 
 // Streams are those of GET /events of a server: none before Serve was called.
@@ -159,7 +159,7 @@ func (s *Streams) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.gather(ctx, caller, from, out)
+		s.collect(ctx, caller, from, out)
 		if out.lagged() {
 			_ = control.SetWriteDeadline(time.Now()) // whatever waits for this reader
 		}
@@ -172,8 +172,8 @@ func (s *Streams) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 }
 
-// gather puts the events that a caller may see into the outbox, until they end.
-func (s *Streams) gather(ctx context.Context, caller subscriber, from EventStream, out *outbox) {
+// collect puts the events that a caller may see into the outbox, until they end.
+func (s *Streams) collect(ctx context.Context, caller subscriber, from EventStream, out *outbox) {
 	defer func() {
 		if p := recover(); p != nil {
 			out.end(fmt.Errorf("panic: %v", p))

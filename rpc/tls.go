@@ -84,6 +84,6 @@ type tlsConn struct{ *tls.Conn }
 
 // Close implements net.Conn.
 func (c tlsConn) Close() error {
-	go c.Conn.Close() // nobody is left to be told of an error
+	go c.Conn.Close() // nobody is left to get an error
 	return nil
 }

@@ -136,7 +136,7 @@ func TestRepliesLeaveNothingBehind(t *testing.T) {
 	for room := range 800 {
 		j := &job{request: request{header: header{hasID: true, id: jsontree.NewInt(7)}}}
 		before := make([]byte, 0, room)
-		reply, err := j.appendSecrets(before, told{command.Secret(strings.Repeat("key", 100)), "a name"})
+		reply, err := j.appendSecrets(before, keyResult{command.Secret(strings.Repeat("key", 100)), "a name"})
 		if err != nil || strings.Count(string(reply), "key") != 101 {
 			t.Fatalf("got %s, %v", reply, err)
 		}

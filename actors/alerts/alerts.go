@@ -1,5 +1,5 @@
 // Package alerts is the actor that owns the warnings for the operator. It warns of
-// rules that miners have activated and the node does not know. Other parts of the
+// rules that miners have activated and the node does not know. Other components of the
 // node add warnings, such as of a wallet that cannot be written.
 //
 // It serves [nodemsg.GetWarnings], and publishes each new warning. It looks at every
@@ -28,7 +28,7 @@ type Config struct {
 	View    *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
 	Initial *chainview.InitialDownload
-	Changed *ask.Feed[nodemsg.WarningChanged] // what other parts tell
+	Changed *ask.Feed[nodemsg.WarningChanged] // that other components report
 	Raised  *ask.Feed[nodemsg.WarningRaised]  // where new warnings are published
 	Lasting []string                          // warnings that hold as long as the node runs
 	Log     *slog.Logger
@@ -49,7 +49,7 @@ type Alerts struct {
 	worker   *ask.Worker               // looks at a tip; nil when idle
 	seen     *chainview.Block          // tip that was looked at last; nil: none was
 	newRules string                    // warning of unknown rules that are active; empty: there are none
-	told     *[]nodemsg.WarningChanged // by other parts, one each, the oldest first; of all instances
+	reported *[]nodemsg.WarningChanged // by other components, one each, the oldest first; of all instances
 
 	waiting []*getWarnings // for the next look
 	served  []*getWarnings // for the one under way
@@ -63,9 +63,9 @@ type looked struct {
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	var told []nodemsg.WarningChanged
+	var reported []nodemsg.WarningChanged
 	return func() actor.Actor {
-		return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network), told: &told}
+		return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network), reported: &reported}
 	}
 }
 
@@ -141,24 +141,24 @@ func (a *Alerts) found(c actor.Context, m looked) {
 
 func ruleText(bit int) string { return fmt.Sprintf("Unknown new rules activated (versionbit %d)", bit) }
 
-// changed takes over a warning of another part, or its end.
+// changed takes over a warning of another component, or its end.
 func (a *Alerts) changed(m nodemsg.WarningChanged) {
-	told := *a.told
-	at := slices.IndexFunc(told, func(t nodemsg.WarningChanged) bool { return t.Of == m.Of })
+	reported := *a.reported
+	at := slices.IndexFunc(reported, func(t nodemsg.WarningChanged) bool { return t.Of == m.Of })
 	switch {
-	case at >= 0 && told[at].Text == m.Text:
+	case at >= 0 && reported[at].Text == m.Text:
 		return
 	case at >= 0:
-		told = slices.Delete(told, at, at+1)
+		reported = slices.Delete(reported, at, at+1)
 	}
 	if m.Text != "" {
-		told = append(told, m)
+		reported = append(reported, m)
 		a.cfg.Raised.Publish(nodemsg.WarningRaised{Text: m.Text})
 	}
-	*a.told = told
+	*a.reported = reported
 }
 
-// answer tells callers of all warnings.
+// answer gives callers all warnings.
 func (a *Alerts) answer(calls []*getWarnings) {
 	for _, call := range calls {
 		list := []string{}
@@ -166,8 +166,8 @@ func (a *Alerts) answer(calls []*getWarnings) {
 			list = append(list, a.newRules)
 		}
 		list = append(list, a.cfg.Lasting...)
-		for _, told := range *a.told {
-			list = append(list, told.Text)
+		for _, reported := range *a.reported {
+			list = append(list, reported.Text)
 		}
 		call.Answer(list, nil)
 	}

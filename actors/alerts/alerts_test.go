@@ -27,18 +27,18 @@ const (
 
 // rig is the actor over a chain in memory.
 type rig struct {
-	t       *testing.T
-	chain   *chaintest.Chain
-	view    chainview.Current
-	tip     ask.Topic[messages.TipChanged]
-	changed ask.Feed[nodemsg.WarningChanged]
-	raised  ask.Feed[nodemsg.WarningRaised]
-	initial *chainview.InitialDownload
-	left    atomic.Bool // the initial download
-	broken  atomic.Bool // the chain panics, once
-	now     atomic.Int64
-	ref     *ask.Ref
-	hearer  *actortest.Probe
+	t        *testing.T
+	chain    *chaintest.Chain
+	view     chainview.Current
+	tip      ask.Topic[messages.TipChanged]
+	changed  ask.Feed[nodemsg.WarningChanged]
+	raised   ask.Feed[nodemsg.WarningRaised]
+	initial  *chainview.InitialDownload
+	left     atomic.Bool // the initial download
+	broken   atomic.Bool // the chain panics, once
+	now      atomic.Int64
+	ref      *ask.Ref
+	listener *actortest.Probe
 }
 
 // reader is a chain that can be made to panic.
@@ -68,14 +68,14 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 	r.initial = chainview.NewInitialDownload(
 		&r.view, "", 0, func() time.Time { return time.Unix(r.now.Load(), 0) }, func() { r.left.Store(true) },
 	)
-	r.hearer = sys.Probe("hearer")
+	r.listener = sys.Probe("probe")
 	sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.raised.Subscribe(c)
 			case nodemsg.WarningRaised:
-				r.hearer.Tell(m)
+				r.listener.Tell(m)
 			}
 		})
 	})
@@ -134,11 +134,11 @@ func TestUnknownRules(t *testing.T) {
 		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
 			t.Errorf("later: %q", got)
 		}
-		if got := actortest.Expect[nodemsg.WarningRaised](r.hearer); got.Text != warning {
-			t.Errorf("told %q", got.Text)
+		if got := actortest.Expect[nodemsg.WarningRaised](r.listener); got.Text != warning {
+			t.Errorf("raised %q", got.Text)
 		}
 		synctest.Wait()
-		r.hearer.Quiet()
+		r.listener.Quiet()
 	})
 }
 
@@ -166,35 +166,35 @@ func TestInitialDownload(t *testing.T) {
 	})
 }
 
-// A warning of another part lasts until that part withdraws it, even over a panic of the actor.
+// A warning of another component lasts until that component withdraws it, even over a panic of the actor.
 // New warnings are announced.
-func TestOtherParts(t *testing.T) {
+func TestOtherComponents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		tell := func(of, text string, want ...string) {
+		report := func(of, text string, want ...string) {
 			t.Helper()
 			r.changed.Publish(nodemsg.WarningChanged{Of: of, Text: text})
 			if got := r.warnings(); !slices.Equal(got, want) {
 				t.Errorf("%s: %q: got %q, want %q", of, text, got, want)
 			}
 		}
-		tell("a", "disk full", "disk full")
-		tell("b", "moved", "disk full", "moved")
-		tell("a", "disk full", "disk full", "moved")
-		tell("a", "gone", "moved", "gone")
+		report("a", "disk full", "disk full")
+		report("b", "moved", "disk full", "moved")
+		report("a", "disk full", "disk full", "moved")
+		report("a", "gone", "moved", "gone")
 		r.broken.Store(true)
 		r.mine(1, 0)
 		synctest.Wait()
-		tell("b", "", "gone")
-		tell("b", "", "gone")
-		tell("a", "")
+		report("b", "", "gone")
+		report("b", "", "gone")
+		report("a", "")
 		for _, want := range []string{"disk full", "moved", "gone"} {
-			if got := actortest.Expect[nodemsg.WarningRaised](r.hearer); got.Text != want {
+			if got := actortest.Expect[nodemsg.WarningRaised](r.listener); got.Text != want {
 				t.Errorf("announced %q, want %q", got.Text, want)
 			}
 		}
 		synctest.Wait()
-		r.hearer.Quiet()
+		r.listener.Quiet()
 	})
 }
 

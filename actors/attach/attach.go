@@ -1,5 +1,5 @@
 // Package attach is the actor that owns the connection to the node that this one is
-// attached to: it hears of that node's new tips, and has the chain follow them.
+// attached to: it is notified of that node's new tips, and has the chain follow them.
 //
 // It serves [nodemsg.FetchBlock]: the other node is asked to get a block again that it
 // has pruned. While the other node does not answer it is asked again, first after a
@@ -25,7 +25,7 @@ const (
 	firstRetry = time.Second
 	lastRetry  = 10 * time.Second
 
-	// silence is how long the other node may have no news before it is asked again:
+	// silence is how long the other node may have no new tip before it is asked again:
 	// a node that hangs is noticed soon after.
 	silence = 10 * time.Second
 )
@@ -130,7 +130,7 @@ func (a *Attach) follow(c actor.Context) {
 	})
 }
 
-// learned waits for news after the chain has followed, and for better times where it
+// learned waits for a new tip after the chain has followed, and for better times where it
 // could not.
 func (a *Attach) learned(c actor.Context, s state) {
 	if s.err == nil {

@@ -3,8 +3,8 @@
 //
 // Its requests are in table. Blocks are added in a worker, a batch at a time; between
 // two batches a reorganisation is noticed. Readers do not ask this actor: they read the
-// index, and tell the actor of damage that they find ([index.Damaged]). A damaged index
-// is built anew.
+// index, and report damage to the actor ([index.Damaged]). A damaged index
+// is rebuilt.
 package blockindex
 
 import (
@@ -38,7 +38,7 @@ type Config struct {
 	Tip    *ask.Topic[messages.TipChanged]
 	Log    *slog.Logger
 
-	// PruneLocks owns the blocks. It is told which of them the index has yet to read,
+	// PruneLocks owns the blocks. It is notified which of them the index has yet to read,
 	// so that it does not prune them; absent or nil where none are pruned.
 	PruneLocks *ask.Ref
 

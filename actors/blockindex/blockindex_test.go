@@ -191,7 +191,7 @@ func TestAheadOfTheChain(t *testing.T) {
 
 // Announcements of the chain while a batch runs are not forgotten: here the chain
 // closes, opens again, and announces its tip before the batch has noticed.
-func TestNewsDuringABatch(t *testing.T) {
+func TestEventsDuringABatch(t *testing.T) {
 	var once sync.Once
 	var r *rig
 	ready := make(chan struct{})
@@ -200,7 +200,7 @@ func TestNewsDuringABatch(t *testing.T) {
 			once.Do(func() {
 				<-ready
 				r.publish()
-				_, _ = ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{}) // the actor has heard of it
+				_, _ = ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{}) // the actor has taken it
 				err = fmt.Errorf("block: %w", chainview.ErrClosed)
 			})
 		}
@@ -212,7 +212,7 @@ func TestNewsDuringABatch(t *testing.T) {
 	index.check(t, r.chain)
 }
 
-// A damaged index is built anew, whoever finds the damage; meanwhile nobody is told
+// A damaged index is rebuilt, whoever finds the damage; meanwhile nobody is told
 // that it is in step with the chain.
 func TestDamage(t *testing.T) {
 	damaged := fmt.Errorf("table: %w", index.ErrDamaged)
@@ -225,7 +225,7 @@ func TestDamage(t *testing.T) {
 			return err
 		}}
 		r := newRig(t, kept, 50)
-		for { // who waited is told, and may ask again
+		for { // waiting callers get the error, and may ask again
 			_, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{})
 			if err == nil {
 				break
@@ -346,7 +346,7 @@ func TestStop(t *testing.T) {
 	}
 	select {
 	case err := <-r.failed:
-		t.Errorf("told to have failed: %v", err)
+		t.Errorf("reported to have failed: %v", err)
 	default:
 	}
 }

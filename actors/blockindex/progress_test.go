@@ -12,7 +12,7 @@ import (
 )
 
 // Every 30 seconds the log says how far an index is behind the chain.
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		sys := actortest.New(t)
@@ -25,11 +25,11 @@ func TestProgressIsTold(t *testing.T) {
 		lines := regexp.MustCompile(`Syncing test index with block chain from height \d+ of 5000, [^"]*`).FindAllString(log.String(), -1)
 		want := regexp.MustCompile(`height \d+ of 5000, \d\d\.\d %, 50 blocks a second, (\d+ min )?\d+ s left$`)
 		if len(lines) < 2 || len(lines) > 3 { // of 100 seconds
-			t.Errorf("told %q", lines)
+			t.Errorf("logged %q", lines)
 		}
 		for _, line := range lines {
 			if !want.MatchString(line) {
-				t.Errorf("told %q", line)
+				t.Errorf("logged %q", line)
 			}
 		}
 	})

@@ -27,7 +27,7 @@ func TestTipIsAnnounced(t *testing.T) {
 			return nil
 		}
 		f := spawnIn(t, t.TempDir(), hook, blockFile(t, 0, enginetest.Blocks(t, enginetest.Chain)[:10]...))
-		heard := make(chan messages.Tip, 100)
+		received := make(chan messages.Tip, 100)
 		f.sys.Spawn("listener", func() actor.Actor {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
@@ -35,7 +35,7 @@ func TestTipIsAnnounced(t *testing.T) {
 					f.tip.Subscribe(c)
 					close(listening)
 				case messages.TipChanged:
-					heard <- messages.Tip(m)
+					received <- messages.Tip(m)
 				}
 			})
 		})
@@ -45,8 +45,8 @@ func TestTipIsAnnounced(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			var last messages.Tip
-			for len(heard) > 0 {
-				last = <-heard
+			for len(received) > 0 {
+				last = <-received
 			}
 			if tip := do(t, f, messages.GetTip{}); last != tip {
 				t.Errorf("%s: announced %v, the tip is %v", what, last, tip)
@@ -61,8 +61,8 @@ func TestTipIsAnnounced(t *testing.T) {
 		expect("reconsidered")
 		do(t, f, messages.SetMockTime{})
 		synctest.Wait()
-		if len(heard) != 0 {
-			t.Errorf("announced %v without a change", <-heard)
+		if len(received) != 0 {
+			t.Errorf("announced %v without a change", <-received)
 		}
 	})
 }

@@ -12,10 +12,10 @@ import (
 
 // A batch is blocks of peers on their way into the engine.
 type batch struct {
-	chain   *Chain
-	call    *ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
-	ahead   *cores.Ahead[func() error] // checks them; nil: not begun
-	refused []error
+	chain    *Chain
+	call     *ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
+	prefetch *cores.Prefetch[func() error] // checks them; nil: not begun
+	refused  []error
 }
 
 // step is the job that hands blocks to the engine for importStepTime, then lets requests
@@ -27,9 +27,9 @@ func (b *batch) step(e engine.Engine) (func(), error) {
 		return nil, nil
 	default:
 	}
-	if b.ahead == nil {
+	if b.prefetch == nil {
 		e.Late() // of earlier requests
-		b.ahead, b.chain.batch = checkAhead(e, b.call.Req.Raw), b
+		b.prefetch, b.chain.batch = prefetchChecks(e, b.call.Req.Raw), b
 	}
 	more, err := b.take()
 	if more && err == nil {
@@ -45,8 +45,8 @@ func (b *batch) step(e engine.Engine) (func(), error) {
 
 // end ends the checking.
 func (b *batch) end() {
-	if b.ahead != nil {
-		b.ahead.Close()
+	if b.prefetch != nil {
+		b.prefetch.Close()
 	}
 	b.chain.batch = nil
 }
@@ -59,7 +59,7 @@ func (b *batch) take() (more bool, err error) {
 		if time.Since(began) >= importStepTime {
 			return true, nil
 		}
-		accept, ok := b.ahead.Take(b.chain.ctx.Done())
+		accept, ok := b.prefetch.Take(b.chain.ctx.Done())
 		if !ok {
 			return true, nil // the actor stops
 		}

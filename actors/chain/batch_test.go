@@ -180,7 +180,7 @@ func TestPanicInBatch(t *testing.T) {
 }
 
 // A panic of what reads a file ahead is the actor's as well; the file is read again.
-func TestPanicAheadOfImport(t *testing.T) {
+func TestPanicOfPrefetch(t *testing.T) {
 	blocks := enginetest.Blocks(t, enginetest.Chain)[:60]
 	var calls atomic.Int32
 	f := spawnIn(t, t.TempDir(), func(method string) error {

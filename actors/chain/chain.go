@@ -38,16 +38,16 @@ type Config struct {
 	Files    []string // of blocks to import, in order
 	Current  *chainview.Current
 	Tip      *ask.Topic[messages.TipChanged]
-	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody hears of it
+	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody is notified
 	Now      func() time.Time                      // the node's clock; nil: the real one
 
-	// Moved is told of each step of the tip where the network has stale blocks counted, and Initial tells
-	// which are of the initial download. Nil: nobody is told.
+	// Moved gets each step of the tip where the network has stale blocks counted, and Initial shows
+	// which are of the initial download. Nil: nobody is notified.
 	Moved   *ask.Feed[chainview.TipMoved]
 	Initial *chainview.InitialDownload
 
 	Log      *slog.Logger
-	OnFailed func(error) // told why the actor stops for good
+	OnFailed func(error) // is given the reason why the actor stops for good
 }
 
 var table = ask.TableOf(
@@ -255,7 +255,7 @@ func (s *Chain) next(c actor.Context) {
 
 // announce publishes the tip if it has changed, and, once, that blocks have lost their witnesses.
 func (s *Chain) announce() {
-	s.tellMoves()
+	s.logMoves()
 	if !s.stripped && s.cfg.Stripped != nil && s.cfg.Current.HasStripped() {
 		s.stripped = true
 		s.cfg.Stripped.Publish(nodemsg.WitnessesStripped{})

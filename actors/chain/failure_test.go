@@ -142,7 +142,7 @@ func TestBrokenEngine(t *testing.T) {
 			}
 			<-f.Done()
 			if errs := f.failures(); len(errs) != 1 || !errors.Is(errs[0], errDisk) {
-				t.Errorf("OnFailed was told %v", errs)
+				t.Errorf("OnFailed got %v", errs)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestFailureToOpen(t *testing.T) {
 		}
 		<-f.Done()
 		if errs := f.failures(); len(errs) != 1 || !errors.Is(errs[0], errDisk) {
-			t.Errorf("OnFailed was told %v", errs)
+			t.Errorf("OnFailed got %v", errs)
 		}
 	})
 }

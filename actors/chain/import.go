@@ -34,10 +34,10 @@ const (
 // importer reads blocks piece by piece. It is used by the worker alone, while
 // an import step runs.
 type importer struct {
-	sources []source // the first one is being read
-	log     *slog.Logger
-	opened  bool                    // the first source
-	ahead   *cores.Ahead[readBlock] // reads the first source; nil: it is not open
+	sources  []source // the first one is being read
+	log      *slog.Logger
+	opened   bool                       // the first source
+	prefetch *cores.Prefetch[readBlock] // reads the first source; nil: it is not open
 
 	// Blocks whose parents have not been seen yet, by the parent.
 	orphans map[chainhash.Hash][]position
@@ -133,7 +133,7 @@ func (i *importer) step(e engine.Engine, stop <-chan struct{}) error {
 	return nil
 }
 
-// progress tells the log every 30 seconds how far the import has come.
+// progress logs every 30 seconds how far the import has come.
 func (i *importer) progress(e engine.Engine) {
 	if len(i.sources) == 0 {
 		return
@@ -164,10 +164,10 @@ func (i *importer) next(e engine.Engine, stop <-chan struct{}) error {
 			return nil
 		}
 		i.log.Info("Importing blocks file", "file", src.name(), "bytes", src.size())
-		i.ahead = readAhead(e, src)
+		i.prefetch = prefetch(e, src)
 		return nil
 	}
-	b, ok := i.ahead.Take(stop)
+	b, ok := i.prefetch.Take(stop)
 	if !ok {
 		return nil
 	}
@@ -304,9 +304,9 @@ func (i *importer) end() {
 
 // stopReading ends the reading ahead, which uses the source.
 func (i *importer) stopReading() {
-	if i.ahead != nil {
-		i.ahead.Close()
-		i.ahead = nil
+	if i.prefetch != nil {
+		i.prefetch.Close()
+		i.prefetch = nil
 	}
 }
 

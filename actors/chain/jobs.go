@@ -38,7 +38,7 @@ func looks[Q messages.Request[R], R any](work func(*Chain, engine.Engine, *Q) (R
 	})
 }
 
-// done is work that has nothing to tell but that it was carried out.
+// done is work whose only result is its end.
 func done[Q any](work func(engine.Engine, *Q) error) func(*Chain, engine.Engine, *Q) (messages.Done, error) {
 	return func(_ *Chain, e engine.Engine, q *Q) (messages.Done, error) { return messages.Done{}, work(e, q) }
 }

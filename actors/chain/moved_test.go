@@ -29,14 +29,14 @@ func TestMovesAreTold(t *testing.T) {
 			c.Moved, c.Network.CountsStale = &moved, true
 			c.Initial = chainview.NewInitialDownload(c.Current, "", 0, time.Now, func() {})
 		})
-		var told []string
+		var published []string
 		f.sys.Spawn("listener", func() actor.Actor {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
 				case *actor.Started:
 					moved.Subscribe(c)
 				case chainview.TipMoved:
-					told = append(told, inWords(&m))
+					published = append(published, inWords(&m))
 				}
 			})
 		})
@@ -44,14 +44,14 @@ func TestMovesAreTold(t *testing.T) {
 		expect := func(what string, want ...string) {
 			t.Helper()
 			synctest.Wait()
-			got := strings.Join(told, "; ")
-			told = nil
+			got := strings.Join(published, "; ")
+			published = nil
 			if want := strings.Join(want, "; "); got != want {
 				t.Errorf("%s: %s, want %s", what, got, want)
 			}
 		}
 		do(t, f, messages.WaitOpen{})
-		told = nil
+		published = nil
 		current.SetImporting(true)
 		tip := f.generate(t, 2)
 		expect("initial download", "1i", "2i")
@@ -60,7 +60,7 @@ func TestMovesAreTold(t *testing.T) {
 		do(t, f, messages.ReconsiderBlock{Hash: tip.Hash})
 		current.SetImporting(false)
 		synctest.Wait()
-		told = nil
+		published = nil
 		f.generate(t, 2)
 		expect("after it", "3", "4")
 		third := f.current.Open().Active().At(3).Hash

@@ -12,9 +12,9 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 )
 
-// tellMoves writes Core's line about each step of the tip, because programs look for these lines.
+// logMoves writes Core's line about each step of the tip, because programs look for these lines.
 // No worker may be running.
-func (s *Chain) tellMoves() {
+func (s *Chain) logMoves() {
 	reader := s.engine.Reader()
 	active := reader.Active()
 	moves := s.engine.Moves()
@@ -23,32 +23,32 @@ func (s *Chain) tellMoves() {
 	}
 	s.publishMoves(moves)
 	for i := range moves {
-		s.tellMove(reader, active, &moves[i])
+		s.logMove(reader, active, &moves[i])
 	}
 	if len(moves) > 0 {
-		s.tellProgress(reader, active, &moves[len(moves)-1])
+		s.logProgress(reader, active, &moves[len(moves)-1])
 	}
 }
 
-// publishMoves tells listeners of the steps of the tip.
+// publishMoves notifies listeners of the steps of the tip.
 func (s *Chain) publishMoves(moves []engine.Move) {
 	if s.cfg.Initial == nil || !s.cfg.Network.CountsStale || len(moves) == 0 {
 		return
 	}
-	news := chainview.TipMoved{From: s.tip.Hash}
+	moved := chainview.TipMoved{From: s.tip.Hash}
 	for _, m := range moves {
 		step := chainview.TipStep{To: m.Tip, Left: m.Left, Initial: s.cfg.Initial.Lasts(m.Tip)}
-		if n := len(news.Steps); n > 0 && step.Initial && news.Steps[n-1].Initial {
-			news.Steps = news.Steps[:n-1] // a sync has very many
+		if n := len(moved.Steps); n > 0 && step.Initial && moved.Steps[n-1].Initial {
+			moved.Steps = moved.Steps[:n-1] // a sync has very many
 		}
-		news.Steps = append(news.Steps, step)
+		moved.Steps = append(moved.Steps, step)
 	}
-	s.cfg.Moved.Publish(news)
+	s.cfg.Moved.Publish(moved)
 }
 
-// tellProgress says every 30 seconds how far the chain is behind the best header, if it is. An
-// import tells by itself.
-func (s *Chain) tellProgress(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
+// logProgress logs every 30 seconds how far the chain is behind the best header, if it is. An
+// import logs its own progress.
+func (s *Chain) logProgress(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
 	now := time.Now()
 	if !s.progress.Due(now) || s.status.Running {
 		return
@@ -68,7 +68,7 @@ func (s *Chain) tellProgress(reader chainview.Reader, active *chainview.Chain, t
 	}
 }
 
-func (s *Chain) tellMove(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
+func (s *Chain) logMove(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
 	tip := to.Tip
 	work, _ := new(big.Float).SetInt(tip.Work()).Float64()
 	corelog.Unlimited(s.cfg.Log, slog.LevelInfo,

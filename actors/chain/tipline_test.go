@@ -168,15 +168,15 @@ func TestSyncProgress(t *testing.T) {
 			f.generate(t, 1)
 			time.Sleep(2 * time.Second)
 		}
-		var told []string
+		var logged []string
 		for line := range strings.Lines(log.take()) {
 			if strings.Contains(line, "Synchronizing blocks") {
-				told = append(told, line)
+				logged = append(logged, line)
 			}
 		}
 		want := regexp.MustCompile(`Synchronizing blocks: height (\d+) of 59, \d+\.\d %, 0\.5 blocks a second, .* left`)
-		if len(told) < 2 || len(told) > 4 || !want.MatchString(told[0]) {
-			t.Errorf("told %q", told)
+		if len(logged) < 2 || len(logged) > 4 || !want.MatchString(logged[0]) {
+			t.Errorf("logged %q", logged)
 		}
 	})
 }

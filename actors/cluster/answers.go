@@ -14,15 +14,15 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// receive handles a message of a member. The session, which is secret, proves the sender.
-func (f *front) receive(c actor.Context, m *wire.Message) {
-	p := f.sessions[m.Session]
+// receive handles a message of a worker node. The session, which is secret, proves the sender.
+func (co *coordinator) receive(c actor.Context, m *wire.Message) {
+	p := co.sessions[m.Session]
 	if p == nil {
 		return
 	}
-	p.heard = time.Now()
+	p.lastSeen = time.Now()
 	if m.Kind == wire.Welcome {
-		f.welcome(p, m)
+		co.welcome(p, m)
 		return
 	}
 	if m.Kind == wire.Refused || m.Kind == wire.Unknown {
@@ -30,11 +30,11 @@ func (f *front) receive(c actor.Context, m *wire.Message) {
 			p.refused(m.Text)
 		}
 		if p.up {
-			f.down(p)
+			co.down(p)
 		}
 		return
 	}
-	j := f.job(m.Scan)
+	j := co.job(m.Scan)
 	if j == nil || !p.up || p.scans[j] == nil {
 		return
 	}
@@ -42,34 +42,34 @@ func (f *front) receive(c actor.Context, m *wire.Message) {
 	scan.asked = time.Now()
 	switch m.Kind {
 	case wire.Opened:
-		f.opened(p, j, m)
+		co.opened(p, j, m)
 	case wire.Taken:
 		if int(m.Index) < scan.sent {
 			scan.taken = min(scan.taken+1, scan.sent)
 		}
-		f.feed(p, j)
+		co.feed(p, j)
 	case wire.Done:
-		f.done(c, p, j, m)
-	default: // looked at above, or a front's
+		co.done(c, p, j, m)
+	default: // looked at above, or a coordinator's
 	}
 }
 
-// relent lends again to a late member, once it says, relentAfter or later, that it is there. Its old units are
-// cancelled: they may be lost, or too much for it to do.
-func (f *front) relent(p *peer) {
-	if !p.late || p.heard.Sub(p.lateAt) < relentAfter {
+// leaseAgain leases to a late worker node again, once it reports, leaseAgainAfter or later, that it is there.
+// Its old units are cancelled: they may be lost, or too much for it to do.
+func (co *coordinator) leaseAgain(p *peer) {
+	if !p.late || p.lastSeen.Sub(p.lateAt) < leaseAgainAfter {
 		return
 	}
 	for unit, l := range p.lost {
-		f.say(p, &wire.Message{Kind: wire.Cancel, Scan: l.job.id, Unit: unit})
+		co.say(p, &wire.Message{Kind: wire.Cancel, Scan: l.job.id, Unit: unit})
 	}
 	clear(p.lost)
 	p.late = false
-	f.fill(p)
+	co.fill(p)
 }
 
-func (f *front) job(id uint64) *job {
-	for _, j := range f.jobs {
+func (co *coordinator) job(id uint64) *job {
+	for _, j := range co.jobs {
 		if j.id == id {
 			return j
 		}
@@ -77,37 +77,37 @@ func (f *front) job(id uint64) *job {
 	return nil
 }
 
-func (f *front) welcome(p *peer, m *wire.Message) {
-	if !slices.Contains(m.Protocols, wire.Protocol) || m.Network != f.cfg.Network {
+func (co *coordinator) welcome(p *peer, m *wire.Message) {
+	if !slices.Contains(m.Protocols, wire.Protocol) || m.Network != co.cfg.Network {
 		p.refused("it speaks another protocol, or is of another network")
 		return
 	}
 	p.workers, p.build, p.height, p.wait = int(min(m.Workers, 1<<12)), m.Text, m.Height, 0
 	if p.up {
-		f.relent(p)
+		co.leaseAgain(p)
 		return
 	}
 	p.up = true
-	f.cfg.Link.Watch(p.address)
-	for _, j := range f.jobs {
-		f.offer(j)
-		f.share(j)
+	co.cfg.Link.Watch(p.address)
+	for _, j := range co.jobs {
+		co.offer(j)
+		co.share(j)
 	}
 }
 
-// offer has the members that are up open a pass, and asks again those that have not answered.
-func (f *front) offer(j *job) {
+// offer has the worker nodes that are up open a pass, and asks again those that have not answered.
+func (co *coordinator) offer(j *job) {
 	if j.set == nil {
 		return
 	}
 	now := time.Now()
-	for _, p := range f.peers {
+	for _, p := range co.peers {
 		if !p.up || p.excluded {
 			continue
 		}
 		scan := p.scans[j]
 		if scan == nil {
-			scan = &opened{source: f.sourceFor(p, j), since: now}
+			scan = &opened{source: co.sourceFor(p, j), since: now}
 			p.scans[j] = scan
 		}
 		if scan.ready || scan.refused || now.Before(scan.retryAt) || now.Sub(scan.asked) < askAgain {
@@ -116,14 +116,14 @@ func (f *front) offer(j *job) {
 		scan.asked, scan.need = now, false
 		open := j.open
 		open.Source = scan.source
-		f.say(p, &open)
+		co.say(p, &open)
 	}
 }
 
-// sourceFor returns the member that passes the scripts on to a member, if they are many: the last before it in the
-// chain. So the front sends them once. It returns an empty address for the front.
-func (f *front) sourceFor(p *peer, j *job) (address string) {
-	if j.set.Size < uint64(f.cfg.PassOn) {
+// sourceFor returns the worker node that passes the scripts on to a worker node, if they are many: the last before
+// it in the chain. So the coordinator sends them once. It returns an empty address for the coordinator.
+func (co *coordinator) sourceFor(p *peer, j *job) (address string) {
+	if j.set.Size < uint64(co.cfg.PassOn) {
 		return ""
 	}
 	for _, before := range j.chain {
@@ -135,39 +135,39 @@ func (f *front) sourceFor(p *peer, j *job) (address string) {
 	return address
 }
 
-func (f *front) opened(p *peer, j *job, m *wire.Message) {
+func (co *coordinator) opened(p *peer, j *job, m *wire.Message) {
 	scan := p.scans[j]
 	switch {
 	case m.Text != "":
 		scan.ready, scan.refused, scan.retryAt = false, !m.Retry, time.Now().Add(retryAfter)
-		scan.source = "" // from the front, the next time
+		scan.source = "" // from the coordinator, the next time
 		p.refused(m.Text)
-		f.share(j)
+		co.share(j)
 	case m.Need:
 		if !scan.need { // from the first that it lacks on
 			scan.need, scan.sent, scan.taken = true, int(m.Index), int(m.Index)
 		}
-		f.feed(p, j)
+		co.feed(p, j)
 	case m.Retry: // it makes the scripts ready
 	default:
 		scan.ready, scan.need = true, false
-		f.share(j)
-		f.fill(p)
+		co.share(j)
+		co.fill(p)
 	}
 }
 
 // feed sends chunks of the scripts, a few at a time.
-func (f *front) feed(p *peer, j *job) {
+func (co *coordinator) feed(p *peer, j *job) {
 	scan := p.scans[j]
 	for scan.need && scan.sent < j.set.Chunks() && scan.sent-scan.taken < window {
-		f.chunk = j.set.AppendChunk(f.chunk[:0], scan.sent)
-		f.say(p, &wire.Message{Kind: wire.Chunk, Scan: j.id, Index: uint32(scan.sent), Data: f.chunk})
+		co.chunk = j.set.AppendChunk(co.chunk[:0], scan.sent)
+		co.say(p, &wire.Message{Kind: wire.Chunk, Scan: j.id, Index: uint32(scan.sent), Data: co.chunk})
 		scan.sent++
 	}
 }
 
 // done takes the answer to a unit.
-func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
+func (co *coordinator) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 	l, asked := p.out[m.Unit], true
 	if l == nil {
 		l, asked = p.lost[m.Unit], false
@@ -188,23 +188,23 @@ func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 		if asked {
 			l.giveBack()
 		}
-		f.share(j)
-		f.fillAll()
+		co.share(j)
+		co.fillAll()
 		return
 	}
 	took := min(time.Duration(m.Micros)*time.Microsecond, time.Since(l.at))
 	p.counts.Busy += took
 	p.scans[j].measure(l.heights, took)
-	audit := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
+	audit := rand.Float64() < co.cfg.Audit //nolint:gosec // seeded by the system
 	if audit || len(m.Unchecked) > 0 || j.pass.KeepAll && len(m.Hits) > 0 {
-		f.check(c, l, m, audit)
+		co.check(c, l, m, audit)
 	} else {
-		f.settle(l, hits(j, m.Hits))
+		co.finishLease(l, hits(j, m.Hits))
 	}
-	f.fill(p)
+	co.fill(p)
 }
 
-// measure learns how fast a member is.
+// measure learns how fast a worker node is.
 func (o *opened) measure(h match.Heights, took time.Duration) {
 	rate := float64(h.To-h.From) / max(took.Seconds(), 1e-5)
 	if o.rate == 0 {
@@ -222,86 +222,86 @@ func hits(j *job, at []int32) []match.Hit {
 	return list
 }
 
-// settle takes hits as the answer for a range, unless it has one.
-func (f *front) settle(l *loan, found []match.Hit) {
+// finishLease takes hits as the answer for a range, unless it has one.
+func (co *coordinator) finishLease(l *lease, found []match.Hit) {
 	j := l.job
-	if j.pass.Settle(l.heights, found) {
+	if j.pass.Finish(l.heights, found) {
 		l.peer.counts.Units++
-		j.settled[l.peer] = true
+		j.answered[l.peer] = true
 	}
-	for _, other := range j.loans[l.heights] {
+	for _, other := range j.leases[l.heights] {
 		if other != l && other.peer.out[other.unit] == other {
 			delete(other.peer.out, other.unit)
-			f.say(other.peer, &wire.Message{Kind: wire.Cancel, Scan: j.id, Unit: other.unit})
+			co.say(other.peer, &wire.Message{Kind: wire.Cancel, Scan: j.id, Unit: other.unit})
 		}
 	}
-	delete(j.loans, l.heights)
+	delete(j.leases, l.heights)
 	if j.pass.Complete() {
-		f.finish(j, nil)
+		co.finish(j, nil)
 	}
 }
 
-// check looks, in a worker, into the blocks that a member could not look into, or into all of its hits where the pass
-// keeps all. Where the answer is audited, it is compared with this node's own.
-func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
+// check looks, in a worker, into the blocks that a worker node could not look into, or into all of its hits where
+// the pass keeps all. Where the answer is audited, it is compared with this node's own.
+func (co *coordinator) check(c actor.Context, l *lease, m *wire.Message, audit bool) {
 	j := l.job
 	j.checks++
-	f.tasks.Go(c, func() func() {
+	co.tasks.Go(c, func() func() {
 		found, err := kept(j, m)
 		verdict := unaudited
 		if audit && err == nil {
-			verdict = f.audit(j, l, found)
+			verdict = co.audit(j, l, found)
 		}
 		return func() {
 			j.checks--
-			l.checked(f, found, verdict, err)
+			l.checked(co, found, verdict, err)
 		}
 	})
 }
 
 // checked takes the result of a check of an answer.
-func (l *loan) checked(f *front, found []match.Hit, verdict verdict, err error) {
+func (l *lease) checked(co *coordinator, found []match.Hit, verdict verdict, err error) {
 	switch {
 	case verdict == wrong:
-		f.exclude(l)
-	case !slices.Contains(f.jobs, l.job):
+		co.exclude(l)
+	case !slices.Contains(co.jobs, l.job):
 	case l.peer.excluded && verdict != right: // by an audit meanwhile
 		l.giveBack()
-		f.fillAll()
+		co.fillAll()
 	case err != nil:
-		f.finish(l.job, &match.KeepError{Err: err})
+		co.finish(l.job, &match.KeepError{Err: err})
 	default:
 		if verdict == right {
 			l.peer.counts.Audited++
 		}
-		f.settle(l, found)
-		f.fillAll()
+		co.finishLease(l, found)
+		co.fillAll()
 	}
 }
 
-// exclude has nothing more to do with the member that has given a wrong answer. Its lent heights are given back. Each
+// exclude stops leasing to the worker node that has given a wrong answer. Its leased heights are given back. Each
 // pass that it has answered a part of fails, whichever part that was.
-func (f *front) exclude(l *loan) {
+func (co *coordinator) exclude(l *lease) {
 	p := l.peer
-	f.cfg.Log.Error("a member of the cluster has given a wrong answer",
+	co.cfg.Log.Error("a member of the cluster has given a wrong answer",
 		"member", p.address, "from", l.heights.From, "to", l.heights.To)
 	p.excluded = true
-	l.job.settled[p] = true
+	l.job.answered[p] = true
 	for _, other := range p.out {
 		other.giveBack()
 	}
 	clear(p.lost)
-	for _, j := range slices.Clone(f.jobs) {
-		if j.settled[p] {
-			f.finish(j, &messages.ClusterError{Member: p.address, From: l.heights.From, To: l.heights.To})
+	for _, j := range slices.Clone(co.jobs) {
+		if j.answered[p] {
+			co.finish(j, &messages.ClusterError{Member: p.address, From: l.heights.From, To: l.heights.To})
 			continue
 		}
-		f.share(j)
+		co.share(j)
 	}
-	f.fillAll()
+	co.fillAll()
 }
 
-// kept returns the hits of a member that this node keeps.
+// kept returns the hits of a worker node that this node keeps.
 func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 	found = hits(j, m.Hits)
 	candidates := hits(j, m.Unchecked)
@@ -320,7 +320,7 @@ func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 		}
 	}
 	slices.SortFunc(found, func(a, b match.Hit) int { return int(a.Height - b.Height) })
-	return slices.Compact(found), nil // a member may have said both of a block
+	return slices.Compact(found), nil // a worker node may have said both of a block
 }
 
 // verdict is what an audit says of an answer.
@@ -332,15 +332,15 @@ const (
 	wrong
 )
 
-func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
-	own, err := f.own(j.ctx, j, l.heights)
+func (co *coordinator) audit(j *job, l *lease, found []match.Hit) verdict {
+	own, err := co.own(j.ctx, j, l.heights)
 	switch {
 	case err != nil:
 		return unaudited
 	case slices.Equal(own, found):
 		return right
 	case j.pass.Exact && j.pass.Keep == nil:
-		return j.without(f.cfg, slices.DeleteFunc(own, func(h match.Hit) bool {
+		return j.without(co.cfg, slices.DeleteFunc(own, func(h match.Hit) bool {
 			_, has := slices.BinarySearchFunc(found, h.Height, func(x match.Hit, height int32) int {
 				return int(x.Height - height)
 			})
@@ -374,12 +374,12 @@ func (j *job) without(cfg *Config, left []match.Hit) verdict {
 }
 
 // own matches a range here.
-func (f *front) own(ctx context.Context, j *job, h match.Heights) ([]match.Hit, error) {
-	pass := f.cfg.Scheduler.NewPass(match.Config{
+func (co *coordinator) own(ctx context.Context, j *job, h match.Heights) ([]match.Hit, error) {
+	pass := co.cfg.Scheduler.NewPass(match.Config{
 		Query: j.pass.Query, First: h.From, Stop: j.pass.Stop.Ancestor(h.To - 1), Keep: j.pass.Keep,
 		Exact: j.pass.Exact, Alone: true,
 	})
-	if err := f.cfg.Scheduler.Run(ctx, pass); err != nil {
+	if err := co.cfg.Scheduler.Run(ctx, pass); err != nil {
 		return nil, err
 	}
 	found, _ := pass.Hits()

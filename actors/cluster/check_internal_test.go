@@ -11,74 +11,74 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// An answer is taken unless it is wrong. If the member was excluded meanwhile, only answers that an audit has found
-// right are taken, and the rest is done again.
+// An answer is taken unless it is wrong. If the worker node was excluded meanwhile, only answers that an audit has
+// found right are taken, and the rest is done again.
 func TestAnswersThatWereLookedInto(t *testing.T) {
 	unreadable := errors.New("a block cannot be read")
 	for _, test := range []struct {
-		name                   string
-		excluded, ended        bool
-		verdict                verdict
-		err                    error
-		settled, back, audited bool
+		name                    string
+		excluded, ended         bool
+		verdict                 verdict
+		err                     error
+		answered, back, audited bool
 	}{
-		{name: "not audited", verdict: unaudited, settled: true},
-		{name: "right", verdict: right, settled: true, audited: true},
+		{name: "not audited", verdict: unaudited, answered: true},
+		{name: "right", verdict: right, answered: true, audited: true},
 		{name: "excluded", excluded: true, verdict: unaudited, back: true},
 		{name: "excluded, a block cannot be read", excluded: true, verdict: unaudited, err: unreadable, back: true},
-		{name: "excluded, and right", excluded: true, verdict: right, settled: true, audited: true},
+		{name: "excluded, and right", excluded: true, verdict: right, answered: true, audited: true},
 		{name: "the pass has ended", ended: true, verdict: right},
 		{name: "the pass has ended, a block cannot be read", ended: true, verdict: unaudited, err: unreadable},
 		{name: "the pass has ended, excluded", excluded: true, ended: true, verdict: unaudited},
 	} {
-		f := newFront(testConfig(new(sentLink)), nil)
+		co := newCoordinator(testConfig(new(sentLink)), nil)
 		pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(1000)})
 		j := &job{
-			pass: pass, local: true, loans: map[match.Heights][]*loan{}, settled: map[*peer]bool{},
+			pass: pass, local: true, leases: map[match.Heights][]*lease{}, answered: map[*peer]bool{},
 		}
-		p := &peer{up: true, excluded: test.excluded, out: map[uint64]*loan{}}
-		heights, _ := pass.Lend(func(from int32) int32 { return from + 10 })
-		l := &loan{unit: 1, job: j, peer: p, heights: heights}
-		j.loans[heights] = []*loan{l}
+		p := &peer{up: true, excluded: test.excluded, out: map[uint64]*lease{}}
+		heights, _ := pass.Lease(func(from int32) int32 { return from + 10 })
+		l := &lease{unit: 1, job: j, peer: p, heights: heights}
+		j.leases[heights] = []*lease{l}
 		if !test.ended {
-			f.jobs = []*job{j}
+			co.jobs = []*job{j}
 		}
 		left := pass.Left()
-		l.checked(f, nil, test.verdict, test.err)
+		l.checked(co, nil, test.verdict, test.err)
 		audited, back := p.counts.Audited > 0, p.counts.Redone > 0
-		if j.settled[p] != test.settled || audited != test.audited || back != test.back {
-			t.Errorf("%s: settled %v, %+v", test.name, j.settled[p], p.counts)
+		if j.answered[p] != test.answered || audited != test.audited || back != test.back {
+			t.Errorf("%s: answered %v, %+v", test.name, j.answered[p], p.counts)
 		}
 		if back := pass.Left() > left; back != test.back {
 			t.Errorf("%s: the heights are given back: %v", test.name, back)
 		}
-		if kept := len(f.jobs) > 0; kept == test.ended {
+		if kept := len(co.jobs) > 0; kept == test.ended {
 			t.Errorf("%s: the pass goes on: %v", test.name, kept)
 		}
-		if kept := len(j.loans) > 0; kept != test.ended {
-			t.Errorf("%s: lent still: %v", test.name, kept)
+		if kept := len(j.leases) > 0; kept != test.ended {
+			t.Errorf("%s: still leased: %v", test.name, kept)
 		}
 	}
 }
 
-// A member is down once it answers Unknown or Refused: its lent heights come back, and it gets a new session. For a
-// member that is down already, such an answer makes no difference.
-func TestMembersThatKnowNothing(t *testing.T) {
+// A worker node is down once it answers Unknown or Refused: its leased heights come back, and it gets a new
+// session. For a worker node that is down already, such an answer makes no difference.
+func TestWorkerNodesThatKnowNothing(t *testing.T) {
 	for _, kind := range []wire.Kind{wire.Unknown, wire.Refused} {
 		for _, up := range []bool{true, false} {
-			f := newFront(testConfig(new(sentLink)), nil)
-			f.listed([]string{"a:1"})
-			p := f.peers["a:1"]
+			co := newCoordinator(testConfig(new(sentLink)), nil)
+			co.listed([]string{"a:1"})
+			p := co.peers["a:1"]
 			p.up = up
 			pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(1000)})
-			j := &job{pass: pass, local: true, loans: map[match.Heights][]*loan{}}
-			heights, _ := pass.Lend(func(from int32) int32 { return from + 10 })
-			l := &loan{unit: 1, job: j, peer: p, heights: heights}
-			p.out[1], j.loans[heights] = l, []*loan{l}
+			j := &job{pass: pass, local: true, leases: map[match.Heights][]*lease{}}
+			heights, _ := pass.Lease(func(from int32) int32 { return from + 10 })
+			l := &lease{unit: 1, job: j, peer: p, heights: heights}
+			p.out[1], j.leases[heights] = l, []*lease{l}
 			session := p.session
-			f.receive(nil, &wire.Message{Kind: kind, Session: session, Text: "no"})
+			co.receive(nil, &wire.Message{Kind: kind, Session: session, Text: "no"})
 			if p.up || (p.session != session) != up || (pass.Left() == 1001) != up || (len(p.out) == 0) != up {
-				t.Errorf("%v, up %v: up %v, another session %v, %d heights are left, %d lent",
+				t.Errorf("%v, up %v: up %v, another session %v, %d heights are left, %d leased",
 					kind, up, p.up, p.session != session, pass.Left(), len(p.out))
 			}
 			if refusals := p.counts.Refusals; (refusals == 1) != (kind == wire.Refused) {
@@ -88,7 +88,7 @@ func TestMembersThatKnowNothing(t *testing.T) {
 	}
 }
 
-// The time of a unit is estimated from the speed of its member; a unit behind another takes as long as both.
+// The time of a unit is estimated from the speed of its worker node; a unit behind another takes as long as both.
 func TestHowLongUnitsTake(t *testing.T) {
 	for _, test := range []struct {
 		rate     float64
@@ -97,13 +97,13 @@ func TestHowLongUnitsTake(t *testing.T) {
 		{0, []time.Duration{0, 0}},
 		{100, []time.Duration{200 * time.Millisecond, 400 * time.Millisecond}},
 	} {
-		f := newFront(testConfig(new(sentLink)), nil)
-		p := &peer{up: true, workers: 1, out: map[uint64]*loan{}}
+		co := newCoordinator(testConfig(new(sentLink)), nil)
+		p := &peer{up: true, workers: 1, out: map[uint64]*lease{}}
 		pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(100_000)})
-		j := &job{pass: pass, loans: map[match.Heights][]*loan{}}
+		j := &job{pass: pass, leases: map[match.Heights][]*lease{}}
 		p.scans = map[*job]*opened{j: {ready: true, rate: test.rate}}
-		f.jobs = []*job{j}
-		f.fill(p)
+		co.jobs = []*job{j}
+		co.fill(p)
 		for unit, want := range test.expected {
 			if l := p.out[uint64(unit+1)]; l == nil || l.expected != want || l.takes != test.expected[0] {
 				t.Errorf("%v blocks a second: unit %d is %+v", test.rate, unit+1, l)
@@ -138,8 +138,8 @@ func TestOpenedTwice(t *testing.T) {
 	link := new(sentLink)
 	cfg := testConfig(link)
 	cfg.Chain = noChain()
-	m := newMember(cfg, nil)
-	s := &session{front: "a:1", scans: map[uint64]*served{}}
+	m := newWorkerNode(cfg, nil)
+	s := &session{coordinator: "a:1", scans: map[uint64]*served{}}
 	s.scans[7] = &served{session: s, id: 7, set: m.sets.take(s, announce(3))}
 	for scan, want := range map[uint64]wire.Message{
 		7: {Need: true}, 8: {Text: "its chain cannot be read yet", Retry: true},

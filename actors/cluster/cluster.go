@@ -1,9 +1,10 @@
-// Package cluster is the actor by which nodes scan together. As a front it lends heights of this
-// node's passes to members, and as a member it matches heights for others.
+// Package cluster is the actor by which nodes scan together. As a coordinator it leases heights of this
+// node's passes to worker nodes, and as a worker node it matches heights for others. Options and RPC
+// call the coordinator a front, and the worker nodes its members.
 //
-// The answer of a member settles a range of heights, once. A member that is gone, is
-// silent or refuses costs only time: its ranges come back, and another member, or in the
-// end this node, matches them. So a result never counts as complete over heights that
+// The first answer of a worker node finishes the lease of a range of heights. A worker node that is
+// gone, is silent or refuses costs only time: its ranges come back, and another worker node, or in
+// the end this node, matches them. So a result never counts as complete over heights that
 // nobody has answered.
 //
 // Its requests are in table. Messages of other nodes come through a [Link]. They may be lost, so each
@@ -44,27 +45,27 @@ type Link interface {
 // Options are what an operator chooses.
 type Options struct {
 	Link  Link     // to the other nodes
-	Nodes []string // host:port of members; a name stands for all addresses that it has
+	Nodes []string // host:port of worker nodes; a name stands for all addresses that it has
 	Serve bool     // work for others
-	Local bool     // work on own scans beside the members; it does in any case while there are none
+	Local bool     // work on own scans beside the worker nodes; it does in any case while there are none
 
 	// Threads is how many threads work for others at a time, at most, beside the threads of the
 	// node's own scans. Default: none of their own; work for others takes turns with the node's own
 	// scans on the same threads.
 	Threads int
 
-	// After is how long a pass runs here before anything of it is lent: a shorter pass is not worth
+	// After is how long a pass runs here before heights of it are leased: a shorter pass is not worth
 	// the network. Default: [DefaultAfter].
 	After time.Duration
 
 	// Memory bounds the kept scripts of other nodes' scans, in bytes. Default: [DefaultMemory].
 	Memory int64
 
-	// PassOn is the size in bytes from which on members get the scripts of a scan from each other,
-	// each from the member before it. Default: [DefaultPassOn].
+	// PassOn is the size in bytes from which on worker nodes get the scripts of a scan from each other,
+	// each from the worker node before it. Default: [DefaultPassOn].
 	PassOn int64
 
-	// Audit is the part of the answers of members that is held against this node's own, from
+	// Audit is the part of the answers of worker nodes that is held against this node's own, from
 	// 0 to 1.
 	Audit float64
 }
@@ -85,7 +86,7 @@ type Config struct {
 	Workers int    // that match at a time
 
 	Scheduler *match.Scheduler
-	lent      *match.Scheduler // of the work for others
+	forOthers *match.Scheduler // of the work for others
 	Chain     *chainview.Current
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 
@@ -99,12 +100,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-var table = ask.TableOf(ask.On((*Cluster).lend), ask.AtOnce((*Cluster).endLending), ask.AtOnce((*Cluster).state))
+var table = ask.TableOf(ask.On((*Cluster).leaseFrom), ask.AtOnce((*Cluster).endLeases), ask.AtOnce((*Cluster).state))
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = table.Served
 
-type lendHeights = ask.Call[match.LendHeights, messages.Done]
+type leaseHeights = ask.Call[match.LeaseHeights, messages.Done]
 
 // Messages to the actor from its link, and from its timer.
 type (
@@ -132,11 +133,11 @@ func Connect(ctx context.Context, link Link, to *ask.Ref) error {
 
 // Cluster is the actor; make one with [New].
 type Cluster struct {
-	cfg    Config
-	front  *front
-	member *member
-	tasks  ask.Tasks
-	timer  ask.Timer
+	cfg         Config
+	coordinator *coordinator
+	workerNode  *workerNode
+	tasks       ask.Tasks
+	timer       ask.Timer
 }
 
 // New returns the producer of the actor.
@@ -153,14 +154,14 @@ func New(cfg Config) actor.Producer {
 	if cfg.Resolve == nil {
 		cfg.Resolve = net.DefaultResolver.LookupHost
 	}
-	cfg.lent = cfg.Scheduler
+	cfg.forOthers = cfg.Scheduler
 	if cfg.Threads > 0 {
 		cfg.Workers = min(cfg.Threads, cfg.Workers)
-		cfg.lent = cfg.Scheduler.Apart(cfg.Workers)
+		cfg.forOthers = cfg.Scheduler.Apart(cfg.Workers)
 	}
 	return func() actor.Actor {
 		k := &Cluster{cfg: cfg}
-		k.front, k.member = newFront(&k.cfg, &k.tasks), newMember(&k.cfg, &k.tasks)
+		k.coordinator, k.workerNode = newCoordinator(&k.cfg, &k.tasks), newWorkerNode(&k.cfg, &k.tasks)
 		return k
 	}
 }
@@ -176,20 +177,20 @@ func (k *Cluster) Receive(c actor.Context) {
 		defer m.taken()
 		k.receive(c, m)
 	case gone:
-		k.front.gone(c, m.address)
-		k.member.gone(m.address)
+		k.coordinator.gone(c, m.address)
+		k.workerNode.gone(m.address)
 	default:
 		table.Serve(k, c)
 	}
 }
 
-func (k *Cluster) lend(c actor.Context, m *lendHeights) {
-	k.front.lend(m)
+func (k *Cluster) leaseFrom(c actor.Context, m *leaseHeights) {
+	k.coordinator.leaseFrom(m)
 	k.wake(c, time.Now())
 }
 
-func (k *Cluster) endLending(q match.EndLending) (messages.Done, error) {
-	k.front.end(q.Pass)
+func (k *Cluster) endLeases(q match.EndLeases) (messages.Done, error) {
+	k.coordinator.end(q.Pass)
 	return messages.Done{}, nil
 }
 
@@ -201,24 +202,24 @@ func (k *Cluster) receive(c actor.Context, f frame) {
 	}
 	switch m.Kind {
 	case wire.Hello, wire.Open, wire.Chunk, wire.Unit, wire.Cancel, wire.Close:
-		k.member.receive(c, f.from, m)
+		k.workerNode.receive(c, f.from, m)
 	case wire.Fetch, wire.Piece:
-		k.member.passOn(c, f.from, m)
+		k.workerNode.passOn(c, f.from, m)
 	case wire.Welcome, wire.Refused, wire.Unknown, wire.Opened, wire.Taken, wire.Done:
-		k.front.receive(c, m)
+		k.coordinator.receive(c, m)
 	}
 }
 
 const (
-	busyTick = 50 * time.Millisecond // while there is something to lend
+	busyTick = 50 * time.Millisecond // while there is something to lease
 	idleTick = 250 * time.Millisecond
 )
 
 // tick does what is due, and sets the timer again.
 func (k *Cluster) tick(c actor.Context) {
 	now := time.Now()
-	k.front.tick(c, now)
-	k.member.tick(now)
+	k.coordinator.tick(c, now)
+	k.workerNode.tick(now)
 	k.wake(c, now)
 }
 
@@ -228,7 +229,7 @@ func (k *Cluster) wake(c actor.Context, now time.Time) { k.timer.Set(c, k.next(n
 // next returns the time until something is due.
 func (k *Cluster) next(now time.Time) time.Duration {
 	after := idleTick
-	for _, j := range k.front.jobs {
+	for _, j := range k.coordinator.jobs {
 		after = min(after, busyTick)
 		if !j.waited {
 			after = min(after, max(k.cfg.After-now.Sub(j.began), 0))
@@ -240,16 +241,16 @@ func (k *Cluster) next(now time.Time) time.Duration {
 // close ends all that goes on. Callers are answered by the guard of the actor.
 func (k *Cluster) close() {
 	k.timer.Stop()
-	k.front.close()
-	k.member.close()
+	k.coordinator.close()
+	k.workerNode.close()
 	k.tasks.Drop()
 }
 
 func (k *Cluster) state(messages.GetCluster) (messages.Cluster, error) {
 	s := messages.Cluster{Local: k.cfg.Local, Serves: k.cfg.Serve}
 	s.Address, s.Refused = k.cfg.Link.State()
-	k.front.state(&s)
-	k.member.state(&s)
+	k.coordinator.state(&s)
+	k.workerNode.state(&s)
 	return s, nil
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A member that lies about anything but the blocks it finds costs time at most: the scan finds what a lone node finds.
+// A worker node that lies about anything but the blocks it finds costs time at most: the scan finds what a lone
+// node finds.
 func TestLies(t *testing.T) {
 	lies := map[string]func(m *wire.Message){
 		"hits that could not be looked into either": func(m *wire.Message) { m.Unchecked = m.Hits },
@@ -31,8 +32,8 @@ func TestLies(t *testing.T) {
 	for name, lie := range lies {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 1500)
-			liar := r.member()
-			front := r.front(false, 0, liar, r.member())
+			liar := r.workerNode()
+			coordinator := r.coordinator(false, 0, liar, r.workerNode())
 			said := 0
 			r.mu.Lock()
 			r.change = func(m *wire.Message) {
@@ -43,25 +44,25 @@ func TestLies(t *testing.T) {
 			}
 			r.mu.Unlock()
 			t.Log(name)
-			check(t, front, r.all(3, 20), r.expected(3, 20))
+			check(t, coordinator, r.all(3, 20), r.expected(3, 20))
 			if said == 0 {
 				t.Error("nobody has answered")
 			}
-			for _, m := range front.state().Members {
+			for _, m := range coordinator.state().Members {
 				if m.Busy < 0 || m.Busy > time.Minute {
-					t.Errorf("a member has worked for %v", m.Busy)
+					t.Errorf("a worker node has worked for %v", m.Busy)
 				}
 			}
 		})
 	}
 }
 
-// Members that say that they make ready and never are, or say nothing at all, are not waited for for ever.
+// Worker nodes that say that they make ready and never are, or say nothing at all, are not waited for for ever.
 func TestNeverReady(t *testing.T) {
 	for name, most := range map[string]time.Duration{"says so": 34 * time.Second, "says nothing": 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 1500)
-			front := r.front(false, 0, r.member(), r.member())
+			coordinator := r.coordinator(false, 0, r.workerNode(), r.workerNode())
 			r.mu.Lock()
 			r.change = func(m *wire.Message) {
 				if m.Kind == wire.Opened {
@@ -71,7 +72,7 @@ func TestNeverReady(t *testing.T) {
 			r.drop = func(frame []byte) bool { return name == "says nothing" && frame[1] == byte(wire.Opened) }
 			r.mu.Unlock()
 			began := time.Now()
-			check(t, front, r.all(3, 20), r.expected(3, 20))
+			check(t, coordinator, r.all(3, 20), r.expected(3, 20))
 			if took := time.Since(began); took > most {
 				t.Errorf("%s: it took %v", name, took)
 			}
@@ -85,7 +86,7 @@ func TestGarbled(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			r := newRig(t, 1500)
-			front := r.front(false, 0, r.member(), r.member())
+			coordinator := r.coordinator(false, 0, r.workerNode(), r.workerNode())
 			garbled := 0
 			r.mu.Lock()
 			r.change = func(m *wire.Message) {
@@ -96,7 +97,7 @@ func TestGarbled(t *testing.T) {
 			}
 			r.mu.Unlock()
 			for i := range 4 {
-				check(t, front, r.all(i, 2*i+5), r.expected(i, 2*i+5))
+				check(t, coordinator, r.all(i, 2*i+5), r.expected(i, 2*i+5))
 			}
 			if garbled == 0 {
 				t.Error("nothing was changed")
@@ -144,20 +145,20 @@ func garble(random *rand.Rand, m *wire.Message) {
 func TestTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1500)
-		member := r.member()
-		front := r.front(false, 0, member)
+		workerNode := r.workerNode()
+		coordinator := r.coordinator(false, 0, workerNode)
 		r.mu.Lock()
 		r.twice = true
 		r.mu.Unlock()
-		check(t, front, r.all(3, 20), r.expected(3, 20))
-		check(t, front, r.all(4), r.expected(4))
-		if m := front.state().Members[0]; m.Units == 0 || m.Refusals != 0 {
+		check(t, coordinator, r.all(3, 20), r.expected(3, 20))
+		check(t, coordinator, r.all(4), r.expected(4))
+		if m := coordinator.state().Members[0]; m.Units == 0 || m.Refusals != 0 {
 			t.Errorf("%+v", m)
 		}
 	})
 }
 
-// Claims about a member's own strength cost time alone.
+// Claims about a worker node's own strength cost time alone.
 func TestBoasting(t *testing.T) {
 	for _, workers := range []uint32{0, 1 << 30} {
 		synctest.Test(t, func(t *testing.T) {
@@ -167,14 +168,14 @@ func TestBoasting(t *testing.T) {
 					m.Workers, m.Height = workers, 1<<30
 				}
 			}
-			front := r.front(false, 0, r.member(), r.member())
-			check(t, front, r.all(3, 20), r.expected(3, 20))
+			coordinator := r.coordinator(false, 0, r.workerNode(), r.workerNode())
+			check(t, coordinator, r.all(3, 20), r.expected(3, 20))
 		})
 	}
 }
 
-// A member that answers without any work, or omits every tenth hit, is found by auditing one answer in 200. That
-// takes at most 2,000 answers but for one run in 20,000, and never more than 4,000. It is named, and lent nothing
+// A worker node that answers without any work, or omits every tenth hit, is found by auditing one answer in 200. That
+// takes at most 2,000 answers but for one run in 20,000, and never more than 4,000. It is named, and gets nothing
 // more.
 func TestAuditFinds(t *testing.T) {
 	for name, every := range map[string]int{"no work": 1, "every tenth hit": 10} {
@@ -195,10 +196,10 @@ func TestAuditFinds(t *testing.T) {
 				}
 				m.Hits = kept
 			}
-			front := r.node(setup{options: cluster.Options{
+			coordinator := r.node(setup{options: cluster.Options{
 				Nodes: []string{liar.address}, Audit: 0.005, After: time.Millisecond,
 			}})
-			front.await(1)
+			coordinator.await(1)
 			cfg := r.all()
 			scripts := make([][]byte, reused)
 			for i := range scripts {
@@ -206,8 +207,8 @@ func TestAuditFinds(t *testing.T) {
 			}
 			cfg.Query = filters.NewQuery(scripts) // every block is a hit
 			for {
-				_, err := front.scan(t.Context(), cfg)
-				m := front.state().Members[0]
+				_, err := coordinator.scan(t.Context(), cfg)
+				m := coordinator.state().Members[0]
 				var wrong *messages.ClusterError
 				if errors.As(err, &wrong) && wrong.Member == liar.address && m.State == "excluded" {
 					t.Logf("%s: found after %d answers", name, m.Units)
@@ -221,8 +222,8 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-// Earlier answers of a member are not believed once it is known to lie: the other scans that it has answered a part
-// of fail too, and its lent heights come back.
+// Earlier answers of a worker node are not believed once it is known to lie. The other scans that it has answered a
+// part of fail too, and its leased heights come back.
 func TestLiarInOthers(t *testing.T) {
 	for range 6 {
 		synctest.Test(t, func(t *testing.T) {
@@ -232,12 +233,12 @@ func TestLiarInOthers(t *testing.T) {
 					batch[i] = filters.Filter{Block: batch[i].Block, Data: []byte{0}} // an empty one
 				}
 			}})
-			front := r.front(false, 0.2, liar, r.member())
+			coordinator := r.coordinator(false, 0.2, liar, r.workerNode())
 			var group sync.WaitGroup
 			failed := make([]bool, 2)
 			for i := range failed {
 				group.Go(func() {
-					got, err := front.scan(t.Context(), r.all(i))
+					got, err := coordinator.scan(t.Context(), r.all(i))
 					var wrong *messages.ClusterError
 					failed[i] = errors.As(err, &wrong) && wrong.Member == liar.address
 					if !failed[i] && (err != nil || !slices.Equal(got, r.expected(i))) {
@@ -249,7 +250,7 @@ func TestLiarInOthers(t *testing.T) {
 			if !failed[0] && !failed[1] {
 				t.Error("no scan has failed")
 			}
-			check(t, front, r.all(3), r.expected(3))
+			check(t, coordinator, r.all(3), r.expected(3))
 		})
 	}
 }

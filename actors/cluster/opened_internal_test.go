@@ -12,14 +12,14 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// passOf returns a pass that a front lends from, of one script up to a height.
-func passOf(f *front, height int32) *job {
-	f.issued++
+// passOf returns a pass that a coordinator leases from, of one script up to a height.
+func passOf(co *coordinator, height int32) *job {
+	co.issued++
 	j := &job{
-		id: f.issued, local: true, loans: map[match.Heights][]*loan{}, settled: map[*peer]bool{},
+		id: co.issued, local: true, leases: map[match.Heights][]*lease{}, answered: map[*peer]bool{},
 		pass: match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(height)}),
 	}
-	f.jobs = append(f.jobs, j)
+	co.jobs = append(co.jobs, j)
 	return j
 }
 
@@ -42,8 +42,9 @@ func setOf(t *testing.T, chunks int) *wire.Set {
 	}
 }
 
-// A member that opens a pass says whether it has the scripts, needs them from some chunk on, makes ready, or cannot.
-func TestWhatMembersSayOfAPass(t *testing.T) {
+// A worker node that opens a pass says whether it has the scripts, needs them from some chunk on, makes ready, or
+// cannot.
+func TestWhatWorkerNodesSayOfAPass(t *testing.T) {
 	set := setOf(t, window+4)
 	for _, test := range []struct {
 		name   string
@@ -52,9 +53,9 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 		want   opened // but for times
 		later  bool   // it is asked later
 		sent   int    // chunks
-		lent   bool
+		leased bool
 	}{
-		{name: "it has them", before: opened{need: true}, want: opened{ready: true}, lent: true},
+		{name: "it has them", before: opened{need: true}, want: opened{ready: true}, leased: true},
 		{
 			name: "it needs all", says: wire.Message{Need: true}, want: opened{need: true, sent: window}, sent: window,
 		},
@@ -74,15 +75,15 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 		{name: "it cannot yet", says: wire.Message{Text: "no", Retry: true}, want: opened{}, later: true},
 	} {
 		link := new(sentLink)
-		f := newFront(testConfig(link), nil)
-		f.listed([]string{"a:1"})
+		co := newCoordinator(testConfig(link), nil)
+		co.listed([]string{"a:1"})
 		link.kinds()
-		p, j := f.peers["a:1"], passOf(f, 1000)
+		p, j := co.peers["a:1"], passOf(co, 1000)
 		p.up, j.set = true, set
 		scan := test.before
 		p.scans[j] = &scan
 		test.says.Kind, test.says.Scan, test.says.Session = wire.Opened, j.id, p.session
-		f.receive(nil, &test.says)
+		co.receive(nil, &test.says)
 		got := scan
 		got.asked, got.retryAt = time.Time{}, time.Time{}
 		if got != test.want || !scan.retryAt.IsZero() != test.later {
@@ -97,7 +98,7 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 				units++
 			}
 		}
-		if chunks != test.sent || (units > 0) != test.lent {
+		if chunks != test.sent || (units > 0) != test.leased {
 			t.Errorf("%s: %d chunks, %d units", test.name, chunks, units)
 		}
 	}
@@ -108,15 +109,15 @@ func TestWhatMembersSayOfAPass(t *testing.T) {
 func TestChunksThatWereTaken(t *testing.T) {
 	set := setOf(t, window+2)
 	link := new(sentLink)
-	f := newFront(testConfig(link), nil)
-	f.listed([]string{"a:1"})
-	p, j := f.peers["a:1"], passOf(f, 1000)
+	co := newCoordinator(testConfig(link), nil)
+	co.listed([]string{"a:1"})
+	p, j := co.peers["a:1"], passOf(co, 1000)
 	p.up, j.set = true, set
 	scan := &opened{need: true}
 	p.scans[j] = scan
-	f.feed(p, j)
+	co.feed(p, j)
 	taken := func(index int) {
-		f.receive(nil, &wire.Message{Kind: wire.Taken, Scan: j.id, Session: p.session, Index: uint32(index)})
+		co.receive(nil, &wire.Message{Kind: wire.Taken, Scan: j.id, Session: p.session, Index: uint32(index)})
 	}
 	if taken(window); scan.sent != window || scan.taken != 0 {
 		t.Errorf("one that was not sent: %+v", scan)
@@ -141,42 +142,42 @@ func TestChunksThatWereTaken(t *testing.T) {
 	}
 }
 
-// Many scripts go from member to member: the source of each is the last before it that is up, is not excluded and has
-// not refused.
+// Many scripts go from worker node to worker node: the source of each is the last before it that is up, is not
+// excluded and has not refused.
 func TestWhomScriptsComeFrom(t *testing.T) {
-	f := newFront(testConfig(new(sentLink)), nil)
-	f.listed([]string{"a:1", "b:1", "c:1", "d:1"})
-	j := passOf(f, 1000)
-	j.set = &wire.Set{Size: uint64(f.cfg.PassOn) - 1}
-	a, b, c, d := f.peers["a:1"], f.peers["b:1"], f.peers["c:1"], f.peers["d:1"]
-	if got := f.sourceFor(a, j); got != "" || len(j.chain) != 0 {
+	co := newCoordinator(testConfig(new(sentLink)), nil)
+	co.listed([]string{"a:1", "b:1", "c:1", "d:1"})
+	j := passOf(co, 1000)
+	j.set = &wire.Set{Size: uint64(co.cfg.PassOn) - 1}
+	a, b, c, d := co.peers["a:1"], co.peers["b:1"], co.peers["c:1"], co.peers["d:1"]
+	if got := co.sourceFor(a, j); got != "" || len(j.chain) != 0 {
 		t.Errorf("few scripts: %q", got)
 	}
 	j.set.Size++
 	for _, p := range []*peer{a, b, c} {
 		p.up, p.scans[j] = true, new(opened)
 	}
-	if got := f.sourceFor(a, j); got != "" {
+	if got := co.sourceFor(a, j); got != "" {
 		t.Errorf("the first: %q", got)
 	}
-	if got := f.sourceFor(b, j); got != a.address {
+	if got := co.sourceFor(b, j); got != a.address {
 		t.Errorf("the second: %q", got)
 	}
-	if got := f.sourceFor(c, j); got != b.address {
+	if got := co.sourceFor(c, j); got != b.address {
 		t.Errorf("the third: %q", got)
 	}
 	c.up, b.scans[j].refused = false, true
-	if got := f.sourceFor(d, j); got != a.address {
+	if got := co.sourceFor(d, j); got != a.address {
 		t.Errorf("behind one that is down and one that has refused: %q", got)
 	}
 	c.up, c.excluded = true, true
 	delete(a.scans, j)
-	if got := f.sourceFor(d, j); got != "" {
+	if got := co.sourceFor(d, j); got != "" {
 		t.Errorf("behind a liar, and one that has not opened it: %q", got)
 	}
 }
 
-// Units that a member has had for too long are taken back, and it gets no more until it answers.
+// Units that a worker node has had for too long are taken back, and it gets no more until it answers.
 func TestOverdueUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
@@ -188,22 +189,23 @@ func TestOverdueUnits(t *testing.T) {
 			{time.Second, 4 * time.Second, false},
 			{time.Second, 4*time.Second + 1, true},
 		} {
-			f := newFront(testConfig(new(sentLink)), nil)
-			f.listed([]string{"a:1"})
-			p, j := f.peers["a:1"], passOf(f, 1000)
+			co := newCoordinator(testConfig(new(sentLink)), nil)
+			co.listed([]string{"a:1"})
+			p, j := co.peers["a:1"], passOf(co, 1000)
 			p.up, j.set = true, setOf(t, 1)
 			p.scans[j] = &opened{ready: true, asked: time.Now().Add(time.Hour)}
-			f.fill(p)
+			co.fill(p)
 			for _, l := range p.out {
 				l.expected = test.expected
 			}
 			time.Sleep(test.after)
-			f.advance(j, time.Now())
-			if p.late != test.want || (len(p.lost) == lentAtOnce) != test.want || (len(p.out) == 0) != test.want {
-				t.Errorf("%+v: late %v, %d lost, %d lent", test, p.late, len(p.lost), len(p.out))
+			co.advance(j, time.Now())
+			if p.late != test.want || (len(p.lost) == leasesAtOnce) != test.want || (len(p.out) == 0) != test.want {
+				t.Errorf("%+v: late %v, %d lost, %d leased", test, p.late, len(p.lost), len(p.out))
 			}
-			if left := p.counts.Redone; (left == lentAtOnce) != test.want || test.want && !p.lateAt.Equal(time.Now()) {
-				t.Errorf("%+v: %d units are to be done again, late since %v", test, left, p.lateAt)
+			redone := p.counts.Redone == leasesAtOnce
+			if redone != test.want || test.want && !p.lateAt.Equal(time.Now()) {
+				t.Errorf("%+v: %d units are to be done again, late since %v", test, p.counts.Redone, p.lateAt)
 			}
 		}
 	})

@@ -200,20 +200,20 @@ func (n *node) alias(network string) (address string) {
 	return address
 }
 
-// front is a node that lends to others.
-func (r *rig) front(local bool, audit float64, members ...*node) *node {
+// coordinator starts a node that leases to others.
+func (r *rig) coordinator(local bool, audit float64, workerNodes ...*node) *node {
 	o := cluster.Options{Local: local, Audit: audit}
-	for _, m := range members {
+	for _, m := range workerNodes {
 		o.Nodes = append(o.Nodes, m.address)
 	}
 	n := r.node(setup{options: o})
-	n.await(len(members))
+	n.await(len(workerNodes))
 	return n
 }
 
-func (r *rig) member() *node { return r.node(setup{options: cluster.Options{Serve: true}}) }
+func (r *rig) workerNode() *node { return r.node(setup{options: cluster.Options{Serve: true}}) }
 
-// await waits until so many members are up.
+// await waits until so many worker nodes are up.
 func (n *node) await(up int) {
 	for range 1000 {
 		count := 0
@@ -227,7 +227,7 @@ func (n *node) await(up int) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	n.rig.tb.Fatal("the members are not up")
+	n.rig.tb.Fatal("the worker nodes are not up")
 }
 
 func (n *node) state() messages.Cluster {

@@ -16,7 +16,7 @@ const (
 	// lookEvery is after how many scripts it is looked whether anybody still waits.
 	lookEvery = 1 << 12
 
-	maxWaiting = 64 // members that wait for chunks of a set, by chunks
+	maxWaiting = 64 // worker nodes that wait for chunks of a set, by chunks
 )
 
 // A set is the scripts of a scan, as they come in and when they can be looked for.
@@ -27,7 +27,7 @@ type set struct {
 	left    uint64   // bytes that are to come
 	missing int      // chunks that are to come
 	chunks  [][]byte // until all are there, and where others may fetch them, as long as it is used
-	from    *source  // another member that it is fetched from; nil: the front sends it
+	from    *source  // another worker node that it is fetched from; nil: the coordinator sends it
 	waiting []waiter
 	query   *filters.Query
 	ctx     context.Context //nolint:containedctx // ends when the set is removed
@@ -44,7 +44,7 @@ type setKey struct {
 	session [16]byte
 }
 
-// waiter is a member that has asked for a chunk that is to come.
+// waiter is a worker node that has asked for a chunk that is to come.
 type waiter struct {
 	address string
 	token   [16]byte
@@ -96,7 +96,7 @@ func newSets(most, passOn int64) *sets {
 	return &sets{byKey: make(map[setKey]*set), max: most, passOn: passOn}
 }
 
-// take returns the set that a front announces, for one scan more; nil where there is no room
+// take returns the set that a coordinator announces, for one scan more; nil where there is no room
 // for it, or where it cannot be.
 func (s *sets) take(from *session, r *wire.Message) *set {
 	key := setKey{digest: r.Set}
@@ -160,7 +160,7 @@ func (s *sets) prepared(x *set) {
 	}
 	key := setKey{digest: x.key.digest}
 	if s.byKey[key] != nil {
-		return // another front has sent it too
+		return // another coordinator has sent it too
 	}
 	delete(s.byKey, x.key)
 	x.key = key

@@ -89,12 +89,12 @@ func TestRoomForSets(t *testing.T) {
 		t.Error("a set is taken that is larger than all may be, or refused that is as large")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		sets, front := newSets(3*cost, 1), &session{token: [16]byte{1}}
+		sets, coordinator := newSets(3*cost, 1), &session{token: [16]byte{1}}
 		var made []*set
 		take := func(n byte) *set {
 			m := announce(4)
 			m.Set = [32]byte{n}
-			return sets.take(front, m)
+			return sets.take(coordinator, m)
 		}
 		for n := range byte(3) {
 			made = append(made, take(n))
@@ -120,20 +120,20 @@ func TestRoomForSets(t *testing.T) {
 	})
 }
 
-// A set is its front's own until its digest was checked, and then all fronts'. Without a query it is of no use to
-// others.
+// A set is its coordinator's own until its digest was checked, and then all coordinators'. Without a query it is of
+// no use to others.
 func TestWhoseSetsAre(t *testing.T) {
 	sets, one, two := newSets(1<<20, 1), &session{token: [16]byte{1}}, &session{token: [16]byte{2}}
 	a, b := sets.take(one, announce(2)), sets.take(two, announce(2))
 	if a == b || sets.take(one, announce(2)) != a || a.uses != 2 {
-		t.Fatal("two fronts share a set that was not checked, or one has two")
+		t.Fatal("two coordinators share a set that was not checked, or one has two")
 	}
 	a.query = filters.NewQuery([][]byte{{1}})
 	sets.prepared(a)
 	if sets.take(two, announce(2)) != a || sets.take(&session{token: [16]byte{3}}, announce(2)) != a {
 		t.Error("a set that was checked is not shared")
 	}
-	sets.prepared(b) // it stays its front's
+	sets.prepared(b) // it stays its coordinator's
 	if sets.byKey[setKey{digest: [32]byte{2}}] != a || sets.byKey[b.key] != b {
 		t.Error("a second set has come in the place of the first")
 	}

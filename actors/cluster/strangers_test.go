@@ -10,20 +10,20 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster/wire"
 )
 
-// A session belongs to the front that began it. Another node that knows its token gets no
+// A session belongs to the coordinator that began it. Another node that knows its token gets no
 // answer, and changes nothing.
-func TestSessionOfAnotherFront(t *testing.T) {
+func TestSessionOfAnotherCoordinator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 200)
-		member := r.member()
+		workerNode := r.workerNode()
 		var token [16]byte
 		r.mu.Lock()
 		r.change = func(m *wire.Message) { token = m.Session }
 		r.mu.Unlock()
-		front := r.front(false, 0, member)
+		coordinator := r.coordinator(false, 0, workerNode)
 		stranger := &node{rig: r, address: "10.9.9.9:1", watchers: make(map[string]bool), frames: make(map[byte]int)}
-		heard := 0
-		stranger.frame = func(string, []byte, func()) { heard++ }
+		answers := 0
+		stranger.frame = func(string, []byte, func()) { answers++ }
 		r.mu.Lock()
 		r.nodes[stranger.address] = stranger
 		r.mu.Unlock()
@@ -31,28 +31,29 @@ func TestSessionOfAnotherFront(t *testing.T) {
 			frame := (&wire.Message{
 				Kind: kind, Session: token, Protocols: []uint32{wire.Protocol}, Network: "regtest",
 			}).Append(nil)
-			member.arrive(func() { member.frame(stranger.address, frame, func() {}) })
+			workerNode.arrive(func() { workerNode.frame(stranger.address, frame, func() {}) })
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if heard > 0 {
-			t.Errorf("a stranger with the token of a session got %d answers", heard)
+		if answers > 0 {
+			t.Errorf("a stranger with the token of a session got %d answers", answers)
 		}
-		check(t, front, r.all(3, 5), r.expected(3, 5))
+		check(t, coordinator, r.all(3, 5), r.expected(3, 5))
 	})
 }
 
-// A node that is listed twice is one member, and the node itself is none.
+// A node that is listed twice is one worker node, and the node itself is none.
 func TestListedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100)
-		member := r.member()
+		workerNode := r.workerNode()
 		self := fmt.Sprintf("10.0.0.%d:1", r.spawn+1)
-		front := r.node(setup{options: cluster.Options{Nodes: []string{member.address, self, member.address}}})
-		front.await(1)
+		nodes := []string{workerNode.address, self, workerNode.address}
+		coordinator := r.node(setup{options: cluster.Options{Nodes: nodes}})
+		coordinator.await(1)
 		time.Sleep(time.Minute)
-		if members := front.state().Members; len(members) != 1 || members[0].Address != member.address {
-			t.Errorf("members: %+v", members)
+		if got := coordinator.state().Members; len(got) != 1 || got[0].Address != workerNode.address {
+			t.Errorf("worker nodes: %+v", got)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // unit takes a unit, which waits until those before it are done: each is for all cores.
-func (m *member) unit(c actor.Context, scan *served, r *wire.Message) {
+func (m *workerNode) unit(c actor.Context, scan *served, r *wire.Message) {
 	switch {
 	case scan.set.query == nil:
 		m.refuseUnit(scan.session, r, "it does not have the scripts")
@@ -32,14 +32,14 @@ func (m *member) unit(c actor.Context, scan *served, r *wire.Message) {
 	}
 }
 
-func (m *member) refuseUnit(s *session, r *wire.Message, why string) {
-	m.cfg.send(s.front, &wire.Message{
+func (m *workerNode) refuseUnit(s *session, r *wire.Message, why string) {
+	m.cfg.send(s.coordinator, &wire.Message{
 		Kind: wire.Done, Session: s.token, Scan: r.Scan, Unit: r.Unit, From: r.From, To: r.To, Text: why,
 	})
 }
 
 // next works on the unit that waits longest.
-func (m *member) next(c actor.Context, scan *served) {
+func (m *workerNode) next(c actor.Context, scan *served) {
 	if scan.cancelUnit != nil || len(scan.queue) == 0 || scan.ctx.Err() != nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (m *member) next(c actor.Context, scan *served) {
 				if done.Text == "" {
 					m.units++
 				}
-				m.cfg.send(scan.session.front, done)
+				m.cfg.send(scan.session.coordinator, done)
 			}
 			m.next(c, scan) //nolint:contextcheck // another unit
 		}
@@ -75,7 +75,7 @@ func (scan *served) cancelled(unit uint64) {
 }
 
 // match does a unit.
-func (m *member) match(
+func (m *workerNode) match(
 	ctx context.Context, scan *served, query *filters.Query, reader chainview.Reader, r *wire.Message,
 ) (done *wire.Message, pass *match.Pass) {
 	began := time.Now()
@@ -92,11 +92,11 @@ func (m *member) match(
 	if scan.check && scan.exact {
 		cfg.Blocks = &match.Blocks{Reader: reader, HeaderLen: m.cfg.HeaderLen}
 	}
-	pass = m.cfg.lent.NewPass(cfg)
+	pass = m.cfg.forOthers.NewPass(cfg)
 	if scan.before != nil {
 		pass.Follow(scan.before)
 	}
-	if err := m.cfg.lent.Run(ctx, pass); err != nil {
+	if err := m.cfg.forOthers.Run(ctx, pass); err != nil {
 		done.Text = err.Error()
 		return done, pass
 	}
@@ -121,7 +121,7 @@ type looker struct {
 }
 
 // keep tells a true match from a false match. Pruned blocks cannot be checked here;
-// they are left to the front.
+// they are left to the coordinator.
 func (l *looker) keep(_ context.Context, block *chainhash.Hash) (bool, error) {
 	raw, err := l.reader.Raw(block)
 	var spent [][]byte

@@ -9,14 +9,14 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster/wire"
 )
 
-// A pass is offered to members as soon as it has run here for the time that it is to, whenever it begins.
+// A pass is offered to worker nodes as soon as it has run here for the time that it is to, whenever it begins.
 func TestOfferedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1000)
-		member := r.member()
-		front := r.front(true, 0, member)
-		if height := front.state().Members[0].Height; height != 1000 {
-			t.Errorf("the member is said to be at height %d", height)
+		workerNode := r.workerNode()
+		coordinator := r.coordinator(true, 0, workerNode)
+		if height := coordinator.state().Members[0].Height; height != 1000 {
+			t.Errorf("the worker node is said to be at height %d", height)
 		}
 		var began time.Time
 		var offered []time.Duration
@@ -31,7 +31,7 @@ func TestOfferedInTime(t *testing.T) {
 			r.mu.Lock()
 			began, offered = time.Now(), nil
 			r.mu.Unlock()
-			check(t, front, r.all(3, 5), r.expected(3, 5))
+			check(t, coordinator, r.all(3, 5), r.expected(3, 5))
 			r.mu.Lock()
 			const most = cluster.DefaultAfter + 5*time.Millisecond
 			if len(offered) == 0 || offered[0] < cluster.DefaultAfter || offered[0] > most {

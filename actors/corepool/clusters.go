@@ -20,11 +20,11 @@ const (
 	maxRelatives = 25
 	maxRelativeV = 101_000
 
-	maxCluster = 500 // transactions that are told of
+	maxCluster = 500 // transactions that are reported
 )
 
 // clusters answers with what transactions are connected to, and what the other pool asks.
-func (p *CorePool) clusters(c actor.Context, m *ask.Call[messages.GetPoolClusters, messages.PoolClusters]) {
+func (p *Mirror) clusters(c actor.Context, m *ask.Call[messages.GetPoolClusters, messages.PoolClusters]) {
 	p.read(func() {
 		var list []*poolcopy.Tx
 		if len(m.Req.IDs) > 0 {

@@ -17,7 +17,7 @@ type coinsFound struct {
 }
 
 // coins answers with outputs: those of the pool from here, others from the chain.
-func (p *CorePool) coins(c actor.Context, m *ask.Call[messages.GetPoolCoins, []*messages.Coin]) {
+func (p *Mirror) coins(c actor.Context, m *ask.Call[messages.GetPoolCoins, []*messages.Coin]) {
 	p.read(func() {
 		found := make([]*messages.Coin, len(m.Req.Outs))
 		var others []wire.OutPoint
@@ -39,7 +39,7 @@ func (p *CorePool) coins(c actor.Context, m *ask.Call[messages.GetPoolCoins, []*
 	})
 }
 
-func (p *CorePool) coinsFound(c actor.Context, m coinsFound) {
+func (p *Mirror) coinsFound(c actor.Context, m coinsFound) {
 	q := m.call.Req
 	for i, out := range q.Outs {
 		if coin, ok := m.chain.Coins[out]; ok && m.found[i] == nil {

@@ -1,8 +1,8 @@
-// Package corepool is the actor that owns the copy of the pool of unconfirmed
+// Package corepool is the actor that owns the mirror of the pool of unconfirmed
 // transactions of the node that this one is attached to. Nothing is judged here.
 //
-// It serves what package mempool does, as far as a copy can: a transaction is handed to the other node, and what needs
-// a pool of one's own is [messages.ErrFollows]. Its requests are in table. It publishes every change.
+// It serves what package mempool does, as far as a mirror can: a transaction is handed to the other node, and what
+// needs a pool of one's own is [messages.ErrFollows]. Its requests are in table. It publishes every change.
 //
 // The other pool is listed when the chain moves, by request, and each second, more seldom
 // where that takes long: no more than a twentieth of the time goes into it. Only what is
@@ -10,7 +10,7 @@
 // what is here is kept. Workers list, fetch and parse. One worker at a time has the pool,
 // to compare it, and reads wait meanwhile.
 //
-// After a failure the pool is empty, and listeners are told.
+// After a failure the pool is empty, and listeners are notified.
 package corepool
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// DefaultLimits bound the copy. Core's own pool, by default, takes 300 MB of memory, which
+// DefaultLimits bound the mirror. Core's own pool, by default, takes 300 MB of memory, which
 // is about half of that serialized.
 var DefaultLimits = poolcopy.Limits{Bytes: 512 << 20, Txs: 800_000}
 
@@ -57,10 +57,10 @@ type Config struct {
 }
 
 var table = ask.TableOf(
-	ask.On((*CorePool).submit), ask.On((*CorePool).contents), ask.On((*CorePool).spenders),
-	ask.On((*CorePool).clusters), ask.On((*CorePool).coins), ask.On((*CorePool).followPool),
+	ask.On((*Mirror).submit), ask.On((*Mirror).contents), ask.On((*Mirror).spenders),
+	ask.On((*Mirror).clusters), ask.On((*Mirror).coins), ask.On((*Mirror).followPool),
 
-	reading((*CorePool).info), reading((*CorePool).state), reading((*CorePool).ids), reading((*CorePool).tx),
+	reading((*Mirror).info), reading((*Mirror).state), reading((*Mirror).ids), reading((*Mirror).tx),
 
 	refusing[messages.TestTxs](), refusing[messages.SubmitPackage](), refusing[messages.GetPoolRelatives](),
 	refusing[messages.PrioritiseTx](), refusing[messages.GetPrioritised](), refusing[messages.SavePool](),
@@ -72,16 +72,16 @@ var Requests = table.Served
 
 type followPool = ask.Call[nodemsg.FollowPool, messages.Done]
 
-// CorePool is the actor; make one with [New].
-type CorePool struct {
+// Mirror is the actor; make one with [New].
+type Mirror struct {
 	cfg    Config
 	ctx    context.Context //nolint:containedctx // ends what is asked when the actor stops
 	cancel context.CancelFunc
 
-	pool  *poolcopy.Pool
-	tasks ask.Tasks
-	lent  bool // a worker has the pool
-	reads []func()
+	pool   *poolcopy.Pool
+	tasks  ask.Tasks
+	leased bool // a worker has the pool
+	reads  []func()
 
 	look    *look         // under way; nil: none
 	waiting []*followPool // to be answered by the look after that
@@ -104,7 +104,7 @@ type dueNow struct{}
 func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		p := &CorePool{
+		p := &Mirror{
 			cfg: cfg, pool: poolcopy.New(cfg.Limits), away: true, retry: minInterval, reason: "It was not read yet",
 		}
 		p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -117,7 +117,7 @@ func New(cfg Config) actor.Producer {
 }
 
 // Receive implements actor.Actor.
-func (p *CorePool) Receive(c actor.Context) {
+func (p *Mirror) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		p.cfg.Tip.Subscribe(c)
@@ -142,13 +142,13 @@ func (p *CorePool) Receive(c actor.Context) {
 	}
 }
 
-func (p *CorePool) followPool(c actor.Context, m *followPool) {
+func (p *Mirror) followPool(c actor.Context, m *followPool) {
 	p.waiting = append(p.waiting, m)
 	p.soon(c)
 }
 
 // soon has the next look begin as soon as it may.
-func (p *CorePool) soon(c actor.Context) {
+func (p *Mirror) soon(c actor.Context) {
 	if p.look != nil || p.timer.IsSet() && !p.due.After(p.free) {
 		return // the look that comes anyway
 	}
@@ -156,19 +156,19 @@ func (p *CorePool) soon(c actor.Context) {
 }
 
 // after has the next look begin after a while.
-func (p *CorePool) after(c actor.Context, wait time.Duration) {
+func (p *Mirror) after(c actor.Context, wait time.Duration) {
 	wait = max(wait, 0)
 	p.due = time.Now().Add(wait)
 	p.timer.Set(c, wait, dueNow{})
 }
 
-// lend gives the pool to a worker. The function that work returns runs in the actor.
-func (p *CorePool) lend(c actor.Context, work func() func()) {
-	p.lent = true
+// lease gives the pool to a worker. The function that work returns runs in the actor.
+func (p *Mirror) lease(c actor.Context, work func() func()) {
+	p.leased = true
 	p.tasks.Go(c, func() func() {
 		then := work()
 		return func() {
-			p.lent = false
+			p.leased = false
 			reads := p.reads
 			p.reads = nil
 			for _, read := range reads {
@@ -180,15 +180,15 @@ func (p *CorePool) lend(c actor.Context, work func() func()) {
 }
 
 // read reads the pool, or adds to it, when no worker has it.
-func (p *CorePool) read(read func()) {
-	if p.lent {
+func (p *Mirror) read(read func()) {
+	if p.leased {
 		p.reads = append(p.reads, read)
 		return
 	}
 	read()
 }
 
-func (p *CorePool) publish(changes ...messages.PoolChange) {
+func (p *Mirror) publish(changes ...messages.PoolChange) {
 	if len(changes) > 0 {
 		p.cfg.Feed.Publish(messages.PoolChanged{Changes: changes})
 	}

@@ -46,7 +46,7 @@ type look struct {
 }
 
 // begin begins a look, where none is under way: the timer is set between looks alone.
-func (p *CorePool) begin(c actor.Context) {
+func (p *Mirror) begin(c actor.Context) {
 	l := &look{callers: p.waiting, began: time.Now(), batch: maxBatch}
 	p.look, p.waiting = l, nil
 	p.pool.Begin()
@@ -58,15 +58,15 @@ func (p *CorePool) begin(c actor.Context) {
 	})
 }
 
-// listed compares the other node's list with the copy.
-func (p *CorePool) listed(c actor.Context, l *look, got *listing, err error) {
+// listed compares the other node's list with the mirror.
+func (p *Mirror) listed(c actor.Context, l *look, got *listing, err error) {
 	if err != nil {
 		p.end(c, err)
 		return
 	}
 	p.away = !got.loaded
 	l.tip, l.again = got.tip, got.moved
-	p.lend(c, func() func() {
+	p.lease(c, func() func() {
 		missing, gone := p.pool.Compare(got.ids)
 		if !got.loaded {
 			gone = nil
@@ -83,16 +83,16 @@ func (p *CorePool) listed(c actor.Context, l *look, got *listing, err error) {
 }
 
 // isAt reports whether the chain is where the other node was when its pool was listed, as far
-// as that is known. A listener that hears of a transaction after the block that excludes it
+// as that is known. A listener that is notified of a transaction after the block that excludes it
 // would wait in vain for the confirmation.
-func (p *CorePool) isAt(l *look) bool {
+func (p *Mirror) isAt(l *look) bool {
 	reader := p.cfg.View.Open()
 	return l.tip == (chainhash.Hash{}) || reader != nil && reader.Active().Tip().Hash == l.tip
 }
 
 // leave removes the transactions that have left the other pool, once the chain is where
 // the other node was: listeners see the blocks first.
-func (p *CorePool) leave(c actor.Context, gone []*poolcopy.Tx) {
+func (p *Mirror) leave(c actor.Context, gone []*poolcopy.Tx) {
 	ask.Then(p.ctx, c, p.cfg.Chain, nodemsg.FollowNode{}, func(_ messages.Tip, err error) any {
 		return chainFollowed{gone, err}
 	})
@@ -104,7 +104,7 @@ type chainFollowed struct {
 	err  error
 }
 
-func (p *CorePool) chainFollowed(c actor.Context, m chainFollowed) {
+func (p *Mirror) chainFollowed(c actor.Context, m chainFollowed) {
 	if m.err != nil {
 		p.end(c, m.err)
 		return
@@ -124,7 +124,7 @@ func (p *CorePool) chainFollowed(c actor.Context, m chainFollowed) {
 	})
 }
 
-func (p *CorePool) removed(gone []newTx, mined map[chainhash.Hash]bool) {
+func (p *Mirror) removed(gone []newTx, mined map[chainhash.Hash]bool) {
 	var changes []messages.PoolChange
 	for _, tx := range gone {
 		if !p.pool.Remove(tx.ID) {
@@ -142,7 +142,7 @@ func (p *CorePool) removed(gone []newTx, mined map[chainhash.Hash]bool) {
 }
 
 // next fetches the next transactions that are missing.
-func (p *CorePool) next(c actor.Context) {
+func (p *Mirror) next(c actor.Context) {
 	l := p.look
 	if room := p.pool.Room(); len(l.missing) > room && room == 0 {
 		p.pool.SetLeft(len(l.missing))
@@ -161,7 +161,7 @@ func (p *CorePool) next(c actor.Context) {
 }
 
 // fetched adds what has come.
-func (p *CorePool) fetched(c actor.Context, ids []chainhash.Hash, got []newTx, err error) {
+func (p *Mirror) fetched(c actor.Context, ids []chainhash.Hash, got []newTx, err error) {
 	l := p.look
 	switch {
 	case errors.Is(err, corenode.ErrTooLarge) && len(ids) > 1:
@@ -183,7 +183,7 @@ func (p *CorePool) fetched(c actor.Context, ids []chainhash.Hash, got []newTx, e
 }
 
 // add adds transactions, and returns what has changed.
-func (p *CorePool) add(got []newTx) (changes []messages.PoolChange) {
+func (p *Mirror) add(got []newTx) (changes []messages.PoolChange) {
 	for _, tx := range got {
 		if p.pool.Add(tx.Tx) {
 			changes = append(changes, tx.Change(tx.msg, 0))
@@ -192,9 +192,9 @@ func (p *CorePool) add(got []newTx) (changes []messages.PoolChange) {
 	return changes
 }
 
-// publishAt tells the listeners of changes after a block, which the chain has; zero: of
+// publishAt notifies the listeners of changes after a block, which the chain has; zero: of
 // changes alone.
-func (p *CorePool) publishAt(tip chainhash.Hash, changes []messages.PoolChange) {
+func (p *Mirror) publishAt(tip chainhash.Hash, changes []messages.PoolChange) {
 	at := p.tipOf(tip)
 	if len(changes) == 0 || at == (messages.Tip{}) {
 		p.publish(changes...)
@@ -206,7 +206,7 @@ func (p *CorePool) publishAt(tip chainhash.Hash, changes []messages.PoolChange) 
 }
 
 // tipOf returns a block of the chain by its hash, zero where the chain does not know it.
-func (p *CorePool) tipOf(hash chainhash.Hash) messages.Tip {
+func (p *Mirror) tipOf(hash chainhash.Hash) messages.Tip {
 	reader := p.cfg.View.Open()
 	if reader == nil {
 		return messages.Tip{}
@@ -219,7 +219,7 @@ func (p *CorePool) tipOf(hash chainhash.Hash) messages.Tip {
 }
 
 // end ends a look, and says when the next one is due.
-func (p *CorePool) end(c actor.Context, err error) {
+func (p *Mirror) end(c actor.Context, err error) {
 	l := p.look
 	p.look = nil
 	wait := min(max(share*l.cost, minInterval), maxInterval)
@@ -256,7 +256,7 @@ func (p *CorePool) end(c actor.Context, err error) {
 }
 
 // show notes why the copy is not kept up to date, and writes one line when that changes.
-func (p *CorePool) show(reason string) {
+func (p *Mirror) show(reason string) {
 	if reason == p.reason {
 		return
 	}

@@ -164,8 +164,8 @@ func TestTimeOfLookByRequest(t *testing.T) {
 	})
 }
 
-// A transaction that is too large to be told by itself is left out, and all others come in ever smaller batches.
-func TestTooLargeToBeTold(t *testing.T) {
+// A transaction that is too large to be reported by itself is left out, and all others come in ever smaller batches.
+func TestTooLargeToBeReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		r.core.set(func(n *core) { n.large = 1 })
@@ -186,7 +186,7 @@ func TestTooLargeToBeTold(t *testing.T) {
 	})
 }
 
-// Transactions that have left stay while the chain cannot follow, and callers are told.
+// Transactions that have left stay while the chain cannot follow, and callers get the error.
 func TestChainCannotFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -325,7 +325,7 @@ func TestStateBeforeTheFirstLook(t *testing.T) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.resets != 0 {
-			t.Errorf("listeners are told %d times to begin anew", r.resets)
+			t.Errorf("listeners are reset %d times", r.resets)
 		}
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Transactions are told with the block that the other node was at when it listed them. Where
+// Transactions are reported with the block that the other node was at when it listed them. Where
 // the chain has moved on they are listed once more: they may have been excluded by the block.
-func TestToldAfterTheirBlock(t *testing.T) {
+func TestReportedAfterTheirBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		tip := r.chain.Active().Tip()
@@ -24,7 +24,7 @@ func TestToldAfterTheirBlock(t *testing.T) {
 		r.same("at the tip")
 		want := messages.PoolStep{Tip: messages.Tip{Hash: tip.Hash, Height: tip.Height}, Connected: true, Leap: true}
 		if got := r.at[first]; got != want {
-			t.Errorf("told with %+v, want %+v", got, want)
+			t.Errorf("reported with %+v, want %+v", got, want)
 		}
 		pool, err := ask.Ask(t.Context(), r.ref, messages.GetPoolTxs{})
 		if err != nil || pool.At != want.Tip || !pool.Alone || pool.Published == 0 {
@@ -36,8 +36,8 @@ func TestToldAfterTheirBlock(t *testing.T) {
 		gone, stays := r.core.add(r.tx(nil)).TxHash(), r.core.add(r.tx(nil)).TxHash()
 		time.Sleep(time.Minute)
 		r.mu.Lock()
-		if r.heard[gone] || r.heard[stays] {
-			t.Error("told of transactions that were listed before the last block")
+		if r.notified[gone] || r.notified[stays] {
+			t.Error("notified of transactions that were listed before the last block")
 		}
 		r.mu.Unlock()
 		r.core.remove(gone)
@@ -45,7 +45,7 @@ func TestToldAfterTheirBlock(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.same("at the next tip")
 		if got := r.at[stays]; got.Hash != next.Hash || r.at[gone] != (messages.PoolStep{}) {
-			t.Errorf("told with %+v", got)
+			t.Errorf("reported with %+v", got)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestListedWhileItMoved(t *testing.T) {
 		}
 		r.same("followed")
 		if calls != 4 || r.at[tx].Hash != tip {
-			t.Errorf("asked %d times for the tip; told with %+v", calls, r.at[tx])
+			t.Errorf("asked %d times for the tip; reported with %+v", calls, r.at[tx])
 		}
 	})
 }

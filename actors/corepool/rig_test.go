@@ -222,13 +222,13 @@ type rig struct {
 
 	chainErr atomic.Pointer[error] // of the chain; nil: it follows
 
-	mu    sync.Mutex
-	heard map[chainhash.Hash]bool
-	left  map[chainhash.Hash]messages.PoolReason
-	at    map[chainhash.Hash]messages.PoolStep // the block that was told with it
-	salt  uint32
+	mu       sync.Mutex
+	notified map[chainhash.Hash]bool
+	left     map[chainhash.Hash]messages.PoolReason
+	at       map[chainhash.Hash]messages.PoolStep // the block that was reported with it
+	salt     uint32
 
-	resets int // that were told
+	resets int // that were published
 }
 
 type (
@@ -240,8 +240,8 @@ func newRig(t *testing.T, with func(*corepool.Config)) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, chain: chaintest.New(&chaincfg.RegressionNetParams),
-		core:  &core{txs: map[chainhash.Hash]*wire.MsgTx{}, calls: map[string]int{}},
-		heard: map[chainhash.Hash]bool{}, left: map[chainhash.Hash]messages.PoolReason{},
+		core:     &core{txs: map[chainhash.Hash]*wire.MsgTx{}, calls: map[string]int{}},
+		notified: map[chainhash.Hash]bool{}, left: map[chainhash.Hash]messages.PoolReason{},
 		at: map[chainhash.Hash]messages.PoolStep{},
 	}
 	r.chain.MineN(1)
@@ -294,14 +294,14 @@ func (r *rig) listen(c actor.Context, feed *ask.Feed[messages.PoolChanged]) {
 		defer r.mu.Unlock()
 		if m.Reset {
 			r.resets++
-			clear(r.heard)
+			clear(r.notified)
 		}
 		for _, change := range m.Changes {
-			if change.Added == r.heard[change.ID] || change.Tx.TxHash() != change.ID || change.Fee != 1000 {
-				r.t.Errorf("%+v, known: %v", change, r.heard[change.ID])
+			if change.Added == r.notified[change.ID] || change.Tx.TxHash() != change.ID || change.Fee != 1000 {
+				r.t.Errorf("%+v, known: %v", change, r.notified[change.ID])
 			}
-			if r.heard[change.ID] = change.Added; !change.Added {
-				delete(r.heard, change.ID)
+			if r.notified[change.ID] = change.Added; !change.Added {
+				delete(r.notified, change.ID)
 				r.left[change.ID] = change.Reason
 			}
 			if change.Added && m.Alone && len(m.Blocks) == 1 {
@@ -324,7 +324,7 @@ func (r *rig) tx(of *wire.MsgTx) *wire.MsgTx {
 	return tx
 }
 
-// same reports that the copy, and what the listener has heard, is what there is.
+// same reports that the mirror, and what the listener was notified of, is what there is.
 func (r *rig) same(what string) {
 	r.t.Helper()
 	synctest.Wait()
@@ -337,11 +337,11 @@ func (r *rig) same(what string) {
 	defer r.core.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(got.Txs) != len(r.core.txs) || len(r.heard) != len(r.core.txs) {
-		r.t.Fatalf("%s: %d, heard of %d, want %d", what, len(got.Txs), len(r.heard), len(r.core.txs))
+	if len(got.Txs) != len(r.core.txs) || len(r.notified) != len(r.core.txs) {
+		r.t.Fatalf("%s: %d, notified of %d, want %d", what, len(got.Txs), len(r.notified), len(r.core.txs))
 	}
 	for i := range got.Txs {
-		if id := got.Txs[i].ID; r.core.txs[id] == nil || !r.heard[id] {
+		if id := got.Txs[i].ID; r.core.txs[id] == nil || !r.notified[id] {
 			r.t.Fatalf("%s: %v", what, id)
 		}
 	}

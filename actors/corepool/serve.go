@@ -16,32 +16,32 @@ import (
 )
 
 // reading makes the handler of a request that is answered from the pool when no worker has it.
-func reading[Q messages.Request[R], R any](answer func(*CorePool, *Q) (R, error)) ask.Handler[*CorePool] {
-	return ask.On(func(p *CorePool, _ actor.Context, m *ask.Call[Q, R]) {
+func reading[Q messages.Request[R], R any](answer func(*Mirror, *Q) (R, error)) ask.Handler[*Mirror] {
+	return ask.On(func(p *Mirror, _ actor.Context, m *ask.Call[Q, R]) {
 		p.read(func() { m.Answer(answer(p, &m.Req)) })
 	})
 }
 
 // refusing makes the handler of what only a node can that judges transactions.
-func refusing[Q messages.Request[R], R any]() ask.Handler[*CorePool] {
-	return ask.AtOnce(func(*CorePool, Q) (R, error) { return *new(R), messages.ErrFollows })
+func refusing[Q messages.Request[R], R any]() ask.Handler[*Mirror] {
+	return ask.AtOnce(func(*Mirror, Q) (R, error) { return *new(R), messages.ErrFollows })
 }
 
-func (p *CorePool) spenders(c actor.Context, m *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]) {
+func (p *Mirror) spenders(c actor.Context, m *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]) {
 	p.tasks.Go(c, func() func() {
 		list, err := spenders(m.Ctx, p.cfg.Node, m.Req.Outs)
 		return func() { m.Answer(list, err) }
 	})
 }
 
-func (p *CorePool) state(*messages.GetCopiedPool) (messages.CopiedPool, error) {
+func (p *Mirror) state(*messages.GetCopiedPool) (messages.CopiedPool, error) {
 	total := p.pool.Total()
 	return messages.CopiedPool{
 		Txs: p.pool.Len(), Bytes: total.Bytes, Missing: total.Left, Updated: p.updated, Reason: p.reason,
 	}, nil
 }
 
-func (p *CorePool) info(*messages.GetPoolInfo) (messages.PoolInfo, error) {
+func (p *Mirror) info(*messages.GetPoolInfo) (messages.PoolInfo, error) {
 	total := p.pool.Total()
 	return messages.PoolInfo{
 		Loaded: !p.updated.IsZero(), Size: p.pool.Len(), VSize: total.VSize, Usage: total.Bytes, Fees: total.Fees,
@@ -50,7 +50,7 @@ func (p *CorePool) info(*messages.GetPoolInfo) (messages.PoolInfo, error) {
 }
 
 // contents answers with all transactions, which a worker parses.
-func (p *CorePool) contents(c actor.Context, m *ask.Call[messages.GetPoolTxs, messages.PoolTxs]) {
+func (p *Mirror) contents(c actor.Context, m *ask.Call[messages.GetPoolTxs, messages.PoolTxs]) {
 	p.read(func() {
 		list := p.pool.All()
 		answer := messages.PoolTxs{
@@ -63,7 +63,7 @@ func (p *CorePool) contents(c actor.Context, m *ask.Call[messages.GetPoolTxs, me
 	})
 }
 
-func (p *CorePool) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
+func (p *Mirror) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
 	list := p.pool.All()
 	slices.SortFunc(list, func(a, b *poolcopy.Tx) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	reply := messages.PoolIDs{IDs: make([]chainhash.Hash, len(list)), Sequence: p.pool.Total().Sequence}
@@ -73,7 +73,7 @@ func (p *CorePool) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
 	return reply, nil
 }
 
-func (p *CorePool) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {
+func (p *Mirror) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {
 	tx := p.pool.Lookup(q.ID)
 	if q.Witness {
 		tx = p.pool.LookupWitness(q.ID)

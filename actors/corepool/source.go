@@ -92,7 +92,7 @@ func best(ctx context.Context, node Node) (chainhash.Hash, error) {
 	return chainhash.Hash(tip), err
 }
 
-// A newTx is a transaction that has come, as it is told to listeners.
+// A newTx is a transaction that has come, in the form for listeners.
 type newTx struct {
 	*poolcopy.Tx
 
@@ -175,7 +175,7 @@ func readDetails(result json.RawMessage) (poolcopy.Details, error) {
 }
 
 // A refusal is an error about the other node. It implements [messages.Refusal], so that
-// callers are told.
+// callers get the error.
 type refusal struct{ error }
 
 // AboutRequest implements [messages.Refusal].
@@ -184,7 +184,7 @@ func (refusal) AboutRequest() {}
 // Unwrap returns the error.
 func (r refusal) Unwrap() error { return r.error }
 
-// refused is an error of the other node as callers are told it.
+// refused is an error of the other node as callers get it.
 func refused(err error) error {
 	var known messages.Refusal
 	switch {

@@ -29,7 +29,7 @@ const (
 var errMayNotSend = refusal{errors.New("no transaction is passed on to Bitcoin Core (see -attachforward)")}
 
 // submit hands a transaction to the other node, and adds it here when it was taken.
-func (p *CorePool) submit(c actor.Context, m *ask.Call[messages.SubmitTx, messages.Done]) {
+func (p *Mirror) submit(c actor.Context, m *ask.Call[messages.SubmitTx, messages.Done]) {
 	id := m.Req.Tx.TxHash()
 	if !p.cfg.MaySend {
 		m.Answer(messages.Done{}, errMayNotSend)

@@ -1,5 +1,5 @@
-// Package events is the actor by which news leave the node. It numbers the announcements of
-// the node's parts, and hands them to subscribers, each of which reads at its own speed.
+// Package events is the actor by which events leave the node. It numbers the announcements of
+// the node's components, and hands them to subscribers, each of which reads at its own speed.
 //
 // Its requests are in table. A subscriber that leaves too many events unread is cut off, and
 // costs nobody else anything. When the actor fails, all subscribers are cut off: announcements
@@ -22,7 +22,7 @@ import (
 // scanInterval is how often a scan that runs is asked how far it is.
 const scanInterval = time.Second
 
-// Config is what the actor is made of: where news come from.
+// Config is what the actor is made of: where events come from.
 type Config struct {
 	Tip       *ask.Topic[messages.TipChanged]
 	Pool      *ask.Feed[messages.PoolChanged]
@@ -49,8 +49,8 @@ type Events struct {
 	ctx      context.Context //nolint:containedctx // ends when the actor stops
 	cancel   context.CancelFunc
 	scanning bool               // a scan runs, and is looked at now and then
-	progress int                // that was told last
-	stage    messages.ScanStage // that was told last
+	progress int                // that was published last
+	stage    messages.ScanStage // that was published last
 	tip      messages.TipChanged
 	timer    ask.Timer
 }
@@ -159,7 +159,7 @@ func (e *Events) pool(m messages.PoolChanged) {
 	}
 }
 
-// scan tells of the beginning or the end of a scan.
+// scan publishes the beginning or the end of a scan.
 func (e *Events) scan(c actor.Context, m messages.ScanChanged) {
 	began := m.Running && !e.scanning
 	e.scanning, e.progress, e.stage = m.Running, m.Progress, m.Stage
@@ -178,10 +178,10 @@ func (e *Events) look(c actor.Context, first bool) {
 	})
 }
 
-// looked tells how far the scan is, where that is news, and looks again while it runs.
+// looked publishes how far the scan is, where that has changed, and looks again while it runs.
 func (e *Events) looked(c actor.Context, m looked) {
 	if m.err != nil || !m.status.Running || !e.scanning && !m.first {
-		e.scanning = false // what it was at the end is told by the scanner, or was
+		e.scanning = false // the scanner publishes its end, or has done so
 		return
 	}
 	if m.status.Progress != e.progress || m.status.Stage != e.stage {

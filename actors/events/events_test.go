@@ -165,7 +165,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// An actor that failed while a scan ran tells of it again.
+// An actor that failed while a scan ran publishes it again.
 func TestScanAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -190,13 +190,13 @@ func TestScanAfterRestart(t *testing.T) {
 	})
 }
 
-// failing is news that the actor panics over.
+// failing is an event that the actor panics over.
 type failing struct{}
 
 // Kind implements messages.News.
 func (failing) Kind() messages.EventKind { panic("broken") }
 
-// A scan is told of from its beginning to its end, and in between when it has come further.
+// A scan is published from its beginning to its end, and in between when it has come further.
 func TestScan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

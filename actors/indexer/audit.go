@@ -96,7 +96,7 @@ type wrongFilter struct {
 	worker *ask.Worker      // drops it
 }
 
-// wrongDropped tells the indexer that filters were dropped.
+// wrongDropped notifies the indexer that filters were dropped.
 type wrongDropped struct{ err error }
 
 // probesEnded has a wrong filter dropped as soon as no filters are being stored.

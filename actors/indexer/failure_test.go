@@ -92,7 +92,7 @@ func TestUnreadableBlock(t *testing.T) {
 	}
 	<-r.Done()
 	if errs := r.failures(); len(errs) != 1 || !errors.Is(errs[0], errBroken) {
-		t.Errorf("OnFailed was told %v", errs)
+		t.Errorf("OnFailed got %v", errs)
 	}
 }
 

@@ -38,7 +38,7 @@ type Config struct {
 	Audit     bool                 // build filters that the chain has given, too, and compare
 	Log       *slog.Logger
 
-	// PruneLocks owns the blocks. It is told which of them the index has yet to read,
+	// PruneLocks owns the blocks. It is notified which of them the index has yet to read,
 	// under LockName, so that it does not prune them; absent or nil where none are pruned.
 	PruneLocks *ask.Ref
 	LockName   string
@@ -140,12 +140,12 @@ func (i *Indexer) indexed(hash *chainhash.Hash) bool { return i.cfg.Store.Has(ha
 
 // moved is called after each step along the active chain.
 func (i *Indexer) moved(c actor.Context) {
-	i.tellProgress()
+	i.logProgress()
 	i.answerWaiting(c)
 }
 
-// tellProgress says every 30 seconds how far the index is behind the chain, if it is.
-func (i *Indexer) tellProgress() {
+// logProgress logs every 30 seconds how far the index is behind the chain, if it is.
+func (i *Indexer) logProgress() {
 	reader, now := i.cfg.Chain.Open(), time.Now()
 	if reader == nil || !i.progress.Due(now) {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// manyWithoutProbes is from how many filters without probe lines on the log is told that
+// manyWithoutProbes is from how many filters without probe lines on it is logged that
 // they are made: more than a block or a short absence leaves.
 const manyWithoutProbes = 10_000
 
@@ -35,7 +35,7 @@ type probeBuilder struct {
 	auditor  auditor       // the worker's
 }
 
-// probesEnded tells the indexer that its worker has ended: because a filter is not its block's,
+// probesEnded notifies the indexer that its worker has ended: because a filter is not its block's,
 // or for good.
 type probesEnded struct{ wrong *chainview.Block }
 

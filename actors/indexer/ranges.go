@@ -35,7 +35,7 @@ func (p *probeBuilder) fillRanges() error {
 		case p.ctx.Err() != nil:
 			return p.ctx.Err()
 		case errors.Is(err, chainview.ErrClosed), errors.Is(err, chainview.ErrNotReady):
-			return nil // until there are news
+			return nil // until there are new blocks
 		case err != nil:
 			p.cfg.Log.Warn("range filter cannot be made", "range", number, "err", err)
 			p.cfg.Store.SkipRange(number)

@@ -28,10 +28,10 @@ type repairer struct {
 	queued    []*verify   // wait for the next check
 }
 
-// repaired tells the indexer that a repair has ended.
+// repaired notifies the indexer that a repair has ended.
 type repaired struct{ err error }
 
-// verified tells the indexer that a check has ended.
+// verified notifies the indexer that a check has ended.
 type verified struct {
 	result messages.VerifyResult
 	err    error

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// VerifyIndex finds what is damaged, and makes it anew as it was.
+// VerifyIndex finds what is damaged, and rebuilds it as it was.
 func TestVerifyIndex(t *testing.T) {
 	for _, test := range []struct {
 		name   string

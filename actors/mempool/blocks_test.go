@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// heard notes what the pool tells, in words.
-type heard struct {
+// received notes the pool's events, in words.
+type received struct {
 	feed  *ask.Feed[messages.PoolChanged]
 	names map[chainhash.Hash]string
 
@@ -26,7 +26,7 @@ type heard struct {
 	words []string
 }
 
-func (h *heard) Receive(c actor.Context) {
+func (h *received) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		h.feed.Subscribe(c)
@@ -59,7 +59,7 @@ func (h *heard) Receive(c actor.Context) {
 	}
 }
 
-func (h *heard) step(s *messages.PoolStep) string {
+func (h *received) step(s *messages.PoolStep) string {
 	if s.Leap {
 		return fmt.Sprintf("leap to %d", s.Height)
 	}
@@ -69,7 +69,7 @@ func (h *heard) step(s *messages.PoolStep) string {
 	return fmt.Sprintf("no block %d", s.Height)
 }
 
-func (h *heard) change(c *messages.PoolChange) string {
+func (h *received) change(c *messages.PoolChange) string {
 	name, verb := h.names[c.ID], "leaves"
 	if c.Added {
 		verb = "comes"
@@ -77,8 +77,8 @@ func (h *heard) change(c *messages.PoolChange) string {
 	return fmt.Sprintf("%s %s %d", name, verb, c.Number)
 }
 
-// since returns what was told since the last time.
-func (h *heard) since() []string {
+// since returns the events since the last time.
+func (h *received) since() []string {
 	all := make(chan struct{})
 	h.ref.Tell(all)
 	<-all
@@ -89,18 +89,18 @@ func (h *heard) since() []string {
 	return words
 }
 
-func listen(t *testing.T, r *rig, txs map[string]*wire.MsgTx) *heard {
+func listen(t *testing.T, r *rig, txs map[string]*wire.MsgTx) *received {
 	t.Helper()
-	h := &heard{feed: &r.feed, names: map[chainhash.Hash]string{}, listens: make(chan struct{})}
+	h := &received{feed: &r.feed, names: map[chainhash.Hash]string{}, listens: make(chan struct{})}
 	for name, tx := range txs {
 		h.names[tx.TxHash()] = name
 	}
-	h.ref = r.sys.Spawn("heard", func() actor.Actor { return h })
+	h.ref = r.sys.Spawn("received", func() actor.Actor { return h })
 	<-h.listens
 	return h
 }
 
-// Blocks are told among the changes of the pool. A block that joins the chain follows the
+// Blocks are published among the changes of the pool. A block that joins the chain follows the
 // removals that it caused. After a reorganisation it also follows the return of
 // transactions from blocks that left. Each change has its number.
 func TestBlocksAmongChanges(t *testing.T) {
@@ -115,7 +115,7 @@ func TestBlocksAmongChanges(t *testing.T) {
 		t.Helper()
 		r.ids() // the pool has seen the tip
 		if got := h.since(); !slices.Equal(got, words) {
-			t.Errorf("%s: told\n%q\nwant\n%q", step, got, words)
+			t.Errorf("%s: events\n%q\nwant\n%q", step, got, words)
 		}
 	}
 	for _, tx := range []*wire.MsgTx{a, b} {

@@ -64,7 +64,7 @@ func TestUnreadableBlock(t *testing.T) {
 	r.holds("served as it was", first)
 	at := r.contents()
 	if got, want := slices.Compact(h.since()), []string{"first comes 1", "alone"}; !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("events %q, want %q", got, want)
 	}
 	if at.At.Height != blocks || !at.Alone || at.Published != r.feed.Published() {
 		t.Errorf("the pool is at height %d, alone: %v, after %d announcements", at.At.Height, at.Alone, at.Published)
@@ -79,7 +79,7 @@ func TestUnreadableBlock(t *testing.T) {
 		"first leaves 2", fmt.Sprintf("block %d", blocks+1), fmt.Sprintf("block %d", blocks+2), "second comes 3",
 	}
 	if got := h.since(); !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("events %q, want %q", got, want)
 	}
 	if at := r.contents(); at.At.Height != blocks+2 || at.Alone {
 		t.Errorf("the pool is at height %d, alone: %v", at.At.Height, at.Alone)

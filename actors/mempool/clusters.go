@@ -5,7 +5,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// maxCluster is how many transactions are told of at most: with more of them the
+// maxCluster is how many transactions are reported at most: with more of them the
 // question is not worth what the answer costs.
 const maxCluster = 500
 

@@ -109,23 +109,23 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
 	var gone *disconnected
 	var at *chainview.Block
-	var news blockNews
+	var steps blockSteps
 	if n := len(s.Disconnect); n > 0 {
 		// A block that cannot be read is passed over: it would hold up the pool for ever.
 		gone, err = t.disconnect(s.Reader, s.Disconnect, len(s.Connect) == 0)
 		at = s.Disconnect[n-1].Parent
 		for _, b := range s.Disconnect {
-			news.add(b, false, 0)
+			steps.add(b, false, 0)
 		}
 	}
 	if err == nil && len(s.Connect) > 0 {
 		var last *chainview.Block
-		if last, err = t.connect(ctx, s.Reader, s.Connect, &news); last != nil {
+		if last, err = t.connect(ctx, s.Reader, s.Connect, &steps); last != nil {
 			at = last
 		}
 	}
 	tip := s.Chain.Tip()
-	return func() error { t.m.followed(at, gone, tip, news.list, err); return nil }, err
+	return func() error { t.m.followed(at, gone, tip, steps.list, err); return nil }, err
 }
 
 // Reset implements follow.Target. The pool's transactions are submitted again, as if
@@ -147,7 +147,7 @@ func (m *Mempool) followed(
 	if gone != nil {
 		m.addDisconnected(gone)
 	}
-	m.tell(blocks)
+	m.publishStep(blocks)
 	if at != nil {
 		m.at = at
 	}
@@ -185,7 +185,7 @@ func (t chainTarget) disconnect(
 // connect applies blocks, each on the one before it. It returns the last that was applied,
 // nil for none.
 func (t chainTarget) connect(
-	ctx context.Context, reader chainview.Reader, blocks []*chainview.Block, news *blockNews,
+	ctx context.Context, reader chainview.Reader, blocks []*chainview.Block, steps *blockSteps,
 ) (at *chainview.Block, err error) {
 	pool, now := t.m.pool, t.m.now()
 	if pool.Idle() {
@@ -193,7 +193,7 @@ func (t chainTarget) connect(
 		pool.Moved(int32(len(blocks)))
 		t.m.fees.pass(blocks)
 		for _, b := range blocks {
-			news.add(b, true, 0)
+			steps.add(b, true, 0)
 		}
 		return blocks[len(blocks)-1], nil
 	}
@@ -207,7 +207,7 @@ func (t chainTarget) connect(
 		}
 		t.m.fees.connect(block, b.Height, func() { pool.Connect(block.Transactions, now) })
 		pool.Moved(1)
-		news.add(b, true, len(pool.Changes()))
+		steps.add(b, true, len(pool.Changes()))
 		at = b
 	}
 	return at, nil
@@ -241,7 +241,7 @@ func (m *Mempool) resubmit(c actor.Context) bool {
 		return true
 	}
 	coins, now := gone.task.coins, m.moment()
-	m.lend(c, func() func(actor.Context) {
+	m.lease(c, func() func(actor.Context) {
 		slices.Reverse(gone.txs)
 		m.pool.Lose(gone.lost)
 		m.pool.Return(gone.txs, coins, now)

@@ -5,10 +5,10 @@
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
 // that is checked, whose scripts take long to execute, or for blocks that the
 // chain has connected. Read requests are answered between two pieces of work,
-// and only when the pool has seen the active tip. A client that has heard of a
+// and only when the pool has seen the active tip. A client that was notified of a
 // block thus finds the pool as it is after that block.
 //
-// After a failure the pool is empty, and listeners are told.
+// After a failure the pool is empty, and listeners are notified.
 package mempool
 
 import (
@@ -43,7 +43,7 @@ type Config struct {
 
 	Fees *Fees // nil: no fee rates are estimated
 
-	NotSaved func(error) // is told why File was not written at the end; nil: nobody is
+	NotSaved func(error) // gets why File was not written at the end; nil: nobody does
 
 	Now func() time.Time
 	Log *slog.Logger
@@ -73,9 +73,9 @@ type Mempool struct {
 	follower      *follow.Follower
 	at            *chainview.Block    // the tip that the pool has seen; nil before the first
 	disconnected  *disconnected       // transactions of blocks that left the chain; nil: none
-	held          []messages.PoolStep // that joined the chain then, to be told after that
+	held          []messages.PoolStep // that joined the chain then, to be published after that
 	unreadableTip *chainview.Block    // tip that the pool cannot get to; nil: it can to all
-	leaps         bool                // where the pool begins is to be told
+	leaps         bool                // where the pool begins is to be published
 
 	work  ask.Tasks // at most one, which has the pool
 	queue []*task
@@ -172,7 +172,7 @@ func (m *Mempool) next(c actor.Context) {
 	}
 }
 
-// publish tells the listeners what has changed, and what is to be announced to
+// publish notifies the listeners what has changed, and what is to be announced to
 // peers.
 func (m *Mempool) publish(announce []messages.RelayTx) {
 	changes := m.pool.TakeChanges()
@@ -202,9 +202,9 @@ func (m *Mempool) logRemovals(changes []messages.PoolChange) {
 	}
 }
 
-// lend gives the pool to a worker. The function that work returns runs in the
-// actor, after the listeners were told of the changes.
-func (m *Mempool) lend(c actor.Context, work func() func(actor.Context)) {
+// lease gives the pool to a worker. The function that work returns runs in the
+// actor, after the listeners were notified of the changes.
+func (m *Mempool) lease(c actor.Context, work func() func(actor.Context)) {
 	m.work.Go(c, func() func() {
 		then := work()
 		return func() {

@@ -293,38 +293,38 @@ func TestPanic(t *testing.T) {
 		}
 	})
 	r.ids() // it has seen the chain
-	news := make(chan messages.PoolChanged, 10)
+	steps := make(chan messages.PoolChanged, 10)
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.feed.Subscribe(c)
-				news <- messages.PoolChanged{}
+				steps <- messages.PoolChanged{}
 			case messages.PoolChanged:
-				news <- m
+				steps <- m
 			}
 		})
 	})
-	<-news
+	<-steps
 	good, evil := spend(50*coin-1000, r.coins[0]), spend(50*coin-1000, r.coins[1])
 	bad = evil.TxHash()
 	if err := r.submit(good); err != nil {
 		t.Fatal(err)
 	}
-	if m := <-news; len(m.Changes) != 1 || !m.Changes[0].Added {
-		t.Errorf("heard %+v", m)
+	if m := <-steps; len(m.Changes) != 1 || !m.Changes[0].Added {
+		t.Errorf("received %+v", m)
 	}
 	if err := r.submit(evil); !errors.Is(err, ask.ErrRestarted) {
 		t.Errorf("submitted: %v", err)
 	}
-	for m := range news {
+	for m := range steps {
 		if m.Reset {
 			break
 		}
 	}
 	tip := r.view.Open().Active().Tip()
-	if m := <-news; len(m.Blocks) != 1 || !m.Blocks[0].Leap || m.Blocks[0].Hash != tip.Hash {
-		t.Errorf("told %+v, want where it begins", m)
+	if m := <-steps; len(m.Blocks) != 1 || !m.Blocks[0].Leap || m.Blocks[0].Hash != tip.Hash {
+		t.Errorf("received %+v, want where it begins", m)
 	}
 	r.holds("restarted")
 	if err := r.submit(good); err != nil {

@@ -20,7 +20,7 @@ type task struct {
 	outs []wire.OutPoint
 
 	// run works on the pool, in the worker. The function that it returns runs in
-	// the actor, after the listeners were told.
+	// the actor, after the listeners were notified.
 	run func(coins txpool.Coins, now txpool.Now) func(actor.Context)
 
 	// fail ends the task without its work.
@@ -39,8 +39,8 @@ type coinsFound struct {
 	err  error
 }
 
-// lookAhead is for how many tasks the chain is asked before their turn.
-const lookAhead = 32
+// prefetchTasks is for how many tasks the chain is asked before their turn.
+const prefetchTasks = 32
 
 // errUnreadable ends tasks while blocks cannot be read that the pool must see.
 var errUnreadable = errors.New("memory pool: blocks of the active chain cannot be read")
@@ -48,7 +48,7 @@ var errUnreadable = errors.New("memory pool: blocks of the active chain cannot b
 // enqueue adds a task at the end.
 func (m *Mempool) enqueue(c actor.Context, t *task) {
 	m.queue = append(m.queue, t)
-	if len(m.queue) <= lookAhead {
+	if len(m.queue) <= prefetchTasks {
 		m.look(c, t)
 	}
 	m.next(c)
@@ -102,6 +102,6 @@ func (m *Mempool) begin(c actor.Context, t *task) bool {
 		return true
 	}
 	now := m.moment()
-	m.lend(c, func() func(actor.Context) { return t.run(t.coins, now) })
+	m.lease(c, func() func(actor.Context) { return t.run(t.coins, now) })
 	return true
 }

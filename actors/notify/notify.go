@@ -1,4 +1,4 @@
-// Package notify is the actor that tells other programs of news. It runs commands
+// Package notify is the actor that notifies other programs of events. It runs commands
 // when the best block or a transaction of a wallet changes, and when there is a
 // warning. It publishes blocks and transactions to subscribers.
 //
@@ -30,8 +30,8 @@ const (
 	// maxWaiting is how many commands wait for their turn.
 	maxWaiting = 10_000
 
-	// tellDropped is how often the log is told of commands there was no room for.
-	tellDropped = time.Minute
+	// logDroppedEvery is how often commands there was no room for are logged.
+	logDroppedEvery = time.Minute
 )
 
 // Orders are the commands to run for events, and where to publish messages. At most 16 commands
@@ -66,7 +66,7 @@ type Config struct {
 	Orders
 
 	Pool      *ask.Feed[messages.PoolChanged]
-	PoolTells bool // Pool tells of blocks too, else the chain is looked at
+	PoolTells bool // Pool has the blocks too, else the chain is looked at
 
 	View    *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
@@ -86,8 +86,8 @@ type Notify struct {
 	running map[int]*ask.Worker
 	started int // commands, ever
 	waiting []string
-	dropped int       // since the log was told
-	told    time.Time // when that was
+	dropped int       // since the last line of the log
+	logged  time.Time // when that was
 	queue   *queue    // nil: nothing is published
 }
 
@@ -185,7 +185,7 @@ func (n *Notify) blocks(c actor.Context) {
 	if before == nil || n.cfg.Initial.Lasts(n.best) {
 		return
 	}
-	if reader.Lookup(&before.Hash) == nil { // the chain was made anew
+	if reader.Lookup(&before.Hash) == nil { // the chain was rebuilt
 		return
 	}
 	fork := active.ForkHeight(before)
@@ -218,9 +218,9 @@ func (n *Notify) start(c actor.Context, configured string, command func() string
 // drop counts a command that there is no room for.
 func (n *Notify) drop() {
 	n.dropped++
-	if now := time.Now(); now.Sub(n.told) >= tellDropped {
+	if now := time.Now(); now.Sub(n.logged) >= logDroppedEvery {
 		n.cfg.Log.Warn("notify commands are not run: too many wait", "commands", n.dropped)
-		n.dropped, n.told = 0, now
+		n.dropped, n.logged = 0, now
 	}
 }
 

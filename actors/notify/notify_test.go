@@ -109,8 +109,8 @@ func (r *rig) took() []string {
 	return ran
 }
 
-// told announces the tip and wants to hear of blocks.
-func (r *rig) told(blocks ...*chainview.Block) {
+// expect announces the tip and wants commands for blocks.
+func (r *rig) expect(blocks ...*chainview.Block) {
 	r.t.Helper()
 	tip := r.chain.Active().Tip()
 	r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
@@ -120,7 +120,7 @@ func (r *rig) told(blocks ...*chainview.Block) {
 	}
 	slices.Sort(want)
 	if got := r.took(); !slices.Equal(got, want) {
-		r.t.Errorf("told of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		r.t.Errorf("commands for\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -136,25 +136,25 @@ func (r *rig) mine(n int) []*chainview.Block {
 	return mined
 }
 
-// Each block that becomes the best one is told of once, none of those that are
+// Each block that becomes the best one has its command once, none of those that are
 // there before, none in the initial download.
 func TestBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.told()
-		r.told(r.mine(1)...)
-		r.told()
-		r.told(r.mine(7)...)
+		r.expect()
+		r.expect(r.mine(1)...)
+		r.expect()
+		r.expect(r.mine(7)...)
 		r.view.SetImporting(true)
-		r.told(r.mine(1)...) // the initial download is over for good
+		r.expect(r.mine(1)...) // the initial download is over for good
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.view.SetImporting(true)
 		r.mine(3)
-		r.told()
+		r.expect()
 		r.view.SetImporting(false)
-		r.told(r.mine(2)...)
+		r.expect(r.mine(2)...)
 	})
 }
 
@@ -163,7 +163,7 @@ func TestBlocks(t *testing.T) {
 func TestReorganisation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.told(r.mine(5)...)
+		r.expect(r.mine(5)...)
 		fork := r.chain.Active().At(2)
 		branch := []*chainview.Block{fork}
 		grow := func() *chainview.Block {
@@ -174,23 +174,23 @@ func TestReorganisation(t *testing.T) {
 		for range 3 {
 			grow()
 		}
-		r.told() // as much work, but later
-		r.told(grow(), grow())
-		r.told()
-		r.told(grow())
+		r.expect() // as much work, but later
+		r.expect(grow(), grow())
+		r.expect()
+		r.expect(grow())
 		for _, b := range branch[5:] {
 			r.chain.SetStatus(b, b.Status()|chainview.Failed)
 		}
 		r.chain.SetActive(branch[4])
-		r.told(branch[4])
+		r.expect(branch[4])
 	})
 }
 
-// A chain that was made anew, without the block that was the best one, is followed from where it is.
-func TestChainMadeAnew(t *testing.T) {
+// A chain that was rebuilt, without the block that was the best one, is followed from where it is.
+func TestChainRebuilt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.told(r.mine(5)...)
+		r.expect(r.mine(5)...)
 		net, err := dialect.Bitcoin("regtest")
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +198,8 @@ func TestChainMadeAnew(t *testing.T) {
 		r.chain = chaintest.New(net.Params)
 		r.mine(2)
 		r.view.Set(r.chain)
-		r.told()
-		r.told(r.mine(4)...)
+		r.expect()
+		r.expect(r.mine(4)...)
 		if stats := r.ref.Stats(); stats.Restarts > 0 {
 			t.Errorf("it panicked %d times", stats.Restarts)
 		}
@@ -279,13 +279,13 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// After a panic the news that follow are told.
+// After a panic later events run their commands.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.broken.Store(true)
 		r.mine(1)
-		r.told()
-		r.told(r.mine(2)...)
+		r.expect()
+		r.expect(r.mine(2)...)
 	})
 }

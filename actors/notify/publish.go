@@ -39,7 +39,7 @@ type Publisher interface {
 	Skip(topic string, messages int)
 }
 
-// A stream makes messages of the news of the memory pool: its changes, and the blocks that it
+// A stream makes messages of the events of the memory pool: its changes, and the blocks that it
 // has seen meanwhile. One worker at a time uses it.
 type stream struct {
 	to      Publisher
@@ -47,17 +47,17 @@ type stream struct {
 	initial *chainview.InitialDownload
 	log     *slog.Logger
 
-	at   *chainview.Block // the end of the chain as it was told; nil: not known
+	at   *chainview.Block // the end of the chain as it was published; nil: not known
 	left *chainview.Block // that the next best block has more work than; nil: any
 }
 
-// tell publishes news in their order, as far as there is time.
-func (s *stream) tell(ctx context.Context, news []messages.PoolChanged) {
-	for i := range news {
+// publish publishes events in their order, as far as there is time.
+func (s *stream) publish(ctx context.Context, waiting []messages.PoolChanged) {
+	for i := range waiting {
 		if ctx.Err() != nil {
 			return
 		}
-		s.one(&news[i])
+		s.one(&waiting[i])
 	}
 }
 
@@ -65,22 +65,22 @@ func (s *stream) one(m *messages.PoolChanged) {
 	if m.Reset {
 		s.gap()
 	}
-	told := 0
+	published := 0
 	for i := range m.Blocks {
 		step := &m.Blocks[i]
-		for ; told < step.After; told++ {
-			s.change(&m.Changes[told])
+		for ; published < step.After; published++ {
+			s.change(&m.Changes[published])
 		}
 		if !step.Leap {
 			s.block(step, i == len(m.Blocks)-1)
 		}
 	}
-	for ; told < len(m.Changes); told++ {
-		s.change(&m.Changes[told])
+	for ; published < len(m.Changes); published++ {
+		s.change(&m.Changes[published])
 	}
 }
 
-// gap tells subscribers that something is missing.
+// gap shows subscribers that something is missing.
 func (s *stream) gap() {
 	s.at, s.left = nil, nil
 	for _, topic := range topics {
@@ -88,7 +88,7 @@ func (s *stream) gap() {
 	}
 }
 
-// change tells of a transaction that came into the pool, or left it otherwise than by a block.
+// change publishes a transaction that came into the pool, or left it otherwise than by a block.
 func (s *stream) change(c *messages.PoolChange) {
 	switch {
 	case c.Added:
@@ -99,7 +99,7 @@ func (s *stream) change(c *messages.PoolChange) {
 	}
 }
 
-// tx tells of a transaction that came into the pool, or is in a block that joined the chain or
+// tx publishes a transaction that came into the pool, or is in a block that joined the chain or
 // left it.
 func (s *stream) tx(tx *wire.MsgTx, id chainhash.Hash) {
 	if s.to.Has(hashTx) {
@@ -113,7 +113,7 @@ func (s *stream) tx(tx *wire.MsgTx, id chainhash.Hash) {
 	}
 }
 
-// sequence tells of a step of the chain or of the pool, which alone has a number.
+// sequence publishes a step of the chain or of the pool, which alone has a number.
 func (s *stream) sequence(hash chainhash.Hash, label byte, number ...uint64) {
 	if !s.to.Has(sequence) {
 		return
@@ -132,7 +132,7 @@ func reversed(hash chainhash.Hash) []byte {
 	return hash[:]
 }
 
-// block tells of a block that joined the chain or left it. last says that no other is known of
+// block publishes a block that joined the chain or left it. last says that no other is known of
 // after it.
 func (s *stream) block(step *messages.PoolStep, last bool) {
 	reader := s.view.Open()
@@ -182,7 +182,7 @@ func (s *stream) leave(b *chainview.Block) {
 	}
 }
 
-// txs tells of the transactions of a block.
+// txs publishes the transactions of a block.
 func (s *stream) txs(reader chainview.Reader, b *chainview.Block) {
 	if !s.to.Has(hashTx) && !s.to.Has(rawTx) {
 		return
@@ -203,7 +203,7 @@ func (s *stream) txs(reader chainview.Reader, b *chainview.Block) {
 	s.unreadable(b, err)
 }
 
-// best tells of a new best block, where the initial download is over.
+// best publishes a new best block, where the initial download is over.
 func (s *stream) best(reader chainview.Reader, b *chainview.Block) {
 	if s.initial.Lasts(b) {
 		return

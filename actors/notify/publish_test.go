@@ -212,7 +212,7 @@ func TestPublishReorganisation(t *testing.T) {
 	})
 }
 
-// During the initial download blocks and their transactions are told, but no best block.
+// During the initial download blocks and their transactions are published, but no best block.
 func TestPublishInitially(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, true)
@@ -268,7 +268,7 @@ func TestPublishUnreadable(t *testing.T) {
 	})
 }
 
-// Where the pool tells of no blocks, the chain is looked at.
+// Where the pool's events have no blocks, the chain is looked at.
 func TestPublishOfTips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := publishing(t, false)

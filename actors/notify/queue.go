@@ -13,39 +13,39 @@ import (
 )
 
 const (
-	// maxQueued bounds the memory of the news that wait to be published, roughly in bytes.
+	// maxQueued bounds the memory of the events that wait to be published, roughly in bytes.
 	maxQueued = 256 << 20
 
 	// stepCost is what a block counts there.
 	stepCost = 64
 )
 
-// A queue is the news that wait to be published while a worker publishes earlier news.
+// A queue is the events that wait to be published while a worker publishes earlier events.
 type queue struct {
-	stream *stream
-	news   []messages.PoolChanged
-	cost   int64
-	worker *ask.Worker
-	end    *chainview.Block // of the chain as follow saw it
+	stream  *stream
+	waiting []messages.PoolChanged
+	cost    int64
+	worker  *ask.Worker
+	end     *chainview.Block // of the chain as follow saw it
 }
 
 // published says that the worker has published what it was given.
 type published struct{}
 
-// add takes up news. Where too many wait they are dropped, and subscribers see that.
+// add takes up events. Where too many wait they are dropped, and subscribers see that.
 func (q *queue) add(ctx context.Context, c actor.Context, m messages.PoolChanged) {
 	if len(m.Changes)+len(m.Blocks) == 0 && !m.Reset {
 		return // it concerns announcements to peers alone
 	}
 	cost := costOf(&m)
 	if q.cost > 0 && q.cost+cost > maxQueued { // so there are some
-		if !q.news[len(q.news)-1].Reset {
-			q.news = append(q.news, messages.PoolChanged{Reset: true})
+		if !q.waiting[len(q.waiting)-1].Reset {
+			q.waiting = append(q.waiting, messages.PoolChanged{Reset: true})
 			q.stream.log.Warn("zmq: news are not published: too many wait")
 		}
 		return
 	}
-	q.news = append(q.news, m)
+	q.waiting = append(q.waiting, m)
 	q.cost += cost
 	q.next(ctx, c)
 }
@@ -58,15 +58,15 @@ func costOf(m *messages.PoolChanged) int64 {
 	return cost
 }
 
-// next has a worker publish the waiting news.
+// next has a worker publish the waiting events.
 func (q *queue) next(ctx context.Context, c actor.Context) {
-	if q.worker != nil || len(q.news) == 0 {
+	if q.worker != nil || len(q.waiting) == 0 {
 		return
 	}
-	news := q.news
-	q.news, q.cost = nil, 0
+	waiting := q.waiting
+	q.waiting, q.cost = nil, 0
 	q.worker = ask.Go(c, func() any {
-		q.stream.tell(ctx, news)
+		q.stream.publish(ctx, waiting)
 		return published{}
 	})
 }
@@ -84,7 +84,7 @@ func (q *queue) follow(ctx context.Context, c actor.Context) {
 	if at != nil {
 		at = reader.Lookup(&at.Hash)
 	}
-	if at == nil { // it begins, or the chain was made anew
+	if at == nil { // it begins, or the chain was rebuilt
 		return
 	}
 	var m messages.PoolChanged

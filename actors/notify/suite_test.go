@@ -25,7 +25,7 @@ func TestSuite(t *testing.T) {
 				tip := r.chain.Active().Tip()
 				r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
 				r.took()
-				r.told(r.mine(2)...)
+				r.expect(r.mine(2)...)
 			},
 		}
 	})

@@ -73,7 +73,7 @@ func (k *addrBook) offers(addr netaddr.Addr, services wire.ServiceFlag) {
 	k.changed = true
 }
 
-// list serves messages.GetNodeAddresses. Nobody is told of addresses that are not welcome here.
+// list serves messages.GetNodeAddresses. No reply has addresses that are not welcome here.
 func (k *addrBook) list(q *messages.GetNodeAddresses, bans *bans) ([]messages.NodeAddress, error) {
 	var network *netaddr.Network
 	if q.Network != "" {

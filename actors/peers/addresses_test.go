@@ -90,7 +90,7 @@ func TestAddressesAreKept(t *testing.T) {
 	r, _ := connect(t, n) // asks by itself
 	for {
 		select {
-		case m := <-r.heard:
+		case m := <-r.inbox:
 			if list, ok := m.Message.(*codec.Addresses); ok {
 				if got := len(list.List); got != (before.New+before.Tried)*23/100 {
 					t.Errorf("got %d addresses", got)

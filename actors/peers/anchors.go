@@ -13,7 +13,7 @@ const (
 	// MaxAnchors is how many anchors are kept (Core: MAX_BLOCK_RELAY_ONLY_ANCHORS).
 	MaxAnchors = 2
 
-	// neverSeen is the time of an address that no node has told of, since 1970 in
+	// neverSeen is the time of an address that no node has sent, since 1970 in
 	// seconds (Core: CAddress::TIME_INIT).
 	neverSeen = 100_000_000
 )

@@ -81,7 +81,7 @@ func TestWithdrawnBeforeStart(t *testing.T) {
 	for _, line := range []string{"withdrawing NODE_ARCHIVE", "advertising NODE_WITNESS_PRUNED"} {
 		line = "Witness compaction completed before networking startup; " + line
 		if strings.Count(log.String(), line) != 1 {
-			t.Errorf("%q is not told once: %s", line, log.String())
+			t.Errorf("%q is not logged once: %s", line, log.String())
 		}
 	}
 }

@@ -155,7 +155,7 @@ func TestBansAtEnd(t *testing.T) {
 	ban("1.2.3.4")
 	disk.Inject(nil)
 	if got, err := files.LoadBans(nil); err != nil || len(got.List()) != 0 || saved != 1 {
-		t.Fatalf("%v, %v; %d were told", got.List(), err, saved)
+		t.Fatalf("%v, %v; %d were saved", got.List(), err, saved)
 	}
 	if err := k.saveAtEnd(); err != nil {
 		t.Fatal(err)

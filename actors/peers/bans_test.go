@@ -89,7 +89,7 @@ func TestBansSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// A damaged file is no reason not to start; it is made anew.
+// A damaged file is no reason not to start; it is rebuilt.
 func TestDamagedBans(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "banlist.json")

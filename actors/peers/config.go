@@ -126,7 +126,7 @@ type Config struct {
 	// News is where peers that have joined or left are announced; nil: nowhere.
 	News *ask.Feed[messages.PeerChanged]
 
-	// Restarted announces that Relay has failed and begun anew: all peers are
+	// Restarted announces that Relay has failed and restarted: all peers are
 	// introduced to it again. May be nil.
 	Restarted *ask.Topic[link.Restarted]
 }

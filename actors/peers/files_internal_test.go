@@ -31,11 +31,11 @@ func logged() (*slog.Logger, *logText) {
 }
 
 // Bans that cannot be read begin anew, and the file with them; only a file that is there is warned of.
-func TestBansBeginAnew(t *testing.T) {
+func TestBansStartOver(t *testing.T) {
 	for name, test := range map[string]struct {
 		content       string // of the file; empty: there is none
 		fails         bool   // the disk takes nothing
-		warns, anew   bool
+		warns, renews bool
 		failedToWrite bool
 	}{
 		"no file":             {"", false, false, true, false},
@@ -55,7 +55,8 @@ func TestBansBeginAnew(t *testing.T) {
 		}
 		log, text := logged()
 		loadBans(newBase(Config{Log: log, Dir: dir, FS: disk}))
-		if text.has("Cannot load banlist") != test.warns || text.has("Recreating the banlist database") != test.anew ||
+		if text.has("Cannot load banlist") != test.warns ||
+			text.has("Recreating the banlist database") != test.renews ||
 			text.has("bans not written") != test.failedToWrite {
 			t.Errorf("%s: the log says\n%s", name, text.text.String())
 		}
@@ -204,7 +205,7 @@ func TestCapturedMessages(t *testing.T) {
 		}
 	}
 	if got := strings.Count(text.text.String(), "messages of a peer are no longer captured"); got != 1 {
-		t.Errorf("told %d times", got)
+		t.Errorf("logged %d times", got)
 	}
 }
 

@@ -102,7 +102,7 @@ func (t *Table) dialed(c actor.Context, m dialed) {
 	m.attempt.end(err)
 }
 
-// A ClockSet tells the table that the clock was set, so that work that is due by the new time
+// A ClockSet notifies the table that the clock was set, so that work that is due by the new time
 // is done.
 type ClockSet struct{}
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tellNewer says in the log that a peer runs a later release of this node's reference.
-func (b *base) tellNewer(e *entry) {
+// logNewer logs that a peer runs a later release of this node's reference.
+func (b *base) logNewer(e *entry) {
 	name, _, _ := strings.Cut(b.cfg.Network.Software.Agent, ":")
 	if b.cfg.Network.TellsNewer && isNewer(name, e.remote.UserAgent, b.cfg.UserAgent) {
 		b.printf("peer=%d advertises newer subversion %s (local %s); consider upgrading",

@@ -48,7 +48,7 @@ func TestSendToPeer(t *testing.T) {
 	})
 	for {
 		select {
-		case m := <-r.heard:
+		case m := <-r.inbox:
 			if got, ok := m.Message.(*wire.MsgInv); ok {
 				if got.InvList[0].Hash != hash {
 					t.Errorf("got %v", got.InvList[0])

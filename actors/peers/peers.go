@@ -1,7 +1,7 @@
 // Package peers holds the actors of the node's place in the network: the peer
 // table, which owns who is connected, and one child of it for each connection.
 //
-// The table numbers connections, admits and ends them, and answers. Its parts know
+// The table numbers connections, admits and ends them, and answers. Its components know
 // nothing of actors. The dialer makes connections, the listener accepts them. bans are
 // the unwelcome addresses, addrBook the known nodes. addrRelay exchanges addresses with
 // peers, and seeder chooses whom to ask for the first addresses. A child runs the
@@ -255,7 +255,7 @@ func (t *Table) close() {
 	t.evicting, t.peers = nil, nil
 }
 
-// runner runs work for the table's parts.
+// runner runs work for the table's components.
 func (t *Table) runner(c actor.Context) runner {
 	return func(work func() func()) { t.tasks.Go(c, work) }
 }

@@ -93,17 +93,17 @@ func (n *node) peersOf(tb testing.TB, count int) []messages.PeerInfo {
 	})
 }
 
-// A remote is a session of the test's, and what it has heard.
+// A remote is a session of the test's, and what it has received.
 type remote struct {
 	*p2p.Session
-	heard chan p2p.Message
+	inbox chan p2p.Message
 	shook chan struct{}
 	ended chan error
 	name  string // as the node calls it
 }
 
 func (r *remote) Established(p2p.Remote)  { close(r.shook) }
-func (r *remote) Received(m p2p.Message)  { r.heard <- m }
+func (r *remote) Received(m p2p.Message)  { r.inbox <- m }
 func (*remote) Misbehaved(error)          {}
 func (*remote) Writable()                 {}
 func (r *remote) run(ctx context.Context) { r.ended <- r.Run(ctx) }
@@ -139,7 +139,7 @@ func dial(tb testing.TB, n *node) *remote {
 		tb.Fatal(err)
 	}
 	r := &remote{
-		heard: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1),
+		inbox: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1),
 		name: conn.LocalAddr().String(),
 	}
 	r.Session = p2p.New(conn, p2p.Config{

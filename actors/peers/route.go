@@ -85,7 +85,7 @@ func (n *connActor) takesTxs() bool {
 	}
 }
 
-// filter sets what the peer wants to hear of. From a filter on it listens, whatever its
+// filter sets which transactions are announced to the peer. From a filter on it listens, whatever its
 // version said.
 func (n *connActor) filter(m p2p.Message) {
 	f := n.info.Filter
@@ -185,7 +185,7 @@ func (n *connActor) pass(to *ask.Ref, m p2p.Message) {
 	n.hand(to, m, func() { n.session.Want(1) })
 }
 
-// hand tells an actor a message; done is called once, when it is handled.
+// hand sends an actor a message; done is called once, when it is handled.
 func (n *connActor) hand(to *ask.Ref, m p2p.Message, done func()) {
 	var handled atomic.Bool
 	to.Tell(link.Received{Peer: n.connection, Message: m, Handled: func() {

@@ -22,7 +22,7 @@ type server struct {
 	*connection
 
 	chain   chainview.Reader
-	damaged *chainhash.Hash // block whose filter must be made anew first
+	damaged *chainhash.Hash // block whose filter must be rebuilt first
 }
 
 // served says that a message has its answer.
@@ -31,7 +31,7 @@ type served struct {
 	damaged *chainhash.Hash
 }
 
-// repaired says that a filter was made anew, or could not be.
+// repaired says that a filter was rebuilt, or could not be.
 type repaired struct {
 	message wire.Message
 	err     error

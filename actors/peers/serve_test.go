@@ -116,7 +116,7 @@ func (l *library) isAnswered() bool {
 	l.t.Helper()
 	for {
 		select {
-		case m := <-l.heard:
+		case m := <-l.inbox:
 			if l.isAnswer(m.Message) {
 				return true
 			}
@@ -138,7 +138,7 @@ func (l *library) ask(request wire.Message) []wire.Message {
 	var got []wire.Message
 	for {
 		select {
-		case m := <-l.heard:
+		case m := <-l.inbox:
 			if l.isAnswer(m.Message) {
 				return got
 			}

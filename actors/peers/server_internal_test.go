@@ -23,7 +23,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
-// A serverRig answers a peer without the actors; the peer and what it hears are the test's. It lives in a bubble.
+// A serverRig answers a peer without the actors; the peer and what it receives are the test's. It lives in a bubble.
 type serverRig struct {
 	*server
 
@@ -52,12 +52,12 @@ func (l *logText) has(part string) bool {
 	return strings.Contains(l.text.String(), part)
 }
 
-// ear is a session's owner that keeps what it hears.
+// ear is a session's owner that keeps what it receives.
 type ear struct {
 	*p2p.Session
 
 	mu    sync.Mutex
-	heard []wire.Message
+	inbox []wire.Message
 }
 
 func (*ear) Established(p2p.Remote) {}
@@ -67,7 +67,7 @@ func (l *ear) Received(m p2p.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Command() != codec.CmdSendCmpct { // of the handshake
-		l.heard = append(l.heard, m.Message)
+		l.inbox = append(l.inbox, m.Message)
 	}
 }
 
@@ -124,16 +124,16 @@ func newServerRig(t *testing.T, height int, wishes ...func(*Config)) *serverRig 
 
 func (r *serverRig) at(height int32) *chainview.Block { return r.node.Active().At(height) }
 
-// ask has the server answer a message, and returns what the peer hears.
+// ask has the server answer a message, and returns what the peer receives.
 func (r *serverRig) ask(m wire.Message) []wire.Message {
 	r.t.Helper()
 	r.answer(m)
 	synctest.Wait()
 	r.peer.mu.Lock()
 	defer r.peer.mu.Unlock()
-	heard := r.peer.heard
-	r.peer.heard = nil
-	return heard
+	inbox := r.peer.inbox
+	r.peer.inbox = nil
+	return inbox
 }
 
 // block asks for a block.

@@ -41,12 +41,12 @@ func (b *base) offer(chain chainview.Reader, pruned bool) wire.ServiceFlag {
 	return offered
 }
 
-// A serviceLog tells the log of changes of what the node offers.
+// A serviceLog logs changes of the node's services.
 type serviceLog struct {
 	*base
 
 	last wire.ServiceFlag // what it offered when it was looked at last; 0: it was not yet
-	open bool             // peers may have been told of services
+	open bool             // services may have been sent to peers
 }
 
 // look says which services the node has begun to offer, or offers no more, since it was called before, and at first

@@ -40,7 +40,7 @@ func (p pipes) Dial(_ context.Context, addr string) (net.Conn, error) {
 		return nil, err
 	}
 	here, there := net.Pipe()
-	r := &remote{heard: make(chan p2p.Message, 1000), shook: make(chan struct{}), ended: make(chan error, 1)}
+	r := &remote{inbox: make(chan p2p.Message, 1000), shook: make(chan struct{}), ended: make(chan error, 1)}
 	r.Session = p2p.New(end{there, net.TCPAddrFromAddrPort(at)}, p2p.Config{
 		Type: p2p.Inbound, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, r)

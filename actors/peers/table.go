@@ -83,7 +83,7 @@ func (t *Table) joined(m joined) {
 		unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.conn.info.Since,
 	})
 	t.reached(e)
-	t.tellNewer(e)
+	t.logNewer(e)
 	t.announce(e, true)
 }
 

@@ -17,11 +17,11 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Subscribers of the news are told of peers after their handshake and when they leave. A peer can be disconnected by
+// Subscribers are notified of peers after their handshake and when they leave. A peer can be disconnected by
 // its number.
-func TestNewsOfPeers(t *testing.T) {
+func TestEventsOfPeers(t *testing.T) {
 	var news ask.Feed[messages.PeerChanged]
-	heard := make(chan messages.PeerChanged, 10)
+	inbox := make(chan messages.PeerChanged, 10)
 	listens := make(chan struct{})
 	listener := actor.ReceiveFunc(func(c actor.Context) {
 		switch m := c.Message().(type) {
@@ -29,7 +29,7 @@ func TestNewsOfPeers(t *testing.T) {
 			news.Subscribe(c)
 			close(listens)
 		case messages.PeerChanged:
-			heard <- m
+			inbox <- m
 		}
 	})
 	actortest.New(t).Spawn("listener", func() actor.Actor { return listener })
@@ -37,14 +37,14 @@ func TestNewsOfPeers(t *testing.T) {
 	n := start(t, func(c *peers.Config) { c.News = &news })
 	r, name := connect(t, n)
 	want := messages.PeerChanged{ID: 0, Addr: name, Inbound: true, Connected: true}
-	if got := <-heard; got != want {
-		t.Errorf("heard %+v", got)
+	if got := <-inbox; got != want {
+		t.Errorf("received %+v", got)
 	}
 	must(t, n, messages.DisconnectPeer{ID: new(int64)})
 	left(t, r, "by its number")
 	want.Connected = false
-	if got := <-heard; got != want {
-		t.Errorf("heard %+v", got)
+	if got := <-inbox; got != want {
+		t.Errorf("received %+v", got)
 	}
 }
 

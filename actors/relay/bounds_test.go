@@ -142,7 +142,7 @@ func TestOrderOfRequests(t *testing.T) {
 	}
 }
 
-// Fee rates that peers are told are steps from half the rate that is relayed, each a tenth above the one before; a rate
+// Fee rates that peers are sent are steps from half the rate that is relayed, each a tenth above the one before; a rate
 // is rounded down twice of three times.
 func TestFeeSteps(t *testing.T) {
 	for fee, begin := range map[int64][]int64{

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// works checks that a peer hears of transactions, and is heard.
+// works checks that a peer is sent transactions, and may send them.
 func (r *rig) works(step string, salt uint32, p *remote) {
 	r.t.Helper()
 	p.got()
@@ -102,7 +102,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A relay that has stopped hears no news any more.
+// A relay that has stopped is notified of nothing any more.
 func TestStoppedHearsNothing(t *testing.T) {
 	bubble(t, func(r *rig) {
 		lost := r.lost()
@@ -114,7 +114,7 @@ func TestStoppedHearsNothing(t *testing.T) {
 		r.tip.Publish(messages.TipChanged{Height: 1})
 		synctest.Wait()
 		if n := lost() - before; n != 0 {
-			t.Errorf("%d news went to a relay that has stopped", n)
+			t.Errorf("%d events went to a relay that has stopped", n)
 		}
 	})
 }

@@ -200,7 +200,7 @@ const (
 	filterSpacing = 1.1
 )
 
-// feeSteps are the rates that peers are told, and nothing: Core's buckets.
+// feeSteps are the rates that peers are sent, and nothing: Core's buckets.
 type feeSteps []int64
 
 // newFeeSteps begins with half of the rate that a network's nodes relay at least.

@@ -29,7 +29,7 @@ func byID(kind wire.InvType, txs ...*wire.MsgTx) (list []*wire.InvVect) {
 	return list
 }
 
-// announced returns what a peer was told of, in each message.
+// announced returns what was announced to a peer, in each message.
 func (p *remote) announced() (lists [][]chainhash.Hash) {
 	for _, m := range p.got() {
 		if inv, ok := m.(*wire.MsgInv); ok {
@@ -47,11 +47,11 @@ func (p *remote) announced() (lists [][]chainhash.Hash) {
 // until they ask for it by a filter.
 func TestWhoHearsOfTransactions(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		typ    p2p.ConnectionType
-		change func(*link.Info)
-		hears  bool
-		told   bool // of a fee rate
+		name      string
+		typ       p2p.ConnectionType
+		change    func(*link.Info)
+		wantsTxs  bool
+		wantsRate bool // is sent a fee rate
 	}{
 		{"outbound", p2p.OutboundFullRelay, nil, true, true},
 		{"inbound", p2p.Inbound, nil, true, true},
@@ -71,24 +71,24 @@ func TestWhoHearsOfTransactions(t *testing.T) {
 				want[0] = tx.TxHash()
 			}
 			lists := p.announced()
-			if (len(lists) == 1) != c.hears || c.hears && !slices.Equal(lists[0], want) {
-				t.Errorf("%s: told of %v", c.name, lists)
+			if (len(lists) == 1) != c.wantsTxs || c.wantsTxs && !slices.Equal(lists[0], want) {
+				t.Errorf("%s: announced %v", c.name, lists)
 			}
-			if (len(p.filters) > 0) != c.told {
-				t.Errorf("%s: told the rates %v", c.name, p.filters)
+			if (len(p.filters) > 0) != c.wantsRate {
+				t.Errorf("%s: sent the rates %v", c.name, p.filters)
 			}
 			p.says(&wire.MsgMemPool{})
 			p.says(getData(tx))
-			if got := p.got(); (len(got) == 1) != c.hears { // what it knows is not announced again
+			if got := p.got(); (len(got) == 1) != c.wantsTxs { // what it knows is not announced again
 				t.Errorf("%s: sent %v", c.name, got)
 			}
-			if c.hears {
+			if c.wantsTxs {
 				return
 			}
 			p.says(&wire.MsgFilterClear{})
 			p.says(&wire.MsgMemPool{})
 			if lists := p.announced(); len(lists) != 1 || !slices.Equal(lists[0], want) {
-				t.Errorf("%s, after a filter: told of %v", c.name, lists)
+				t.Errorf("%s, after a filter: announced %v", c.name, lists)
 			}
 			p.says(getData(tx))
 			expect[*wire.MsgTx](p)
@@ -96,7 +96,7 @@ func TestWhoHearsOfTransactions(t *testing.T) {
 	}
 }
 
-// A peer is sent what it was told of or could have been, with the witness unless it asks without; all else is not
+// A peer is sent what was announced to it or could have been, with the witness unless it asks without; all else is not
 // found.
 func TestWhatPeersAreSent(t *testing.T) {
 	bubble(t, func(r *rig) {
@@ -177,7 +177,7 @@ func TestLastBlockIsSent(t *testing.T) {
 	})
 }
 
-// A transaction of our own is ours until a peer has asked for it, which the pool hears once.
+// A transaction of our own is ours until a peer has asked for it, of which the pool is notified once.
 func TestPoolHearsWhatIsOut(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -211,7 +211,7 @@ func TestForceRelay(t *testing.T) {
 			lists := late.announced()
 			want := []chainhash.Hash{tx.WitnessHash()}
 			if (len(lists) > 0) != may || may && !slices.Equal(slices.Concat(lists...), want) {
-				t.Errorf("allowed %v: told of %v", may, lists)
+				t.Errorf("allowed %v: announced %v", may, lists)
 			}
 			if len(r.offered) != 1 || p.handled != 3 {
 				t.Errorf("judged %v, handled %d messages", r.offered, p.handled)
@@ -232,7 +232,7 @@ func TestBlocksOnly(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			if len(p.filters) > 0 {
-				t.Errorf("told the rates %v", p.filters)
+				t.Errorf("sent the rates %v", p.filters)
 			}
 		}
 	})
@@ -304,8 +304,8 @@ func TestDescribe(t *testing.T) {
 	})
 }
 
-// Peers are told the rate of the pool, rounded, where it is above what is relayed, and never less; the same rate is
-// told once.
+// Peers are sent the rate of the pool, rounded, where it is above what is relayed, and never less; the same rate is
+// sent once.
 func TestToldFeeRates(t *testing.T) {
 	for _, c := range []struct {
 		minFee int64
@@ -318,13 +318,13 @@ func TestToldFeeRates(t *testing.T) {
 			other := func(f int64) bool { return !slices.Contains(c.want, f) }
 			if len(p.filters) == 0 || slices.ContainsFunc(p.filters, other) ||
 				len(slices.Compact(slices.Clone(p.filters))) != len(p.filters) {
-				t.Errorf("%d: told %v, want of %v", c.minFee, p.filters, c.want)
+				t.Errorf("%d: sent %v, want of %v", c.minFee, p.filters, c.want)
 			}
 		})
 	}
 }
 
-// Peers hear of another rate of the pool when it is their time, not of the one at the start.
+// Peers are sent another rate of the pool when it is their time, not of the one at the start.
 func TestToldNewFeeRate(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -333,7 +333,7 @@ func TestToldNewFeeRate(t *testing.T) {
 		r.minFee = 5000
 		time.Sleep(2 * time.Hour)
 		if last := p.filters[len(p.filters)-1]; p.filters[0] != 100 || last != 4850 && last != 5335 {
-			t.Errorf("told %v", p.filters)
+			t.Errorf("sent %v", p.filters)
 		}
 	})
 }

@@ -55,13 +55,13 @@ func TestPoolAtTheStart(t *testing.T) {
 		p.quiet("before its time")
 		r.later(7 * time.Minute)
 		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], []chainhash.Hash{own.WitnessHash()}) {
-			t.Errorf("told of %v", got)
+			t.Errorf("announced %v", got)
 		}
 	})
 }
 
-// A transaction that is announced before it is known to be in the pool, or that has left it, is told to nobody; the
-// relay goes on.
+// A transaction that is announced before it is known to be in the pool, or that has left it, is announced to
+// nobody; the relay goes on.
 func TestAnnouncedButGone(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
@@ -127,7 +127,7 @@ func TestComesFromElsewhere(t *testing.T) {
 }
 
 // The whole pool is announced at once to a peer that asks, in its order, without transactions that the peer has or
-// that pay too little. Then the peer may ask for any transaction, and is not told again.
+// that pay too little. Then the peer may ask for any transaction, and gets no announcement again.
 func TestWholePool(t *testing.T) {
 	bubble(t, func(r *rig) {
 		has, cheap := transaction(1), transaction(2)
@@ -144,13 +144,13 @@ func TestWholePool(t *testing.T) {
 		p.got()
 		p.says(&wire.MsgMemPool{})
 		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], want) {
-			t.Errorf("told of %v, want %v", got, want)
+			t.Errorf("announced %v, want %v", got, want)
 		}
 		p.says(getData(cheap))
 		expect[*wire.MsgTx](p)
 		p.says(wire.NewMsgFeeFilter(0))
 		time.Sleep(time.Minute)
-		p.quiet("it was told of what it wants")
+		p.quiet("its transactions were announced")
 	})
 }
 
@@ -167,7 +167,7 @@ func TestMayAskOnceItJoined(t *testing.T) {
 	})
 }
 
-// A peer with a filter is told only of transactions that the filter lets through.
+// Only transactions that the filter lets through are announced to a peer with a filter.
 func TestFilteredPeer(t *testing.T) {
 	bubble(t, func(r *rig) {
 		filter := new(bloom.Filter)
@@ -183,7 +183,7 @@ func TestFilteredPeer(t *testing.T) {
 		time.Sleep(time.Minute)
 		want := []chainhash.Hash{wanted.WitnessHash()}
 		if got := p.announced(); len(got) != 1 || !slices.Equal(got[0], want) {
-			t.Errorf("told of %v, want %v", got, want)
+			t.Errorf("announced %v, want %v", got, want)
 		}
 		p.says(&wire.MsgMemPool{})
 		p.quiet("nothing else is relevant")
@@ -195,7 +195,7 @@ func TestJoinsTwice(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
 		if !slices.Equal(p.filters, []int64{100}) {
-			t.Errorf("told the rates %v when it joined", p.filters)
+			t.Errorf("sent the rates %v when it joined", p.filters)
 		}
 		tx := transaction(1)
 		p.says(inv(tx))
@@ -207,19 +207,19 @@ func TestJoinsTwice(t *testing.T) {
 	})
 }
 
-// Outbound peers are told after two seconds on average, inbound ones after five.
+// Outbound peers get announcements after two seconds on average, inbound ones after five.
 func TestTimesOfAnnouncements(t *testing.T) {
 	for typ, share := range map[p2p.ConnectionType]int{p2p.OutboundFullRelay: 63, p2p.Inbound: 33} {
 		bubble(t, func(r *rig) {
 			p := r.join(typ)
-			told := 0
+			count := 0
 			for salt := range uint32(200) {
 				r.takeIn(transaction(salt), false)
 				r.later(2 * time.Second)
-				told += len(p.announced())
+				count += len(p.announced())
 			}
-			if got := told / 2; got < share-17 || got > share+17 {
-				t.Errorf("type %v: %d %% are told in two seconds, want %d", typ, got, share)
+			if got := count / 2; got < share-17 || got > share+17 {
+				t.Errorf("type %v: %d %% are announced in two seconds, want %d", typ, got, share)
 			}
 		})
 	}

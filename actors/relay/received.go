@@ -94,7 +94,7 @@ func (r *Relay) isSettled(hash chainhash.Hash) bool {
 	return r.rejected.has(hash) || r.confirmed.has(hash) || r.orphans.has(hash)
 }
 
-// getData sends the transactions that a peer asks for, of those that it was told
+// getData sends the transactions that a peer asks for, of those announced to it
 // of.
 func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 	if len(list) > 0 {

@@ -1,7 +1,7 @@
 // Package relay is the actor that passes unconfirmed transactions on between
 // peers and the pool.
 //
-// It hears of peers and of their messages about transactions (package link). It
+// It is notified of peers and of their messages about transactions (package link). It
 // asks for announced transactions, one peer at a time, and has the pool judge the
 // transactions that peers send. It announces accepted transactions to each peer
 // after random times, which hide where a transaction comes from. Transactions

@@ -324,7 +324,7 @@ func TestInitialDownload(t *testing.T) {
 		r.chain.Mine(chaintest.Template{Time: time.Now()})
 		time.Sleep(time.Minute)
 		if !slices.Equal(p.filters, []int64{9_936_506, 100}) { // the first is the highest of Core's steps
-			t.Errorf("told the rates %v", p.filters)
+			t.Errorf("sent the rates %v", p.filters)
 		}
 		p.says(transaction(3))
 		if len(r.offered) != 1 {

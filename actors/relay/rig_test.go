@@ -32,7 +32,7 @@ type remote struct {
 
 	mu      sync.Mutex
 	sent    []wire.Message
-	filters []int64 // fee rates that it was told
+	filters []int64 // fee rates that it was sent
 	said    int     // messages that it has sent
 	handled int
 	left    string                    // why it was disconnected

@@ -153,10 +153,10 @@ func TestParentsAreKnownToChildsPeer(t *testing.T) {
 		r.takeIn(parent, false)
 		time.Sleep(time.Minute)
 		if got := p.announced(); len(got) > 0 {
-			t.Errorf("told of %v", got)
+			t.Errorf("announced %v", got)
 		}
 		if got := other.announced(); len(got) != 1 {
-			t.Errorf("another peer is told of %v", got)
+			t.Errorf("announced to another peer: %v", got)
 		}
 	})
 }
@@ -176,7 +176,7 @@ func TestOtherWitness(t *testing.T) {
 			t.Errorf("judged %d times", len(r.offered))
 		}
 		if got := announcer.announced(); len(got) > 0 {
-			t.Errorf("it is told of what it has announced: %v", got)
+			t.Errorf("announced to its sender: %v", got)
 		}
 	})
 }

@@ -185,7 +185,7 @@ func TestSizeOfAnnouncements(t *testing.T) {
 			r.feed.Publish(m)
 			time.Sleep(100 * time.Millisecond)
 			if lists := trusted.announced(); len(lists) != 1 || len(lists[0]) != c.sizes[0] {
-				t.Errorf("of %d the trusted peer is told %d times", c.count, len(lists))
+				t.Errorf("of %d the trusted peer gets %d messages", c.count, len(lists))
 			}
 			time.Sleep(10 * time.Minute)
 			lists := p.announced()
@@ -195,7 +195,7 @@ func TestSizeOfAnnouncements(t *testing.T) {
 				}
 			}
 			if got := slices.Concat(lists...); !slices.Equal(got, want) {
-				t.Errorf("of %d: %d are told, or in another order", c.count, len(got))
+				t.Errorf("of %d: %d are announced, or in another order", c.count, len(got))
 			}
 		})
 	}

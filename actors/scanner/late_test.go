@@ -27,12 +27,12 @@ type watched struct {
 	actor.Actor
 	draining *atomic.Int32
 	mu       *sync.Mutex
-	told     *[]string
+	received *[]string
 }
 
 func (w watched) Receive(c actor.Context) {
 	w.mu.Lock()
-	*w.told = append(*w.told, fmt.Sprintf("%T", c.Message()))
+	*w.received = append(*w.received, fmt.Sprintf("%T", c.Message()))
 	w.mu.Unlock()
 	w.Actor.Receive(c)
 	w.draining.Store(int32(scanner.Draining(w.Actor)))
@@ -40,7 +40,7 @@ func (w watched) Receive(c actor.Context) {
 
 // spawnWatched starts a scanner with a hook before filters are read.
 func (r *rig) spawnWatched(hook func(heights)) (*ask.Ref, watched) {
-	w := watched{draining: new(atomic.Int32), mu: new(sync.Mutex), told: new([]string)}
+	w := watched{draining: new(atomic.Int32), mu: new(sync.Mutex), received: new([]string)}
 	produce := scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
 			Source: hookedSource{filter.NewSource(r.store), hook, nil}, Workers: 1, Log: r.sys.Log,
@@ -55,11 +55,11 @@ func (r *rig) spawnWatched(hook func(heights)) (*ask.Ref, watched) {
 	}, scanner.Requests...), w
 }
 
-// prepared counts how often the scanner was told that a query is made.
+// prepared counts how often the scanner received that a query is made.
 func (w watched) prepared() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(slices.DeleteFunc(slices.Clone(*w.told), func(name string) bool {
+	return len(slices.DeleteFunc(slices.Clone(*w.received), func(name string) bool {
 		return !strings.HasSuffix(name, "scanner.prepared")
 	}))
 }

@@ -19,7 +19,7 @@ func (r *rig) waitProbes(tb testing.TB) {
 }
 
 // Scans find the same with each layout, whatever becomes of the probe lines, and
-// damaged lines are made anew.
+// damaged lines are rebuilt.
 func TestLayouts(t *testing.T) {
 	const height = 2200
 	r := newRigWith(t, height, filters.AppendLines, false)

@@ -288,11 +288,11 @@ func TestChainNotOpen(t *testing.T) {
 	do(t, ref, messages.ReserveScan{})
 }
 
-// News tell of a scan from its reservation until its slot is given back.
-func TestNewsOfAllStages(t *testing.T) {
+// Events report a scan from its reservation until its slot is given back.
+func TestEventsOfAllStages(t *testing.T) {
 	r := newRig(t, 40)
 	news := new(ask.Feed[messages.ScanChanged])
-	told, subscribed := r.sys.Probe("hearer"), make(chan struct{})
+	listener, subscribed := r.sys.Probe("probe"), make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
@@ -300,7 +300,7 @@ func TestNewsOfAllStages(t *testing.T) {
 				news.Subscribe(c)
 				close(subscribed)
 			case messages.ScanChanged:
-				told.Tell(m)
+				listener.Tell(m)
 			}
 		})
 	})
@@ -308,8 +308,8 @@ func TestNewsOfAllStages(t *testing.T) {
 	ref := r.spawn(options{news: news})
 	next := func(want messages.ScanChanged) {
 		t.Helper()
-		if got := actortest.Expect[messages.ScanChanged](told); got != want {
-			t.Errorf("told %+v, want %+v", got, want)
+		if got := actortest.Expect[messages.ScanChanged](listener); got != want {
+			t.Errorf("received %+v, want %+v", got, want)
 		}
 	}
 	running := func(stage messages.ScanStage, height int32, progress int) messages.ScanChanged {
@@ -336,5 +336,5 @@ func TestNewsOfAllStages(t *testing.T) {
 		t.Errorf("an aborted scan answered %+v", got)
 	}
 	next(messages.ScanChanged{})
-	told.Quiet()
+	listener.Quiet()
 }

@@ -262,16 +262,17 @@ func TestRemovedLeavesNothing(t *testing.T) {
 	s.add(other)
 	s.dirty(j)
 	s.dirty(other)
-	u := &union{places: map[searchdb.ID]int{other.ID: 0}}
-	s.rounds.unions = unions{{places: map[searchdb.ID]int{j.ID: 0}}, u}
+	u := &mergedQuery{places: map[searchdb.ID]int{other.ID: 0}}
+	s.rounds.mergedQueries = mergedQueries{{places: map[searchdb.ID]int{j.ID: 0}}, u}
 	released := 0
 	j.whenKnown = []func(){func() { released++ }}
 	tx, found := inPoolOf(1, 1)
 	mempool{s}.found(j, []*poolview.Tx{tx}, []poolEntries{found})
 	s.remove(&ask.Call[messages.RemoveSearch, bool]{Req: messages.RemoveSearch{ID: j.ID.String()}})
-	if s.jobs[j.ID] != nil || !slices.Equal(s.rounds.unions, unions{u}) || released != 1 ||
+	if s.jobs[j.ID] != nil || !slices.Equal(s.rounds.mergedQueries, mergedQueries{u}) || released != 1 ||
 		s.unconfirmed.entries != 0 {
-		t.Errorf("%d unions, %d released, %d unconfirmed", len(s.rounds.unions), released, s.unconfirmed.entries)
+		t.Errorf("%d merged queries, %d released, %d unconfirmed",
+			len(s.rounds.mergedQueries), released, s.unconfirmed.entries)
 	}
 	w := &s.writer
 	if !w.urgent || len(w.then) != 1 || len(w.changed) != 1 || !slices.Equal(w.change.Remove, []searchdb.ID{j.ID}) {
@@ -279,7 +280,7 @@ func TestRemovedLeavesNothing(t *testing.T) {
 	}
 }
 
-// Blocks that have left the chain are told with their times and in their order, behind what was told before.
+// Blocks that have left the chain are reported with their times and in their order, behind earlier entries.
 func TestDisconnectedEntries(t *testing.T) {
 	s, chain := alone(t, 9)
 	j := jobAt(1, 0, -1, 8)

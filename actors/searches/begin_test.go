@@ -108,18 +108,18 @@ func TestWhenARoundBegins(t *testing.T) {
 }
 
 // While others are made it is asked again soon whether to wait, once.
-func TestGathersAgain(t *testing.T) {
+func TestBatchesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)
 		probe := probed(t, s)
 		s.prep.running = true
 		for range 2 {
 			for range 2 {
-				if !(planner{s}).gathers() {
+				if !(planner{s}).batches() {
 					t.Error("nobody waits")
 				}
 			}
-			expect[gathered](probe)
+			expect[batched](probe)
 			time.Sleep(settleTime)
 			probe.settle()
 			probe.Quiet()
@@ -127,7 +127,7 @@ func TestGathersAgain(t *testing.T) {
 		}
 		s.prep.running = false
 		s.writer.created = time.Now().Add(-settleTime)
-		if (planner{s}).gathers() {
+		if (planner{s}).batches() {
 			t.Error("they wait for none")
 		}
 		time.Sleep(time.Second)
@@ -182,9 +182,9 @@ func TestPausesForRoom(t *testing.T) {
 			t.Error("it pauses, and nobody says what is free")
 		}
 		for i, step := range []struct {
-			free         uint64
-			err          error
-			pauses, told bool
+			free             uint64
+			err              error
+			pauses, notified bool
 		}{
 			{10, nil, false, false},
 			{0, errors.New("not known"), false, false},
@@ -198,9 +198,9 @@ func TestPausesForRoom(t *testing.T) {
 			if got := (planner{s}).pausesAll(); got != step.pauses || (s.full != "") != step.pauses {
 				t.Errorf("step %d: it pauses: %v, %q", i, got, s.full)
 			}
-			if told := s.writer.changed[runs.ID] == runs; told != step.told || s.writer.urgent != step.told ||
-				s.writer.changed[paused.ID] != nil {
-				t.Errorf("step %d: it is told: %v, %v", i, told, s.writer.changed)
+			notified := s.writer.changed[runs.ID] == runs
+			if notified != step.notified || s.writer.urgent != step.notified || s.writer.changed[paused.ID] != nil {
+				t.Errorf("step %d: notified: %v, %v", i, notified, s.writer.changed)
 			}
 			if step.pauses {
 				expect[look](probe)
@@ -237,15 +237,15 @@ func TestRoundHasEnded(t *testing.T) {
 			r.members = append(r.members, memberOf(j, r.stop))
 		}
 		s.rounds.running = r
-		all := &union{places: map[searchdb.ID]int{}}
-		p := &pass{round: r, union: all, blocks: 2, weight: maxWeight, built: time.Hour}
+		all := &mergedQuery{places: map[searchdb.ID]int{}}
+		p := &pass{round: r, mergedQuery: all, blocks: 2, weight: maxWeight, built: time.Hour}
 		planner{s}.ended(p, time.Hour+roundTime, test.err)
 		for _, m := range r.members {
 			if m.Status.Done.Height != test.done || m.alone != test.alone || m.Status.Mode != searchdb.Running {
 				t.Errorf("%s: at %d, alone %v, mode %v", test.name, m.Status.Done.Height, m.alone, m.Status.Mode)
 			}
 		}
-		if s.rounds.running != nil || !cancelled || s.rounds.ended.IsZero() || len(s.rounds.unions) != 1 {
+		if s.rounds.running != nil || !cancelled || s.rounds.ended.IsZero() || len(s.rounds.mergedQueries) != 1 {
 			t.Errorf("%s: the round goes on, or its scripts are not kept", test.name)
 		}
 		want := int64(0)
@@ -253,7 +253,7 @@ func TestRoundHasEnded(t *testing.T) {
 		case test.heavy:
 			want = workOf(1, 2)
 		case test.err == nil:
-			want = workOf(6, 2) // as long as a round is to take, but for what making the union took
+			want = workOf(6, 2) // as long as a round is to take, but for what making the merged query took
 		}
 		if s.rounds.budget.work != want {
 			t.Errorf("%s: the next round is of %d, want %d", test.name, s.rounds.budget.work, want)

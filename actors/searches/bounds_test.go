@@ -25,7 +25,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Every limit is told by its name, and what is removed counts no more.
+// Every limit is reported by its name, and what is removed counts no more.
 func TestLimits(t *testing.T) {
 	r := newRig(t, 1)
 	r.grow(10, 0)
@@ -90,7 +90,7 @@ func TestExtendEnded(t *testing.T) {
 	}
 }
 
-// A search that would find more than all may keep pauses and says so, and what it has told stays.
+// A search that would find more than all may keep pauses and says so, and its reported entries stay.
 func TestEntriesLimit(t *testing.T) {
 	r := newRig(t, 2)
 	r.grow(60, 0)
@@ -123,8 +123,8 @@ func TestDiskFull(t *testing.T) {
 	a.holds(scripts, 0, p.Height)
 }
 
-// That all pause for lack of room is told at once, not only when it is looked again.
-func TestDiskFullIsTold(t *testing.T) {
+// A pause of all searches for lack of room is reported at once, not only at the next look.
+func TestDiskFullIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		r := newRig(t, 3)
@@ -218,7 +218,7 @@ func TestWait(t *testing.T) {
 
 func taproot(n byte) []byte { return []byte{0: txscript.OP_1, 1: 32, 33: n} }
 
-// In pruned blocks, which are fetched, spends of outputs found before are told with their
+// In pruned blocks, which are fetched, spends of outputs found before are reported with their
 // amounts. If a block may spend an unknown output, the search fails.
 func TestPruned(t *testing.T) {
 	r := newRig(t, 5)

@@ -20,11 +20,11 @@ var states = []messages.SearchState{
 	messages.SearchDone, messages.SearchAborted, messages.SearchFailed,
 }
 
-// A cursor is what a reader knows: entries up to a place and, where a page told it, how far the search
+// A cursor is what a reader knows: entries up to a place and, where a page showed it, how far the search
 // was.
 type cursor struct {
 	after  searchdb.Place
-	told   bool // what follows
+	seen   bool // a page showed what follows
 	height int32
 	state  messages.SearchState
 }
@@ -70,12 +70,12 @@ func parseCursor(j *job, text string) (c cursor, err error) {
 		if state >= len(states) {
 			return c, messages.ErrBadCursor
 		}
-		c.told, c.height, c.state = true, int32(binary.BigEndian.Uint32(raw[n:])), states[state]
+		c.seen, c.height, c.state = true, int32(binary.BigEndian.Uint32(raw[n:])), states[state]
 		raw = raw[:n]
 	}
 	var ok bool
 	if c.after, ok = searchdb.ParsePlace(raw); !ok || lastPlace(j.shown).Less(c.after) {
-		return c, messages.ErrBadCursor // no client was told of a place that is not there yet
+		return c, messages.ErrBadCursor // no client was given a place that is not there yet
 	}
 	return c, nil
 }

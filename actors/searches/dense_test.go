@@ -141,7 +141,7 @@ func TestWaitOverFailure(t *testing.T) {
 			}
 			answer <- err
 		}()
-		synctest.Wait() // a later call would be told of the failure
+		synctest.Wait() // a later call would get the failure
 		disk.Inject(func(op faultfs.Op) error {
 			if op.Kind == faultfs.Sync {
 				return syscall.ENOSPC
@@ -167,8 +167,8 @@ func TestWaitOverFailure(t *testing.T) {
 	})
 }
 
-// Changes since the page of a cursor are told at once: nothing is missed between two calls.
-func TestWaitKnowsWhatWasTold(t *testing.T) {
+// Changes since the page of a cursor are reported at once: nothing is missed between two calls.
+func TestWaitKnowsWhatWasReported(t *testing.T) {
 	r := newRig(t, 13)
 	r.grow(3, 0)
 	r.start()

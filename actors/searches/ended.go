@@ -16,7 +16,7 @@ import (
 func (s planner) ended(p *pass, took time.Duration, err error) {
 	r := p.round
 	s.rounds.running, s.rounds.ended = nil, time.Now()
-	s.rounds.unions.used(p.union)
+	s.rounds.mergedQueries.used(p.mergedQuery)
 	r.cancel()
 	switch {
 	case err == nil:
@@ -40,9 +40,9 @@ func (s planner) resize(r *round, took time.Duration) {
 	for _, m := range r.members {
 		found += len(m.found)
 	}
-	if s.rounds.crowd > 0 && found < maxWeight/2 {
-		if s.rounds.crowd *= 2; s.rounds.crowd > len(s.jobs) {
-			s.rounds.crowd = 0
+	if s.rounds.batchSize > 0 && found < maxWeight/2 {
+		if s.rounds.batchSize *= 2; s.rounds.batchSize > len(s.jobs) {
+			s.rounds.batchSize = 0
 		}
 	}
 	s.rounds.budget.note(r.stop.Height-r.base.Height, r.scripts(), took, found)
@@ -54,7 +54,7 @@ func (s planner) lighten(p *pass) {
 	r := p.round
 	n := r.stop.Height - r.base.Height
 	if n == 1 {
-		s.rounds.crowd = max(len(r.members)*maxWeight/p.weight, 1)
+		s.rounds.batchSize = max(len(r.members)*maxWeight/p.weight, 1)
 		return
 	}
 	s.rounds.budget.lower(min(int32(p.blocks*maxWeight/2/p.weight), n-1), r.scripts())

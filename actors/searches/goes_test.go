@@ -20,7 +20,8 @@ import (
 // Every event that lets a round begin, or leaves something to write, has the round begun or the write done at once.
 func TestGoesOnAtOnce(t *testing.T) {
 	round := func(s *Searches) *pass {
-		return &pass{union: new(union), round: &round{stop: s.cfg.Chain.Open().Active().Tip(), cancel: func() {}}}
+		r := &round{stop: s.cfg.Chain.Open().Active().Tip(), cancel: func() {}}
+		return &pass{mergedQuery: new(mergedQuery), round: r}
 	}
 	for _, test := range []struct {
 		name   string
@@ -38,7 +39,7 @@ func TestGoesOnAtOnce(t *testing.T) {
 		{"after others were made", func(t *testing.T, s *Searches, _ *probe) {
 			t.Helper()
 			s.rounds.timer = true
-			if s.receive(gathered{}); s.rounds.timer {
+			if s.receive(batched{}); s.rounds.timer {
 				t.Error("it waits for others")
 			}
 		}, false},
@@ -208,7 +209,7 @@ func TestRoundBegins(t *testing.T) {
 			}
 		}
 		probe.settle()
-		if r.number != 5 || s.rounds.running != nil || len(s.rounds.unions) != 1 || members[0].Status.Mode != 0 {
+		if r.number != 5 || s.rounds.running != nil || len(s.rounds.mergedQueries) != 1 || members[0].Status.Mode != 0 {
 			t.Errorf("the round %d goes on: %v", r.number, s.rounds.running)
 		}
 	})
@@ -247,8 +248,8 @@ func TestWithoutAChain(t *testing.T) {
 	})
 }
 
-// That a search is removed is told when it is so on the disk, and then what it has left is deleted soon.
-func TestRemovalIsTold(t *testing.T) {
+// The removal of a search is reported once it is on the disk, and then its data is deleted soon.
+func TestRemovalIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)
 		probe := probed(t, s)
@@ -279,7 +280,7 @@ func TestRemovalIsTold(t *testing.T) {
 				continue
 			}
 			if m := expect[messages.SearchChanged](probe); !m.Removed || m.ID != j.ID.String() {
-				t.Errorf("told: %+v", m)
+				t.Errorf("event: %+v", m)
 			}
 			if a := answered(t, waits); !errors.Is(a.err, messages.ErrSearchNotFound) || !s.writer.sweepTimer {
 				t.Errorf("%+v", a)
@@ -294,16 +295,16 @@ func TestRemovalIsTold(t *testing.T) {
 	})
 }
 
-// Callers that wait for a write are told how it has ended. If the store has failed meanwhile, nothing of the write is
+// Callers that wait for a write get its result. If the store has failed meanwhile, nothing of the write is
 // shown.
 func TestWriteHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("lost")
 		for _, test := range []struct {
-			name              string
-			err               error
-			reopened          bool
-			told, shown, down bool
+			name                  string
+			err                   error
+			reopened              bool
+			notified, shown, down bool
 		}{
 			{"well", nil, false, false, true, false},
 			{"failed", lost, false, true, false, true},
@@ -314,9 +315,9 @@ func TestWriteHasEnded(t *testing.T) {
 			probe := probed(t, s)
 			s.cancel() // it is not opened again
 			goOn := make(chan struct{})
-			var told, shown bool
+			var notified, shown bool
 			s.write([]func(error){func(err error) {
-				if told = true; !errors.Is(err, test.err) {
+				if notified = true; !errors.Is(err, test.err) {
 					t.Errorf("%s: %v", test.name, err)
 				}
 			}}, func() error {
@@ -331,8 +332,8 @@ func TestWriteHasEnded(t *testing.T) {
 			}
 			close(goOn)
 			probe.settle()
-			if told != test.told || shown != test.shown || s.down != test.down || s.writes != 0 {
-				t.Errorf("%s: told %v, shown %v, down %v", test.name, told, shown, s.down)
+			if notified != test.notified || shown != test.shown || s.down != test.down || s.writes != 0 {
+				t.Errorf("%s: notified %v, shown %v, down %v", test.name, notified, shown, s.down)
 			}
 		}
 	})

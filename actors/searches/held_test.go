@@ -103,8 +103,8 @@ func TestHeldAreBounded(t *testing.T) {
 	}
 }
 
-// Found and forgotten entries are told once; told entries are not told again if more is found in their transaction.
-func TestHeldIsTold(t *testing.T) {
+// Found and forgotten entries are reported once; they are not reported again if more is found in their transaction.
+func TestHeldIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 0)
 		probe := probed(t, s)
@@ -116,20 +116,20 @@ func TestHeldIsTold(t *testing.T) {
 		p := mempool{s}
 		tx, found := inPoolOf(1, 1)
 		_, more := inPoolOf(1, 2)
-		told := func(n uint32, removed bool) {
+		notified := func(n uint32, removed bool) {
 			t.Helper()
 			m := expect[messages.SearchPool](probe)
 			if m.ID != j.ID.String() || m.Name != "1" || m.Removed != removed || m.Entry.N != n || m.Entry.Index != 4 {
-				t.Errorf("told: %+v", m)
+				t.Errorf("event: %+v", m)
 			}
 		}
 		p.found(j, []*poolview.Tx{tx}, []poolEntries{found})
-		told(0, false)
+		notified(0, false)
 		p.found(j, []*poolview.Tx{tx}, []poolEntries{more})
-		told(1, false)
+		notified(1, false)
 		p.left(tx)
-		told(0, true)
-		told(1, true)
+		notified(0, true)
+		notified(1, true)
 		probe.settle()
 		probe.Quiet()
 	})

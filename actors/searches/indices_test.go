@@ -165,8 +165,8 @@ func TestManyDescriptors(t *testing.T) {
 	}
 }
 
-// That a range is used up is told once, and again after it was longer meanwhile.
-func TestUsedUpIsTold(t *testing.T) {
+// Clients are notified once of a range that is used up, and again after it was longer meanwhile.
+func TestUsedUpIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)
 		probe := probed(t, s)
@@ -174,27 +174,27 @@ func TestUsedUpIsTold(t *testing.T) {
 		s.cfg.News.Subscribe(s.c)
 		j := rangedJob(1)
 		s.add(j)
-		told := func(want bool) {
+		notified := func(want bool) {
 			t.Helper()
-			if (usage{s}).tellExhausted(j); want {
+			if (usage{s}).notifyExhausted(j); want {
 				m := expect[messages.SearchExhausted](probe)
 				if m.ID != j.ID.String() || m.Name != "1" || m.Descriptor.HighestUsed != j.shownUsed[0] {
-					t.Errorf("told of %+v", m)
+					t.Errorf("notified of %+v", m)
 				}
 			}
 			time.Sleep(time.Second)
 			probe.settle()
 			probe.Quiet()
 		}
-		told(false)
+		notified(false)
 		j.shownUsed = searchdb.Used{0: 79}
-		told(false)
+		notified(false)
 		j.shownUsed = searchdb.Used{0: 80}
-		told(true)
-		told(false)
+		notified(true)
+		notified(false)
 		j.Ranges[0].Last = 200
-		told(false)
+		notified(false)
 		j.shownUsed = searchdb.Used{0: 190}
-		told(true)
+		notified(true)
 	})
 }

@@ -181,7 +181,7 @@ func TestStatesOfSearches(t *testing.T) {
 	}
 	j.shown.Mode, j.shown.Reason, s.full = searchdb.Paused, "own", "full"
 	if st := (reading{s}).status(j); st.Error != "own" {
-		t.Errorf("the reason that is kept is told as %q", st.Error)
+		t.Errorf("the kept reason is reported as %q", st.Error)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestCursorsAreWhole(t *testing.T) {
 	j.shown.Epoch = 2
 	at := searchdb.Place{Epoch: 1, Block: true, Height: 4, Sequence: 3}
 	for _, state := range states {
-		c := cursor{after: at, told: true, height: 12, state: state}
+		c := cursor{after: at, seen: true, height: 12, state: state}
 		if got, err := parseCursor(j, c.text(j.ID)); err != nil || got != c {
 			t.Errorf("%+v, %v; want %+v", got, err, c)
 		}
@@ -240,7 +240,7 @@ func TestCursorsAreWhole(t *testing.T) {
 	whole := (&cursor{after: at, height: 1, state: states[0]}).text(j.ID)
 	for name, wrong := range map[string]string{
 		"behind the end": cursorText(j.ID, behind), "another search": cursorText(j.ID+1, at),
-		"another search, told": (&cursor{after: at, state: states[0]}).text(j.ID + 1), "no digits": "zz",
+		"another search, seen": (&cursor{after: at, state: states[0]}).text(j.ID + 1), "no digits": "zz",
 		"a state more": whole[:34] + fmt.Sprintf("%02x", len(states)) + whole[36:], "a byte less": whole[:len(whole)-2],
 		"a byte more": whole + "00", "half a byte": whole[1:], "one byte": "00",
 	} {
@@ -250,7 +250,7 @@ func TestCursorsAreWhole(t *testing.T) {
 	}
 }
 
-// The reason that is told of a failure names what is missing, and nothing of the machine.
+// The reported reason of a failure names what is missing, and nothing of the machine.
 func TestReasons(t *testing.T) {
 	block := chainhash.Hash{7}
 	other := errors.New("/home/secret")

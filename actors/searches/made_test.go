@@ -256,7 +256,7 @@ func TestNotExtended(t *testing.T) {
 	})
 }
 
-// A search that is told to go on begins afresh, and any order ends the wait for a lacking block.
+// A resumed search begins afresh, and any order ends the wait for a lacking block.
 func TestOrdersClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)

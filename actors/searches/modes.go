@@ -17,15 +17,15 @@ type modeWriter struct {
 	running bool
 }
 
-// order is the mode that a search was told to have.
+// order is the mode that a search was ordered to have.
 type order struct {
 	job *job
 	searchdb.ModeChange
 }
 
-// told returns the mode of a search that clients may know: a mode that the search reached by itself counts once it
-// is on the disk.
-func (w *modeWriter) told(j *job) (mode searchdb.Mode, pending bool) {
+// reported returns the mode of a search that clients may know: a mode that the search reached by itself counts once
+// it is on the disk.
+func (w *modeWriter) reported(j *job) (mode searchdb.Mode, pending bool) {
 	if o, ok := w.next[j.ID]; ok {
 		return o.Mode, true
 	}
@@ -35,7 +35,7 @@ func (w *modeWriter) told(j *job) (mode searchdb.Mode, pending bool) {
 	return j.shown.Mode, false
 }
 
-// order tells a search in one of some modes to have another, and answers when that is on the disk.
+// order has a search in one of some modes change to another, and answers when that is on the disk.
 func (s *Searches) order(id string, to searchdb.Mode, answer func(bool, error) bool, from ...searchdb.Mode) {
 	j := s.find(id)
 	if j == nil {
@@ -43,7 +43,7 @@ func (s *Searches) order(id string, to searchdb.Mode, answer func(bool, error) b
 		return
 	}
 	w := &s.modes
-	mode, pending := w.told(j)
+	mode, pending := w.reported(j)
 	changes := slices.Contains(from, mode)
 	if !changes && !pending {
 		answer(false, nil)

@@ -21,7 +21,7 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// ends notes which searches are told to go on after they were told to be aborted.
+// ends notes which searches are reported to go on after they were reported to be aborted.
 type ends struct {
 	mu        sync.Mutex
 	aborted   map[string]bool
@@ -57,7 +57,7 @@ func (e *ends) check(t *testing.T, aborted int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.aborted) != aborted || len(e.undone) > 0 {
-		t.Errorf("%d searches are told to be aborted, want %d; then told are %+v", len(e.aborted), aborted, e.undone)
+		t.Errorf("%d searches are reported aborted, want %d; then reported are %+v", len(e.aborted), aborted, e.undone)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestOrdersWaitForNoEntries(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		r := newRig(t, 21)
 		r.grow(30, 0)
-		var told ends
-		told.listen(r)
+		var notified ends
+		notified.listen(r)
 		disk := newSlowDisk()
 		r.disk = disk
 		r.start()
@@ -134,7 +134,7 @@ func TestOrdersWaitForNoEntries(t *testing.T) {
 			p := a.wait(messages.SearchFollowing)
 			a.holds(scripts, 0, p.Height)
 		}
-		told.check(t, 2)
+		notified.check(t, 2)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestEndedTwice(t *testing.T) {
 		}
 	}
 	before := do(t, r.ref, messages.GetSearch{ID: other.ID})
-	told := do(t, r.ref, messages.AbortSearch{ID: other.ID})
+	answered := do(t, r.ref, messages.AbortSearch{ID: other.ID})
 	disk.goOn(nil)
 	for range 2 {
 		want := messages.SearchAborted
@@ -211,8 +211,8 @@ func TestEndedTwice(t *testing.T) {
 			want = messages.SearchDone
 		}
 		got := do(t, r.ref, messages.GetSearch{ID: other.ID})
-		if told != (want == messages.SearchAborted) || got.State != want {
-			t.Errorf("it was %s, ending it was %v, and it is %s", before.State, told, got.State)
+		if answered != (want == messages.SearchAborted) || got.State != want {
+			t.Errorf("it was %s, ending it was %v, and it is %s", before.State, answered, got.State)
 		}
 		r.restart()
 	}

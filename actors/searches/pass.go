@@ -16,19 +16,19 @@ import (
 
 // pass is a round in a worker.
 type pass struct {
-	cfg    *Config
-	reader chainview.Reader
-	round  *round
-	union  *union
+	cfg         *Config
+	reader      chainview.Reader
+	round       *round
+	mergedQuery *mergedQuery
 
 	buffers sync.Pool
-	built   time.Duration // it took to make the union
-	members []*member     // by the numbers of the union; nil: not in the round
+	built   time.Duration // it took to make the merged query
+	members []*member     // by the numbers of the merged query; nil: not in the round
 
 	mu     sync.Mutex
 	blocks int                               // that were looked into
 	weight int                               // of all that was found in them
-	found  map[chainhash.Hash][]search.Entry // with numbers of the union
+	found  map[chainhash.Hash][]search.Entry // with numbers of the merged query
 	pruned map[chainhash.Hash]chainview.Fetched
 }
 
@@ -56,16 +56,16 @@ func (p *pass) weigh(n int) error {
 
 // run looks at the blocks of the round and sets what its members have found.
 func (p *pass) run(ctx context.Context) error {
-	if !p.union.has(p.round.members) {
+	if !p.mergedQuery.has(p.round.members) {
 		began := time.Now()
-		p.union = newUnion(p.round.members)
+		p.mergedQuery = newMergedQuery(p.round.members)
 		p.built = time.Since(began)
 	}
-	p.members = p.union.numbered(p.round.members)
+	p.members = p.mergedQuery.numbered(p.round.members)
 	p.buffers.New = func() any { return new([]byte) }
 	p.found, p.pruned = map[chainhash.Hash][]search.Entry{}, map[chainhash.Hash]chainview.Fetched{}
 	scan := p.cfg.Scheduler.NewPass(match.Config{
-		Query: p.union.query, First: p.round.base.Height + 1, Stop: p.round.stop, Exact: true, Keep: p.keep,
+		Query: p.mergedQuery.query, First: p.round.base.Height + 1, Stop: p.round.stop, Exact: true, Keep: p.keep,
 		KeepAll: true, Blocks: &match.Blocks{Reader: p.reader, HeaderLen: p.cfg.HeaderLen},
 	})
 	if err := p.cfg.Scheduler.Run(ctx, scan); err != nil {
@@ -94,7 +94,7 @@ func (p *pass) keep(ctx context.Context, hash *chainhash.Hash) (bool, error) {
 	}
 	weight := 0
 	for i := range entries {
-		weight += len(p.union.ownersOf(entries[i].Script))
+		weight += len(p.mergedQuery.ownersOf(entries[i].Script))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,19 +114,19 @@ func (p *pass) look(hash *chainhash.Hash) ([]search.Entry, error) {
 		return nil, err
 	}
 	var spent [][]chainview.Coin
-	if slices.ContainsFunc(scripts, p.union.query.HasScript) {
+	if slices.ContainsFunc(scripts, p.mergedQuery.query.HasScript) {
 		if spent, err = p.reader.Spent(hash); err != nil {
 			return nil, err
 		}
 	}
-	return search.InRaw(raw, p.cfg.HeaderLen(raw), spent, p.union)
+	return search.InRaw(raw, p.cfg.HeaderLen(raw), spent, p.mergedQuery)
 }
 
 // share gives the members what is theirs of a block.
 func (p *pass) share(block *chainview.Block, found []search.Entry) {
 	own := make(map[uint32][]search.Entry)
 	for _, e := range found {
-		for _, o := range p.union.ownersOf(e.Script) {
+		for _, o := range p.mergedQuery.ownersOf(e.Script) {
 			if p.members[o.member] == nil {
 				continue
 			}

@@ -35,10 +35,10 @@ func TestSharedBlock(t *testing.T) {
 	b := chain.Active().At(5)
 	absent, one := lookingFor(1, b, "a"), lookingFor(2, b, "x", "a", "b")
 	below, two := lookingFor(3, b.Parent, "a"), lookingFor(4, chain.Active().Tip(), "b", "a")
-	p := &pass{union: newUnion([]*member{absent, one, below, two})}
-	p.members = p.union.numbered([]*member{one, below, two})
+	p := &pass{mergedQuery: newMergedQuery([]*member{absent, one, below, two})}
+	p.members = p.mergedQuery.numbered([]*member{one, below, two})
 	number := func(s string) uint32 {
-		n, ok := p.union.Find([]byte(s))
+		n, ok := p.mergedQuery.Find([]byte(s))
 		if !ok {
 			t.Fatalf("%s is not looked for", s)
 		}
@@ -254,7 +254,7 @@ func TestUndoIsNotRead(t *testing.T) {
 		m, other := lookingFor(1, pays, "a", "b"), lookingFor(2, pays, "b")
 		p := &pass{
 			cfg: &Config{HeaderLen: func([]byte) int { return filters.HeaderLen }}, reader: reader,
-			round: &round{stop: pays, members: []*member{m, other}}, union: newUnion([]*member{m, other}),
+			round: &round{stop: pays, members: []*member{m, other}}, mergedQuery: newMergedQuery([]*member{m, other}),
 			found: map[chainhash.Hash][]search.Entry{},
 		}
 		p.buffers.New = func() any { return new([]byte) }

@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// forget forgets what a search has of a transaction, and tells that.
+// forget forgets a search's entry of a transaction, and notifies clients.
 func (s mempool) forget(j *job, id chainhash.Hash) {
 	for _, e := range s.drop(j, id) {
-		s.tellPool(j, &e, true)
+		s.notifyPool(j, &e, true)
 	}
 }
 
@@ -37,7 +37,7 @@ func (s mempool) removed(j *job) {
 	s.moreRoom()
 }
 
-// found notes the entries of transactions for a search, and tells those that are new.
+// found notes the entries of transactions for a search, and notifies clients of those that are new.
 func (s mempool) found(j *job, txs []*poolview.Tx, found []poolEntries) {
 	u := &s.unconfirmed
 	for i, tx := range txs {
@@ -60,7 +60,7 @@ func (s mempool) found(j *job, txs []*poolview.Tx, found []poolEntries) {
 		u.entries += more
 		for k := range found[i].entries {
 			if e := &found[i].entries[k]; !slices.Contains(known, *e) {
-				s.tellPool(j, e, false)
+				s.notifyPool(j, e, false)
 			}
 		}
 	}
@@ -89,6 +89,6 @@ func (s mempool) moreRoom() {
 	}
 }
 
-func (s mempool) tellPool(j *job, e *search.Entry, removed bool) {
-	s.tell(messages.SearchPool{ID: j.ID.String(), Name: j.Name, Removed: removed, Entry: entryOf(j.texts(), e)})
+func (s mempool) notifyPool(j *job, e *search.Entry, removed bool) {
+	s.notify(messages.SearchPool{ID: j.ID.String(), Name: j.Name, Removed: removed, Entry: entryOf(j.texts(), e)})
 }

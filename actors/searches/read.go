@@ -237,7 +237,7 @@ func (s reading) waitKnown(m *wait) {
 	w := &waiter{request: r, call: m}
 	shown := r.job.shown
 	st := s.status(r.job)
-	news := r.told && (r.state != st.State || r.height != st.Height) // since the page of the cursor
+	news := r.seen && (r.state != st.State || r.height != st.Height) // since the page of the cursor
 	w.state, w.height = st.State, st.Height
 	s.page(r, func(p messages.SearchPage, err error) {
 		switch {

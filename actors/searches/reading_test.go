@@ -14,7 +14,7 @@ import (
 )
 
 // An entry names what it is of: a payment and a spend a script, all others a block alone.
-func TestEntriesTell(t *testing.T) {
+func TestEntriesAreReported(t *testing.T) {
 	scripts := []searchdb.Script{{Script: []byte{1}}, {Script: []byte{2}, Object: 1, Index: 7}}
 	of := texts{[]searchdb.Object{"a", "b"}, scripts}
 	for _, test := range []struct {

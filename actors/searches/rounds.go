@@ -27,15 +27,15 @@ const (
 
 // rounds is which round runs.
 type rounds struct {
-	running *round
-	number  uint64 // of the last
-	lowest  int    // rounds in a row that were of the lowest
-	budget  budget // of the next
-	crowd   int    // members of it at most, where a block has much for each; 0: any number
-	unions  unions // of the last rounds
-	looking bool   // the actor will look again
-	asking  bool   // the actor will ask again for what searches lack
-	ended   time.Time
+	running       *round
+	number        uint64        // of the last
+	lowest        int           // rounds in a row that were of the lowest
+	budget        budget        // of the next
+	batchSize     int           // members of it at most, where a block has much for each; 0: any number
+	mergedQueries mergedQueries // of the last rounds
+	looking       bool          // the actor will look again
+	asking        bool          // the actor will ask again for what searches lack
+	ended         time.Time
 
 	// indexed is the last block up to which the indexer reported filters. Filters of a branch
 	// that has left the chain are there as well, but a view does not report them.
@@ -43,8 +43,8 @@ type rounds struct {
 
 	pacing bool // the actor will begin a round that has waited for the store
 
-	gather gathering
-	timer  bool // the actor will ask again whether it has to wait
+	batching batching
+	timer    bool // the actor will ask again whether it has to wait
 }
 
 // leave has the running round end where no search wants it any more. The other searches keep
@@ -121,7 +121,7 @@ func (s planner) plan() {
 	if s.cfg.Fetch != nil && (s.writer.running || len(s.writer.change.Entries) > 0) {
 		return // what was found is read, where a pruned block spends it
 	}
-	gathers := s.gathers()
+	batches := s.batches()
 	if s.paces(s.cfg.Store.Lag()) {
 		return
 	}
@@ -133,7 +133,7 @@ func (s planner) plan() {
 	active := reader.Active()
 	var ready []*member
 	for _, j := range s.jobs {
-		if m := s.next(reader, active, j); m != nil && (j.served == 0 || !gathers) {
+		if m := s.next(reader, active, j); m != nil && (j.served == 0 || !batches) {
 			ready = append(ready, m)
 		}
 	}
@@ -266,7 +266,7 @@ func (s planner) together(first *member, ready []*member) *round {
 			r.members = append(r.members, m)
 		}
 	}
-	if n := s.rounds.crowd; n > 0 && len(r.members) > n {
+	if n := s.rounds.batchSize; n > 0 && len(r.members) > n {
 		at := slices.Index(r.members, first)
 		r.members[0], r.members[at] = r.members[at], r.members[0]
 		r.members = r.members[:n]
@@ -278,8 +278,8 @@ func (s planner) together(first *member, ready []*member) *round {
 // last, and last itself if too little would be left for another round.
 func (s planner) endOf(next int32, scripts int, last int32) int32 {
 	n := s.rounds.budget.blocks(scripts)
-	if s.rounds.gather.now {
-		n = min(n, gatherBlocks)
+	if s.rounds.batching.now {
+		n = min(n, batchBlocks)
 	}
 	if int64(last)-int64(next)+1 <= int64(n)+int64(n)/4 {
 		return last
@@ -311,7 +311,7 @@ func (s planner) start(reader chainview.Reader, r *round) {
 		}
 		m.served = r.number
 	}
-	p := &pass{cfg: &s.cfg, reader: reader, round: r, union: s.rounds.unions.of(r.members)}
+	p := &pass{cfg: &s.cfg, reader: reader, round: r, mergedQuery: s.rounds.mergedQueries.of(r.members)}
 	s.tasks.Go(s.c, func() func() {
 		began := time.Now()
 		err := p.run(ctx)

@@ -2,7 +2,7 @@
 //
 // Blocks are looked at in rounds, one after the other. A round is a pass over a range of
 // blocks with the scripts of all searches that need them, in the workers of the node's
-// [match.Scheduler]. Its results are told once they are on the disk, together with the
+// [match.Scheduler]. Its results are reported once they are on the disk, together with the
 // height that is done. A search thus goes on where it was, whenever the program ends.
 package searches
 
@@ -34,7 +34,7 @@ type Config struct {
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Fetch     chainview.Fetch      // gets blocks that were pruned; nil where none are
 	Limits    Limits
-	News      *ask.Feed[messages.News] // nil: nobody is told
+	News      *ask.Feed[messages.News] // nil: nobody is notified
 
 	// Pool owns the unconfirmed transactions and publishes its changes. Absent: there is
 	// none.
@@ -184,7 +184,7 @@ func (s *Searches) Receive(c actor.Context) {
 	case look:
 		s.rounds.looking = false
 		s.plan()
-	case gathered:
+	case batched:
 		s.rounds.timer = false
 		s.plan()
 	case indexed:

@@ -120,7 +120,7 @@ func TestWhenItIsWritten(t *testing.T) {
 	}
 }
 
-// Written changes are shown and told, each for its search; nothing is shown or told of
+// Written changes are shown and reported, each for its search; nothing is shown or reported of
 // a search that was removed meanwhile.
 func TestWrittenIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -149,33 +149,33 @@ func TestWrittenIsShown(t *testing.T) {
 			s.writer.created != s.writer.last {
 			t.Errorf("afterwards: %v, %+v", called, s.writer)
 		}
-		told := map[string]int{}
+		notified := map[string]int{}
 		for n := range many {
 			j := changed[searchdb.ID(n)]
 			if shown := j.shown.Done.Height == 7; shown != (n%3 > 0) {
 				t.Errorf("%d is shown: %v", n, shown)
 			}
 			if n%3 > 0 {
-				told[j.ID.String()] = 1
+				notified[j.ID.String()] = 1
 			}
 		}
-		told["two"] = 1
+		notified["two"] = 1
 		if changed[1].shownUsed[3] != 4 || changed[4].shownUsed[5] != 6 {
 			t.Errorf("used are %v, %v", changed[1].shownUsed, changed[4].shownUsed)
 		}
-		for range len(told) {
+		for range len(notified) {
 			switch m := expect[messages.News](probe).(type) {
 			case messages.SearchChanged:
-				told[m.ID]--
+				notified[m.ID]--
 			case messages.SearchFound:
-				if told[m.ID]--; m.Name != "2" {
-					t.Errorf("told of %q", m.Name)
+				if notified[m.ID]--; m.Name != "2" {
+					t.Errorf("notified of %q", m.Name)
 				}
 			}
 		}
-		for id, n := range told {
+		for id, n := range notified {
 			if n != 0 {
-				t.Errorf("%s is told %d times", id, 1-n)
+				t.Errorf("%s is reported %d times", id, 1-n)
 			}
 		}
 		s.writer.created = time.Time{}
@@ -187,7 +187,7 @@ func TestWrittenIsShown(t *testing.T) {
 	})
 }
 
-// The entries of up to 100 new blocks are told, of searches that follow and are on the disk.
+// The entries of up to 100 new blocks are reported, of searches that follow and are on the disk.
 func TestWhatIsAnnounced(t *testing.T) {
 	s, _ := alone(t, 9)
 	near, far, stops, fresh := jobAt(1, 0, -1, 5), jobAt(2, 0, -1, 5), jobAt(3, 0, 500, 5), jobAt(4, 0, -1, 5)
@@ -208,31 +208,31 @@ func TestWhatIsAnnounced(t *testing.T) {
 		})
 	}
 	if got := s.followed(change, changed); got != nil {
-		t.Error("somebody is told, and nobody listens")
+		t.Error("somebody is notified, and nobody listens")
 	}
 	s.cfg.News = new(ask.Feed[messages.News])
 	followed := s.followed(change, changed)
 	if len(followed) != 1 || len(followed[1].scripts) != 1 {
-		t.Fatalf("told are %v", followed)
+		t.Fatalf("reported are %v", followed)
 	}
 	news := newsOf(change.Entries, followed)
 	if len(news) != 1 || len(news[1].Entries) != 2 {
-		t.Fatalf("told are %+v", news)
+		t.Fatalf("reported are %+v", news)
 	}
 	if n := news[1]; n.ID != near.ID.String() || n.Entries[0].N != 1 || n.Entries[1].N != 3 ||
 		n.Entries[1].Object != "o" || n.Cursor != cursorText(1, searchdb.Place{Height: 3}) {
-		t.Errorf("told are %+v", n)
+		t.Errorf("reported are %+v", n)
 	}
 	if got := s.followed(&searchdb.Change{Status: change.Status}, changed); got != nil {
-		t.Errorf("told are %v, and nothing was found", got)
+		t.Errorf("reported are %v, and nothing was found", got)
 	}
 	if got := newsOf(change.Entries, nil); got != nil {
-		t.Errorf("told are %v", got)
+		t.Errorf("reported are %v", got)
 	}
 }
 
-// Where the store fails all that waits is told so, and nothing is written until it is open again.
-func TestBrokenTellsAll(t *testing.T) {
+// Where the store fails all waiting callers are notified, and nothing is written until it is open again.
+func TestBrokenNotifiesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, chain := alone(t, 9)
 		probe := probed(t, s)
@@ -240,21 +240,21 @@ func TestBrokenTellsAll(t *testing.T) {
 		cancelled := false
 		s.rounds.running = &round{stop: chain.Active().Tip(), cancel: func() { cancelled = true }}
 		lost := errors.New("lost")
-		var told []string
+		var notified []string
 		then := func(name string) []func(error) {
 			return []func(error){func(err error) {
 				if !errors.Is(err, lost) || !errors.Is(err, messages.ErrSearchStore) {
 					t.Errorf("%s: %v", name, err)
 				}
-				told = append(told, name)
+				notified = append(notified, name)
 			}}
 		}
 		s.writer = writer{then: then("next"), sweeping: true, sweepTimer: true, urgent: true}
 		s.writer.change.Entries = make([]searchdb.Entry, 1)
 		s.modes.then = then("mode")
 		s.broken(then("written"), lost)
-		if fmt.Sprint(told) != "[written next mode]" || !cancelled {
-			t.Errorf("told are %v, the round has ended: %v", told, cancelled)
+		if fmt.Sprint(notified) != "[written next mode]" || !cancelled {
+			t.Errorf("reported are %v, the round has ended: %v", notified, cancelled)
 		}
 		if !reflect.DeepEqual(s.writer, writer{running: true, sweeping: true, sweepTimer: true}) ||
 			!reflect.DeepEqual(s.modes, modeWriter{running: true}) || !s.down || s.full == "" || s.opening != 1 {

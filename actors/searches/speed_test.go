@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// While a search runs it is told how fast, and how long it will take still.
-func TestSpeedIsTold(t *testing.T) {
+// While a search runs its speed and the time that is left are reported.
+func TestSpeedIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		r := newRig(t, 30)
@@ -45,7 +45,7 @@ func TestSpeedIsTold(t *testing.T) {
 		}
 		want := []messages.SearchState{messages.SearchRunning, messages.SearchDone}
 		if !slices.Equal(states, want) || timed < 5 {
-			t.Errorf("it was %v, its speed told %d times", states, timed)
+			t.Errorf("it was %v, its speed reported %d times", states, timed)
 		}
 	})
 }

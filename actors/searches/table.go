@@ -30,7 +30,7 @@ type job struct {
 
 	shownUsed searchdb.Used   // that is on the disk; nil: not known
 	fresh     searchdb.Used   // found since the search was loaded, while Used is not known
-	exhausted map[string]bool // descriptors whose range is used up, of which it was told
+	exhausted map[string]bool // descriptors that clients were notified of, as their range is used up
 
 	pool      poolList
 	poolKnown bool              // all in the memory pool has been looked at
@@ -139,7 +139,7 @@ func (s reading) status(j *job) messages.SearchStatus {
 	return st
 }
 
-// speed tells how fast a search is.
+// speed sets in st how fast a search is.
 func (s reading) speed(j *job, stop int32, st *messages.SearchStatus) {
 	passed := s.cfg.Now().Sub(j.began).Seconds()
 	done := j.shown.Done.Height - j.beganHeight
@@ -188,7 +188,7 @@ func (s *Searches) remove(m *ask.Call[messages.RemoveSearch, bool]) {
 		return
 	}
 	s.drop(j)
-	s.rounds.unions.drop(j.ID)
+	s.rounds.mergedQueries.drop(j.ID)
 	mempool{s}.removed(j)
 	j.release()
 	s.writer.remove(j)
@@ -197,7 +197,7 @@ func (s *Searches) remove(m *ask.Call[messages.RemoveSearch, bool]) {
 	s.writer.then = append(s.writer.then, func(err error) {
 		if err == nil {
 			st := reading{s}.status(j)
-			s.tell(messages.SearchChanged{SearchStatus: st, Removed: true})
+			s.notify(messages.SearchChanged{SearchStatus: st, Removed: true})
 			reading{s}.wakeGone(j)
 			if !s.writer.sweepTimer {
 				s.writer.sweepTimer = true
@@ -243,7 +243,7 @@ func (s *Searches) sweep() {
 	})
 }
 
-func (s *Searches) tell(news messages.News) {
+func (s *Searches) notify(news messages.News) {
 	if s.cfg.News != nil {
 		s.cfg.News.Publish(news)
 	}

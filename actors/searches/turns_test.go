@@ -64,11 +64,11 @@ func TestWhereRoundsEnd(t *testing.T) {
 		}
 	}
 	s.rounds.budget = budget{work: workOf(5000, 1)}
-	s.rounds.gather.now = true
-	if got := p.endOf(1, 1, 1_000_000); got != gatherBlocks {
+	s.rounds.batching.now = true
+	if got := p.endOf(1, 1, 1_000_000); got != batchBlocks {
 		t.Errorf("while searches are made: up to %d", got)
 	}
-	s.rounds.gather.now = false
+	s.rounds.batching.now = false
 	s.rounds.budget = budget{work: workOf(40, 1)}
 
 	first := at(1, 10)
@@ -121,17 +121,17 @@ func TestWhereRoundsEnd(t *testing.T) {
 }
 
 // Where blocks have much for each, a round is of some searches, always of that whose turn it is.
-func TestCrowdIsBounded(t *testing.T) {
+func TestBatchSizeIsBounded(t *testing.T) {
 	s, chain := alone(t, 30)
 	var ready []*member
 	for n := range 5 {
 		ready = append(ready, memberOf(jobAt(n, 0, -1, 3), chain.Active().Tip()))
 	}
-	for crowd, want := range map[int]int{0: 5, 1: 1, 2: 2, 4: 4, 5: 5, 6: 5} {
-		s.rounds.crowd = crowd
+	for batchSize, want := range map[int]int{0: 5, 1: 1, 2: 2, 4: 4, 5: 5, 6: 5} {
+		s.rounds.batchSize = batchSize
 		r := planner{s}.together(ready[3], slices.Clone(ready))
 		if first := slices.Contains(r.members, ready[3]); len(r.members) != want || !first {
-			t.Errorf("at most %d: %d members, with the first: %v", crowd, len(r.members), first)
+			t.Errorf("at most %d: %d members, with the first: %v", batchSize, len(r.members), first)
 		}
 	}
 }
@@ -157,35 +157,35 @@ func TestHeavyRounds(t *testing.T) {
 	if got := s.rounds.budget.blocks(many.scripts()); got != 49 {
 		t.Errorf("the next round is of %d blocks, and of less than before", got)
 	}
-	if s.rounds.crowd != 0 {
+	if s.rounds.batchSize != 0 {
 		t.Error("the next round is of fewer searches")
 	}
 	one := round(1, 8)
 	p.lighten(&pass{round: one, blocks: 1, weight: 2 * maxWeight})
-	if s.rounds.crowd != 4 {
-		t.Errorf("the next round is of %d searches", s.rounds.crowd)
+	if s.rounds.batchSize != 4 {
+		t.Errorf("the next round is of %d searches", s.rounds.batchSize)
 	}
 	p.lighten(&pass{round: one, blocks: 1, weight: 100 * maxWeight})
-	if s.rounds.crowd != 1 {
-		t.Errorf("the next round is of %d searches", s.rounds.crowd)
+	if s.rounds.batchSize != 1 {
+		t.Errorf("the next round is of %d searches", s.rounds.batchSize)
 	}
 	for n := range 9 {
 		s.jobs[searchdb.ID(n)] = jobAt(n, 0, -1, 10)
 	}
 	for _, want := range []int{2, 4, 8, 0, 0} {
-		if p.resize(many, time.Second); s.rounds.crowd != want {
-			t.Errorf("at most %d searches after a light round, want %d", s.rounds.crowd, want)
+		if p.resize(many, time.Second); s.rounds.batchSize != want {
+			t.Errorf("at most %d searches after a light round, want %d", s.rounds.batchSize, want)
 		}
 	}
-	s.rounds.crowd = 2
+	s.rounds.batchSize = 2
 	many.members[0].found = make([]search.Entry, maxWeight/2-1)
-	if p.resize(many, time.Second); s.rounds.crowd != 4 {
-		t.Errorf("at most %d searches after a round that found less", s.rounds.crowd)
+	if p.resize(many, time.Second); s.rounds.batchSize != 4 {
+		t.Errorf("at most %d searches after a round that found less", s.rounds.batchSize)
 	}
-	s.rounds.crowd = 2
+	s.rounds.batchSize = 2
 	many.members[0].found = make([]search.Entry, maxWeight/2)
-	if p.resize(many, time.Second); s.rounds.crowd != 2 {
-		t.Errorf("at most %d searches after a round that found much", s.rounds.crowd)
+	if p.resize(many, time.Second); s.rounds.batchSize != 2 {
+		t.Errorf("at most %d searches after a round that found much", s.rounds.batchSize)
 	}
 }
 
@@ -309,9 +309,9 @@ func TestDisconnectedCount(t *testing.T) {
 	}
 }
 
-// In a round of several searches, each script belongs to its search, and a shared script to all its searches. A union
-// serves later rounds of the same scripts, as long as there are few others.
-func TestUnionsOfSearches(t *testing.T) {
+// In a round of several searches, each script belongs to its search, and a shared script to all its searches. A
+// merged query serves later rounds of the same scripts, as long as there are few others.
+func TestMergedQueriesOfSearches(t *testing.T) {
 	_, chain := alone(t, 3)
 	of := func(n int, from, to uint32) *member {
 		j := jobAt(n, 0, -1, 0)
@@ -323,7 +323,7 @@ func TestUnionsOfSearches(t *testing.T) {
 		return m
 	}
 	a, b, c := of(1, 0, 3), of(2, 2, 5), of(3, 0, 1)
-	u := newUnion([]*member{a, b, c})
+	u := newMergedQuery([]*member{a, b, c})
 	for script, want := range map[string][]owner{
 		"script 0": {{0, 0}, {2, 0}}, "script 1": {{0, 1}}, "script 2": {{0, 2}, {1, 2}}, "script 4": {{1, 4}},
 	} {
@@ -342,7 +342,7 @@ func TestUnionsOfSearches(t *testing.T) {
 		t.Errorf("numbered %v", got)
 	}
 	if !u.has([]*member{b}) || u.has([]*member{of(4, 0, 1)}) || u.has([]*member{of(2, 1, 5)}) {
-		t.Error("a union serves others than its own, or not its own")
+		t.Error("a merged query serves others than its own, or not its own")
 	}
 	for _, test := range []struct {
 		needed, others uint32
@@ -354,41 +354,41 @@ func TestUnionsOfSearches(t *testing.T) {
 		{20 * fewScripts, 5*fewScripts + 1, false},
 	} {
 		x, y := of(1, 0, test.needed), of(2, 0, test.others)
-		if got := newUnion([]*member{x, y}).has([]*member{x}); got != test.want {
+		if got := newMergedQuery([]*member{x, y}).has([]*member{x}); got != test.want {
 			t.Errorf("%d others beside %d: %v", test.others, test.needed, got)
 		}
 	}
 }
 
-// The unions of the last rounds are kept, the last one first, but no more than there is room for; those with a removed
-// search are not.
-func TestUnionsAreKept(t *testing.T) {
-	var us unions
-	made := make([]*union, maxUnions+2)
+// The merged queries of the last rounds are kept, the last one first, but no more than there is room for; those
+// with a removed search are not.
+func TestMergedQueriesAreKept(t *testing.T) {
+	var us mergedQueries
+	made := make([]*mergedQuery, maxMergedQueries+2)
 	for i := range made {
-		made[i] = &union{scripts: 10, places: map[searchdb.ID]int{searchdb.ID(i): 0}}
+		made[i] = &mergedQuery{scripts: 10, places: map[searchdb.ID]int{searchdb.ID(i): 0}}
 		us.used(made[i])
 	}
-	if want := (unions{made[5], made[4], made[3], made[2]}); !slices.Equal(us, want) {
+	if want := (mergedQueries{made[5], made[4], made[3], made[2]}); !slices.Equal(us, want) {
 		t.Errorf("%d are kept", len(us))
 	}
 	us.used(made[3])
-	if want := (unions{made[3], made[5], made[4], made[2]}); !slices.Equal(us, want) {
+	if want := (mergedQueries{made[3], made[5], made[4], made[2]}); !slices.Equal(us, want) {
 		t.Errorf("%d are kept in another order", len(us))
 	}
 	us.drop(5)
-	if want := (unions{made[3], made[4], made[2]}); !slices.Equal(us, want) {
+	if want := (mergedQueries{made[3], made[4], made[2]}); !slices.Equal(us, want) {
 		t.Errorf("%d are kept after a removal", len(us))
 	}
 	made[4].scripts, made[2].scripts = keptForScripts-3, 4
 	us.used(made[5]) // 3 with 10, 4 with all that is left but 7, 2 with 4
-	if want := (unions{made[5], made[3], made[2]}); !slices.Equal(us, want) {
+	if want := (mergedQueries{made[5], made[3], made[2]}); !slices.Equal(us, want) {
 		t.Errorf("%d are kept of large ones", len(us))
 	}
 	made[4].scripts = keptForScripts - 14
-	us = unions{made[3], made[4], made[2]}
+	us = mergedQueries{made[3], made[4], made[2]}
 	us.used(made[5])
-	if want := (unions{made[5], made[3], made[4], made[2]}); !slices.Equal(us, want) {
+	if want := (mergedQueries{made[5], made[3], made[4], made[2]}); !slices.Equal(us, want) {
 		t.Errorf("%d are kept of those that just fit", len(us))
 	}
 }

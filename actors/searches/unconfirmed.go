@@ -102,7 +102,7 @@ func (s mempool) later(err error) {
 	s.after(lookAgain, poolAgain{})
 }
 
-// again has the pool be looked at anew, for all searches.
+// again has the pool be looked at again, for all searches.
 func (s mempool) again() {
 	s.leave()
 	u := &s.unconfirmed

@@ -146,7 +146,7 @@ func (r *rig) withPool() *fakePool {
 }
 
 // A search that asks for it has what is in the memory pool, whatever comes, leaves and fails; the
-// news add up to the same.
+// events add up to the same.
 func TestMempool(t *testing.T) { synctest.Test(t, mempool) }
 
 func mempool(t *testing.T) {
@@ -154,7 +154,7 @@ func mempool(t *testing.T) {
 	r := newRig(t, 6)
 	p := r.withPool()
 	r.news = new(ask.Feed[messages.News])
-	heard := r.hear()
+	received := r.listen()
 	r.grow(5, 0)
 	for range 30 {
 		p.come()
@@ -179,11 +179,11 @@ func mempool(t *testing.T) {
 			do(t, r.ref, messages.ExtendSearch{ID: made.ID, Objects: objects([][]byte{more}), Start: -1})
 		case n == 39:
 			r.restart()
-			heard.forget() // all is told anew
+			received.forget() // all is reported again
 		}
 		if i%10 == 9 {
 			r.wantPool(p, made.ID, ours)
-			heard.want(t, p.oracle(ours))
+			received.want(t, p.oracle(ours))
 		}
 	}
 	for range 20 {
@@ -198,7 +198,7 @@ func mempool(t *testing.T) {
 		p.leave()
 	}
 	r.wantPool(p, made.ID, ours)
-	heard.want(t, p.oracle(ours))
+	received.want(t, p.oracle(ours))
 	if page := do(t, r.ref, messages.GetSearchEntries{ID: plain.ID, Limit: 1}); page.Unconfirmed != nil {
 		t.Error("a search tells of the pool that does not ask for it")
 	}
@@ -219,16 +219,16 @@ func (r *rig) wantPool(p *fakePool, id string, ours map[string]bool) {
 	r.t.Fatalf("unconfirmed are\n%q\nwant\n%q", got, want)
 }
 
-// heard is what the news of the pool add up to.
-type heard struct {
+// received is what the events of the pool add up to.
+type received struct {
 	mu    sync.Mutex
 	lines map[string]bool
 	wrong []string // that came twice, or left without having come
 }
 
-// hear listens to the news.
-func (r *rig) hear() *heard {
-	h := &heard{lines: map[string]bool{}}
+// listen collects the events.
+func (r *rig) listen() *received {
+	h := &received{lines: map[string]bool{}}
 	listening := make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
@@ -245,7 +245,7 @@ func (r *rig) hear() *heard {
 	return h
 }
 
-func (h *heard) take(m *messages.SearchPool) {
+func (h *received) take(m *messages.SearchPool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	line := linesOf([]messages.SearchEntry{m.Entry})[0]
@@ -257,15 +257,15 @@ func (h *heard) take(m *messages.SearchPool) {
 	}
 }
 
-func (h *heard) forget() {
+func (h *received) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	clear(h.lines)
 	h.wrong = nil
 }
 
-// want waits until all that is to be told has been.
-func (h *heard) want(t *testing.T, lines []string) {
+// want waits until all changes are reported.
+func (h *received) want(t *testing.T, lines []string) {
 	t.Helper()
 	slices.Sort(lines)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -273,13 +273,13 @@ func (h *heard) want(t *testing.T, lines []string) {
 		got, wrong := slices.Sorted(maps.Keys(h.lines)), h.wrong
 		h.mu.Unlock()
 		if len(wrong) > 0 {
-			t.Fatalf("told twice, or as gone what was not there: %q", wrong)
+			t.Fatalf("reported twice, or as gone what was not there: %q", wrong)
 		}
 		if slices.Equal(got, lines) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("told are\n%q\nwant\n%q", got, lines)
+			t.Fatalf("reported are\n%q\nwant\n%q", got, lines)
 		}
 	}
 }

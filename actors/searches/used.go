@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// A search looks for the indices that it was given, and for no others. Where an index near the end of a range is used,
-// indices behind the range may be used as well. The status of the search tells that.
+// A search looks for the indices that it was given, and for no others. Where an index near the end of a range is
+// used, indices behind the range may be used as well. The status of the search shows that.
 
 const (
 	// gap is how many unused indices after the highest used one say that no higher one is used. Wallets look so far
@@ -146,15 +146,15 @@ func exhaustedOf(all []messages.SearchDescriptor) map[string]bool {
 	return exhausted
 }
 
-// tellExhausted tells of descriptors whose range is used up since the search was announced last.
-func (s usage) tellExhausted(j *job) {
+// notifyExhausted notifies of descriptors whose range is used up since the search was announced last.
+func (s usage) notifyExhausted(j *job) {
 	if len(j.Ranges) == 0 || len(j.shownUsed) == 0 {
 		return
 	}
 	all := j.descriptors()
 	for i := range all {
 		if all[i].Exhausted && !j.exhausted[all[i].Desc] {
-			s.tell(messages.SearchExhausted{ID: j.ID.String(), Name: j.Name, Descriptor: all[i]})
+			s.notify(messages.SearchExhausted{ID: j.ID.String(), Name: j.Name, Descriptor: all[i]})
 		}
 	}
 	j.exhausted = exhaustedOf(all)

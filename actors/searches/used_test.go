@@ -34,7 +34,7 @@ func (r *rig) highest() int32 {
 	return highest
 }
 
-// waitUsed waits until the search tells of a descriptor.
+// waitUsed waits until the search reports a descriptor.
 func (r *rig) waitUsed(id string, want messages.SearchDescriptor) {
 	r.t.Helper()
 	var got []messages.SearchDescriptor
@@ -53,7 +53,7 @@ func TestUsed(t *testing.T) {
 	for _, blocksOnly := range []bool{false, true} {
 		r := newRig(t, 5)
 		r.news = new(ask.Feed[messages.News])
-		told := make(chan messages.SearchExhausted, 100)
+		notified := make(chan messages.SearchExhausted, 100)
 		listening := make(chan struct{})
 		r.sys.Spawn("listener", func() actor.Actor {
 			return actor.ReceiveFunc(func(c actor.Context) {
@@ -62,7 +62,7 @@ func TestUsed(t *testing.T) {
 					r.news.Subscribe(c)
 					close(listening)
 				case messages.SearchExhausted:
-					told <- m
+					notified <- m
 				}
 			})
 		})
@@ -88,11 +88,11 @@ func TestUsed(t *testing.T) {
 			r.waitUsed(none.ID, unused)
 			r.restart()
 		}
-		if m := <-told; m.ID != short.ID || m.Descriptor.Desc != "short" || !m.Descriptor.Exhausted {
-			t.Errorf("told of %+v", m)
+		if m := <-notified; m.ID != short.ID || m.Descriptor.Desc != "short" || !m.Descriptor.Exhausted {
+			t.Errorf("notified of %+v", m)
 		}
-		if len(told) > 0 {
-			t.Errorf("told again, of %+v", <-told)
+		if len(notified) > 0 {
+			t.Errorf("notified again, of %+v", <-notified)
 		}
 		// The same descriptor with more is one, and has enough.
 		do(t, r.ref, messages.ExtendSearch{ID: short.ID, Objects: ranged("short#checksum", 20, 40), Start: -1})

@@ -168,8 +168,8 @@ func newsOf(entries []searchdb.Entry, followed map[searchdb.ID]texts) map[search
 	news, last := map[searchdb.ID]*messages.SearchFound{}, map[searchdb.ID]searchdb.Place{}
 	for i := range entries {
 		e := &entries[i]
-		names, told := followed[e.ID]
-		if !told {
+		names, notified := followed[e.ID]
+		if !notified {
 			continue
 		}
 		if news[e.ID] == nil {
@@ -189,12 +189,12 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 	if s.cfg.News == nil {
 		return
 	}
-	s.tell(messages.SearchChanged{SearchStatus: reading{s}.status(j)})
+	s.notify(messages.SearchChanged{SearchStatus: reading{s}.status(j)})
 	if found != nil {
 		found.Name = j.Name
-		s.tell(*found)
+		s.notify(*found)
 	}
-	usage{s}.tellExhausted(j)
+	usage{s}.notifyExhausted(j)
 }
 
 // broken opens the store again a while after a failed write: it takes nothing more until then. Searches

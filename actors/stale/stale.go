@@ -41,7 +41,7 @@ type Stale struct {
 	cfg *Config
 	*state
 
-	behind bool // the instance before this one may have failed over the last news
+	behind bool // the instance before this one may have failed over the last event
 }
 
 // A state is handed on from instance to instance.
@@ -63,7 +63,7 @@ func (s *Stale) Receive(c actor.Context) {
 		s.cfg.Moved.Subscribe(c)
 		s.cfg.Seen.Subscribe(c)
 		s.begin()
-	case *actor.Restarting: // the next instance takes the news that are in the mailbox
+	case *actor.Restarting: // the next instance takes the events that are in the mailbox
 	case *actor.Stopping:
 		s.cfg.Moved.Unsubscribe(c)
 		s.cfg.Seen.Unsubscribe(c)
@@ -131,7 +131,7 @@ func (s *Stale) follow(step chainview.TipStep) {
 	}
 }
 
-// reach counts the blocks between the last seen tip and a tip that is not the next: news were lost, or the
+// reach counts the blocks between the last seen tip and a tip that is not the next: events were lost, or the
 // chain was opened again. A reopened chain may be behind, and then repeats steps that were counted before.
 func (s *Stale) reach(reader chainview.Reader, step chainview.TipStep) {
 	to, last := step.To, reader.Lookup(&s.at)

@@ -30,9 +30,9 @@ type rig struct {
 	seen    ask.Feed[nodemsg.StaleBlock]
 	initial *chainview.InitialDownload
 	log     strings.Builder // read it when the actor rests
-	tip     chainhash.Hash  // that was told last; zero: the chain was opened since
+	tip     chainhash.Hash  // that was published last; zero: the chain was opened since
 	mined   []chainhash.Hash
-	lose    bool // the actor fails over the next news
+	lose    bool // the actor fails over the next event
 	now     time.Time
 	ref     *ask.Ref
 
@@ -61,8 +61,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// tell tells of the steps from the tip that was told last, or has the actor fail over them.
-func (r *rig) tell(steps ...chainview.TipStep) {
+// publish publishes the steps from the tip that was published last, or has the actor fail over them.
+func (r *rig) publish(steps ...chainview.TipStep) {
 	for i := range steps {
 		steps[i].Initial = r.initial.Lasts(steps[i].To)
 	}
@@ -81,7 +81,7 @@ func (r *rig) mine(n int) {
 		steps[i].To = r.chain.Mine(chaintest.Template{})
 		r.connected(steps[i].To)
 	}
-	r.tell(steps...)
+	r.publish(steps...)
 }
 
 func (r *rig) connected(b *chainview.Block) {
@@ -116,7 +116,7 @@ func (r *rig) reorganize(depth int32, more int) {
 		r.want.StaleEvents++
 	}
 	r.want.LastHeight, r.want.LastTime = old.Height, r.now.Unix()
-	r.tell(steps...)
+	r.publish(steps...)
 }
 
 // reopen has the chain opened again, with a tree of its own. behind tells that it has yet to connect its
@@ -137,14 +137,14 @@ func (r *rig) reopen(behind int32) {
 	low := top.Ancestor(max(0, top.Height-behind))
 	again.SetActive(low)
 	r.view.Set(again)
-	r.tell(chainview.TipStep{To: low})
+	r.publish(chainview.TipStep{To: low})
 	var steps []chainview.TipStep
 	for height := low.Height + 1; height <= top.Height; height++ {
 		steps = append(steps, chainview.TipStep{To: top.Ancestor(height)})
 	}
 	again.SetActive(top)
 	if len(steps) > 0 {
-		r.tell(steps...)
+		r.publish(steps...)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestCounts(t *testing.T) {
 		// The operator invalidates the tip, and a branch that was stale is taken.
 		r.chain.SetStatus(tip, tip.Status()|chainview.Failed)
 		r.chain.SetActive(tip.Parent)
-		r.tell(chainview.TipStep{To: tip.Parent})
+		r.publish(chainview.TipStep{To: tip.Parent})
 		r.check("invalidated")
 	})
 }

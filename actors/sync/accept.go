@@ -10,7 +10,7 @@ import (
 
 // headersAnswer is what the chain says of headers.
 type headersAnswer struct {
-	to    *Sync // who asked: an actor that was restarted may hear of it
+	to    *Sync // who asked: an actor that was restarted may get it
 	peer  int64
 	list  []header
 	full  bool // the peer may have more

@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// tipChanged notes what peers are to be told of a new tip.
+// tipChanged notes what is to be announced to peers of a new tip.
 func (s *Sync) tipChanged() {
 	s.chain.findBest()
 	active := s.chain.reader.Active()

@@ -105,7 +105,7 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 		}
 		tip := s.chain.reader.Active().Tip()
 		if b.CompareWork(tip) < 0 {
-			s.chain.tellStale(b)
+			s.chain.publishStale(b)
 			return false
 		}
 		// Core has connected all that came before: what is on its way counts as connected.
@@ -126,8 +126,8 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	return pending
 }
 
-// tellStale tells of a block that came too late to be of use.
-func (cs *chainState) tellStale(b *chainview.Block) {
+// publishStale publishes a block that came too late to be of use.
+func (cs *chainState) publishStale(b *chainview.Block) {
 	if cs.cfg.Stale != nil && !cs.initialDownload() {
 		cs.cfg.Stale.Publish(nodemsg.StaleBlock{Hash: b.Hash, Height: b.Height})
 	}
@@ -181,7 +181,7 @@ func (s *Sync) submit(c actor.Context) {
 // blocksAccepted goes on after the chain has looked at blocks.
 func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
 	if len(s.download.buffer.submitted) == 0 || s.download.buffer.submitted[0] != a.submitted[0] {
-		return // of a chain that was opened anew since
+		return // of a chain that was reopened since
 	}
 	s.download.buffer.done()
 	for i, h := range a.submitted {

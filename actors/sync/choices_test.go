@@ -240,8 +240,8 @@ func TestLeftForLittleWork(t *testing.T) {
 	})
 }
 
-// While the headers of a peer are read for the first time, it is told how far they go.
-func TestToldOfPeers(t *testing.T) {
+// While the headers of a peer are read for the first time, it is reported how far they go.
+func TestReadingIsReported(t *testing.T) {
 	demanding(t, 2100, func(r *rig) {
 		remote := r.remote()
 		grow(remote, 2000)

@@ -121,7 +121,7 @@ func TestTipChanged(t *testing.T) {
 			got = append(got, at.Height)
 		}
 		if !slices.Equal(got, test.want) || b.chain.tip != b.node.Active().Tip() {
-			t.Errorf("%s: told of %v, want %v", name, got, test.want)
+			t.Errorf("%s: announced %v, want %v", name, got, test.want)
 		}
 	}
 }
@@ -129,27 +129,27 @@ func TestTipChanged(t *testing.T) {
 // One compact block is made for all peers; a block that cannot be read is announced otherwise.
 func TestCompactAnnouncements(t *testing.T) {
 	b := newBench(t, 10)
-	tell := func(height int32) wire.Message {
+	announce := func(height int32) wire.Message {
 		p, w := b.join(p2p.Inbound)
 		p.wantsCompact, p.best = true, b.node.Active().At(height-1)
 		p.announcements = []*chainview.Block{b.node.Active().At(height)}
 		b.announcer.announce(p)
 		if len(w.sent) != 1 {
-			t.Fatalf("told of %v", w.sent)
+			t.Fatalf("announced %v", w.sent)
 		}
 		return w.sent[0]
 	}
-	first, second, other := tell(10), tell(10), tell(9)
+	first, second, other := announce(10), announce(10), announce(9)
 	if first != second || other == first {
 		t.Error("not one compact block of each block")
 	}
 	for i, m := range []wire.Message{first, other} {
 		if c, ok := m.(*codec.CmpctBlock); !ok || c.Header.BlockHash() != b.node.Active().At(int32(10-i)).Hash {
-			t.Errorf("told of %v", m)
+			t.Errorf("announced %v", m)
 		}
 	}
 	b.node.Fail(b.node.Active().At(8), errors.New("broken"))
-	if m := tell(8); m.Command() != wire.CmdInv {
+	if m := announce(8); m.Command() != wire.CmdInv {
 		t.Errorf("of a block that cannot be read: %v", m)
 	}
 }
@@ -297,12 +297,12 @@ func TestTimeOfTheFirstBlock(t *testing.T) {
 // A peer that has announced a block before its header was known is not told of this block.
 func TestKnowsWhatItAnnounced(t *testing.T) {
 	b := newBench(t, 10)
-	for unknown, tells := range map[int32]bool{10: false, 9: true} {
+	for unknown, announces := range map[int32]bool{10: false, 9: true} {
 		p, w := b.join(p2p.Inbound)
 		p.unknown = &b.node.Active().At(unknown).Hash
 		p.announcements = []*chainview.Block{b.node.Active().At(10)}
-		if b.announcer.announce(p); len(w.sent) != digit(tells) {
-			t.Errorf("it announced block %d: told of %v", unknown, w.sent)
+		if b.announcer.announce(p); len(w.sent) != digit(announces) {
+			t.Errorf("it announced block %d: announced %v", unknown, w.sent)
 		}
 	}
 }

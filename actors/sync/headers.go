@@ -46,7 +46,7 @@ type headersSync struct {
 	syncing        int            // peers whose headers are asked for
 	protected      int            // peers that are not left for a chain behind ours
 	lastInv        chainhash.Hash // whose headers were asked for last
-	progressLogged time.Time      // when the log was told of a sync of low work
+	progressLogged time.Time      // when a sync of low work was logged
 }
 
 // forget forgets a peer that has left.

@@ -17,23 +17,23 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// late runs a test that hears which blocks of stale branches came too late, since it heard last.
-func late(t *testing.T, test func(r *rig, heard func() []nodemsg.StaleBlock)) {
+// late runs a test with a function that returns which blocks came too late, since its last call.
+func late(t *testing.T, test func(r *rig, reported func() []nodemsg.StaleBlock)) {
 	t.Helper()
 	var feed ask.Feed[nodemsg.StaleBlock]
 	bubbleWith(t, func(c *sync.Config) { c.Stale = &feed }, func(r *rig) {
-		var told []nodemsg.StaleBlock
+		var published []nodemsg.StaleBlock
 		r.root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				feed.Subscribe(c)
 			case nodemsg.StaleBlock:
-				told = append(told, m)
+				published = append(published, m)
 			}
 		}))
 		test(r, func() []nodemsg.StaleBlock {
-			list := told
-			told = nil
+			list := published
+			published = nil
 			return list
 		})
 	})
@@ -49,23 +49,23 @@ func (r *rig) sideOf() *chaintest.Chain {
 	return side
 }
 
-// Each block that comes too late is told once, by its own hash and height, whether its header is known or not.
+// Each block that comes too late is reported once, by its own hash and height, whether its header is known or not.
 func TestLateBlocks(t *testing.T) {
 	for _, headers := range []bool{false, true} {
-		late(t, func(r *rig, heard func() []nodemsg.StaleBlock) {
+		late(t, func(r *rig, reported func() []nodemsg.StaleBlock) {
 			r.upToDate()
 			side, p := r.sideOf(), r.join(p2p.Inbound)
 			if headers {
 				p.sayHeaders(side, 281, 283)
 			}
-			if got := heard(); len(got) > 0 {
-				t.Errorf("told before any block has come: %v", got)
+			if got := reported(); len(got) > 0 {
+				t.Errorf("reported before any block has come: %v", got)
 			}
 			for h := int32(281); h <= 283; h++ {
 				p.sayBlock(side, h)
 				want := []nodemsg.StaleBlock{{Hash: side.Active().At(h).Hash, Height: h}}
-				if got := heard(); !slices.Equal(got, want) {
-					t.Errorf("headers known: %v: told %v, want %v", headers, got, want)
+				if got := reported(); !slices.Equal(got, want) {
+					t.Errorf("headers known: %v: reported %v, want %v", headers, got, want)
 				}
 				if b := r.chain.Lookup(&want[0].Hash); b == nil || b.Status()&chainview.HasData != 0 {
 					t.Errorf("height %d: the header is not known, or the block is kept", h)
@@ -78,15 +78,15 @@ func TestLateBlocks(t *testing.T) {
 	}
 }
 
-// Nobody is told of a block that is kept, is there, was asked for, is refused, or whose parent nobody knows.
+// Nobody is notified of a block that is kept, is there, was asked for, is refused, or whose parent nobody knows.
 func TestNotLateBlocks(t *testing.T) {
-	late(t, func(r *rig, heard func() []nodemsg.StaleBlock) {
+	late(t, func(r *rig, reported func() []nodemsg.StaleBlock) {
 		remote, _ := r.upToDate()
 		side, p := r.sideOf(), r.join(p2p.Inbound)
 		silent := func(what string) {
 			t.Helper()
-			if got := heard(); len(got) > 0 {
-				t.Errorf("%s: told %v", what, got)
+			if got := reported(); len(got) > 0 {
+				t.Errorf("%s: reported %v", what, got)
 			}
 		}
 		p.sayBlock(remote, 283)
@@ -124,7 +124,7 @@ func TestNotLateBlocks(t *testing.T) {
 
 // In the initial download blocks of other branches say nothing about the network.
 func TestLateBlocksInInitialDownload(t *testing.T) {
-	late(t, func(r *rig, heard func() []nodemsg.StaleBlock) {
+	late(t, func(r *rig, reported func() []nodemsg.StaleBlock) {
 		grow(r.chain, 5)
 		if !r.state().InitialDownload {
 			t.Fatal("the initial download has ended")
@@ -132,8 +132,8 @@ func TestLateBlocksInInitialDownload(t *testing.T) {
 		side := r.remote()
 		b := side.Mine(chaintest.Template{Solved: true, Script: []byte{0x52}})
 		r.join(p2p.Inbound).sayBlock(side, 1)
-		if got := heard(); len(got) > 0 || r.chain.Lookup(&b.Hash) == nil {
-			t.Errorf("told %v", got)
+		if got := reported(); len(got) > 0 || r.chain.Lookup(&b.Hash) == nil {
+			t.Errorf("reported %v", got)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type peer struct {
 	best     *chainview.Block // the best block that it is known to have
 	unknown  *chainhash.Hash  // a later block that it announced, whose header we lack
 	common   *chainview.Block // last block that both have
-	bestSent *chainview.Block // best header that it was told of
+	bestSent *chainview.Block // best header that was announced to it
 
 	busy    bool            // its last message is not done with yet
 	waiting []link.Received // what came after that

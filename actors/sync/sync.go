@@ -55,7 +55,7 @@ type Config struct {
 	MaxTipAge  time.Duration // default: the network's
 	BlocksOnly bool          // peers are not to announce compact blocks at once
 
-	Stale *ask.Feed[nodemsg.StaleBlock] // is told of blocks that are not kept; nil: nobody wants to know
+	Stale *ask.Feed[nodemsg.StaleBlock] // gets blocks that are not kept; nil: nobody is notified
 
 	// Pool owns the memory pool, whose Changes are followed; nil: there is none.
 	Pool    *ask.Ref
@@ -265,7 +265,7 @@ func (s *Sync) tick(c actor.Context) {
 	})
 }
 
-// follow takes over the chain's present view. A chain that was opened anew has
+// follow takes over the chain's present view. A chain that was reopened has
 // other blocks. It reports false while there is none.
 func (s *Sync) follow() bool {
 	changed, ok := s.chain.open()

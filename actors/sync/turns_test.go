@@ -107,7 +107,7 @@ func TestWaitsForHeaders(t *testing.T) {
 	}
 }
 
-// A node without a chain takes no message and lets all peers be read on; when the chain is opened anew, with fewer
+// A node without a chain takes no message and lets all peers be read on; when the chain is reopened, with fewer
 // blocks, those that are missing are asked for again.
 func TestChainOpenedAnew(t *testing.T) {
 	bubble(t, func(r *rig) {
@@ -122,7 +122,7 @@ func TestChainOpenedAnew(t *testing.T) {
 		old := r.chain
 		r.view.Set(old)
 		p.sayHeaders(remote, 286, 286)
-		p.sayBlock(remote, 286) // is with the chain when that is opened anew
+		p.sayBlock(remote, 286) // is with the chain when that is reopened
 		fresh := r.remote()
 		grow(fresh, 280)
 		r.chain = fresh
@@ -152,7 +152,7 @@ func TestChainFailsOverBlocks(t *testing.T) {
 	})
 }
 
-// Sync that has stopped lets all peers be read on, leaves them, and hears no news any more.
+// Sync that has stopped lets all peers be read on, leaves them, and is notified of nothing any more.
 func TestStopped(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote, p := r.upToDate()
@@ -239,13 +239,13 @@ func TestPrunedBlockForUser(t *testing.T) {
 func TestUnrequested(t *testing.T) {
 	var stale ask.Feed[nodemsg.StaleBlock]
 	bubbleWith(t, func(c *sync.Config) { c.Stale = &stale }, func(r *rig) {
-		var told []int32
+		var published []int32
 		r.root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				stale.Subscribe(c)
 			case nodemsg.StaleBlock:
-				told = append(told, m.Height)
+				published = append(published, m.Height)
 			}
 		}))
 		remote, _ := r.upToDate()
@@ -268,8 +268,8 @@ func TestUnrequested(t *testing.T) {
 		if !stored(side, 285) {
 			t.Error("a block with the work of the tip is not stored")
 		}
-		if !slices.Equal(told, []int32{281, 282, 283, 284}) {
-			t.Errorf("told of the late blocks %v", told)
+		if !slices.Equal(published, []int32{281, 282, 283, 284}) {
+			t.Errorf("published late blocks %v", published)
 		}
 		grow(remote, 300)
 		p.sayHeaders(remote, 286, 585)

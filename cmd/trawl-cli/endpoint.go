@@ -54,7 +54,7 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 		port = wanted
 	}
 	if port == 0 && !s.IsSet("rpcconnect") {
-		host, port = toldAddress(s, host)
+		host, port = knownAddress(s, host)
 	}
 	if port == 0 {
 		port = s.RPCPort()
@@ -89,25 +89,25 @@ func (e *endpoint) secure(file string) error {
 	return nil
 }
 
-// toldAddress returns where the daemon of the data directory says that it listens, and
+// knownAddress returns where the daemon of the data directory says that it listens, and
 // the host as it was and no port where it says nothing.
-func toldAddress(s *options.Settings, host string) (told string, port uint16) {
+func knownAddress(s *options.Settings, host string) (known string, port uint16) {
 	text, err := (options.OS{}).ReadFile(s.BelowNetDir(options.AddressFile))
 	if err != nil {
 		return host, 0
 	}
 	address, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	told, port, ok := options.SplitHostPort(address)
+	known, port, ok := options.SplitHostPort(address)
 	if !ok || port == 0 {
 		return host, 0
 	}
-	return told, port
+	return known, port
 }
 
-// takeToldChain selects the network of the data directory's daemon, where no option does: a
+// takeKnownChain selects the network of the data directory's daemon, where no option does: a
 // daemon that is attached to a Bitcoin Core takes its network from Core. A daemon of the main
 // network, which has its cookie in that directory, takes precedence.
-func takeToldChain(s *options.Settings) {
+func takeKnownChain(s *options.Settings) {
 	set := []string{"chain", "regtest", "signet", "testnet", "testnet4", "rpcconnect", "rpcport", "rpcunix"}
 	if slices.ContainsFunc(set, s.IsSet) {
 		return

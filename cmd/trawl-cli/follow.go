@@ -173,7 +173,7 @@ func (l *listing) print(page *api.Page) error {
 	for i := range page.Unconfirmed {
 		e := &page.Unconfirmed[i]
 		key := fmt.Sprint(e.Type, e.TxID, e.Vout, e.SpendTxID, e.SpendVin, e.Desc)
-		if _, told := l.pool[key]; !told {
+		if _, known := l.pool[key]; !known {
 			l.out.write(e)
 		}
 		pool[key] = struct{}{}

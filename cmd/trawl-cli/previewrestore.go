@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// backupPreview is what the page of -previewrestore is made of: the result of the method.
+// backupPreview is the result of previewrestore, a dry run of a restore: the page of -previewrestore shows it.
 type backupPreview struct {
 	Size    int64
 	Format  string

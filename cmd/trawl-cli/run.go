@@ -94,7 +94,7 @@ func configure(args []string, w *world) (*options.Settings, error) {
 	if err := s.ReadConfig(files); err != nil {
 		return nil, failf("Error reading configuration file: %v", err)
 	}
-	takeToldChain(s)
+	takeKnownChain(s)
 	if _, err := s.SelectChain(); err != nil {
 		return nil, failf("Error: %v", err)
 	}

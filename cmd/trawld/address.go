@@ -14,10 +14,10 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 )
 
-// tellAddress leaves the address of an attached node's RPC server beside its cookie, so
+// writeAddress leaves the address of an attached node's RPC server beside its cookie, so
 // that trawl-cli finds it, and removes what a run before has left. Where the network is
 // that of Bitcoin Core's configuration, trawl-cli is told that, too.
-func (d *daemon) tellAddress() error {
+func (d *daemon) writeAddress() error {
 	if err := d.forgetAddress(); d.attached == nil || err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (d *daemon) tellAddress() error {
 // chainFile is the file that says which network the daemon of the data directory has.
 func (d *daemon) chainFile() string { return filepath.Join(d.settings.DataDir(), options.AddressFile) }
 
-// forgetAddress removes what tellAddress wrote.
+// forgetAddress removes what writeAddress wrote.
 func (d *daemon) forgetAddress() error {
 	paths := []string{d.settings.BelowNetDir(options.AddressFile)}
 	if text, err := os.ReadFile(d.chainFile()); err == nil {

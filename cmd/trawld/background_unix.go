@@ -57,19 +57,19 @@ func startAgain(s *options.Settings, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer nothing.Close()
-	ready, tells, err := os.Pipe()
+	ready, writer, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer ready.Close()
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nothing, nothing, nothing
-	cmd.ExtraFiles = []*os.File{tells}
+	cmd.ExtraFiles = []*os.File{writer}
 	cmd.Env = append(os.Environ(), backgroundEnv+"="+strconv.Itoa(firstExtraFile))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	fmt.Fprintln(stdout, "Trawl starting")
 	err = cmd.Start()
-	if closed := tells.Close(); err == nil {
+	if closed := writer.Close(); err == nil {
 		err = closed
 	}
 	if err != nil || !s.Bool("daemonwait", false) {
@@ -85,9 +85,9 @@ func startAgain(s *options.Settings, args []string, stdout io.Writer) error {
 // firstExtraFile is the number of the first of exec.Cmd's extra files.
 const firstExtraFile = 3
 
-// tellReady tells the program that started this one in the background that the
+// notifyReady notifies the program that started this one in the background that the
 // node serves.
-func tellReady() {
+func notifyReady() {
 	fd, err := strconv.Atoi(os.Getenv(backgroundEnv))
 	if err != nil {
 		return

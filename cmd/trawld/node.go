@@ -58,7 +58,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	s.tellMagic(cfg)
+	s.logMagic(cfg)
 	cfg.Signer.Command = s.settings.String("signer", "")
 	cfg.Signer.Timeout = time.Duration(s.settings.Int("signertimeout", 0)) * time.Second
 	if cfg.BlockFilterIndex { // only scans are in a hurry
@@ -111,7 +111,7 @@ func (d *daemon) openServer(files fileBudget) error {
 	if d.metrics != nil {
 		d.metrics.AddServer(func() rpc.Load { return rpc.LoadOf(server) })
 	}
-	return d.tellAddress()
+	return d.writeAddress()
 }
 
 // serve starts to answer; what it returns is closed, or carries an error, when
@@ -188,7 +188,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	return node.Wait(ctx)
 }
 
-// message tells callers, the log and the service manager what the node is doing before it answers calls.
+// message notifies callers, the log and the service manager of what the node is doing before it answers calls.
 func (d *daemon) message(text string) {
 	if d.server != nil {
 		d.server.SetWarmup(text)

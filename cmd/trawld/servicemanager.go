@@ -16,7 +16,7 @@ import (
 // notifyTime is how long the service manager may leave a message in the queue.
 const notifyTime = time.Second
 
-// A serviceManager is systemd, or another program that has started this one and hears of it
+// A serviceManager is systemd, or another program that has started this one and is notified of it
 // by the protocol of sd_notify(3). The zero value stands for none.
 type serviceManager struct {
 	socket   string        // a path, or @ and an abstract name
@@ -38,8 +38,8 @@ func findServiceManager() serviceManager {
 	return m
 }
 
-// tell sends a message: lines of a name, an equals sign and a value.
-func (m serviceManager) tell(message string) error {
+// notify sends a message: lines of a name, an equals sign and a value.
+func (m serviceManager) notify(message string) error {
 	if m.socket == "" {
 		return nil
 	}
@@ -55,9 +55,9 @@ func (m serviceManager) tell(message string) error {
 	return err
 }
 
-// tellManager tells the service manager; that it does not hear is no reason to end.
-func (s *session) tellManager(message string) {
-	if err := s.manager.tell(message); err != nil {
+// notifyManager notifies the service manager; its silence is no reason to end.
+func (s *session) notifyManager(message string) {
+	if err := s.manager.notify(message); err != nil {
 		s.log.Warn("the service manager (NOTIFY_SOCKET) does not hear", "err", err)
 	}
 }
@@ -81,7 +81,7 @@ func (s *session) keepAlive(ctx context.Context, alive func(context.Context) err
 		case err != nil:
 			s.log.Warn("the watchdog gets no sign of life: the chain does not answer", "err", err)
 		default:
-			s.tellManager("WATCHDOG=1")
+			s.notifyManager("WATCHDOG=1")
 		}
 		select {
 		case <-ctx.Done():
@@ -98,8 +98,8 @@ func (d *daemon) chainAnswers(ctx context.Context) error {
 	return err
 }
 
-// say tells the log and the service manager what the node is doing.
+// say notifies the log and the service manager of what the node is doing.
 func (s *session) say(text string) {
 	corelog.Printf(s.log, slog.LevelInfo, "init message: %s", text)
-	s.tellManager("STATUS=" + text)
+	s.notifyManager("STATUS=" + text)
 }

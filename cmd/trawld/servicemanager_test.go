@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// listenAsManager returns a socket to which programs tell how they are.
+// listenAsManager returns a socket to which programs send their state.
 func listenAsManager(t *testing.T, address string) *net.UnixConn {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
@@ -26,7 +26,7 @@ func listenAsManager(t *testing.T, address string) *net.UnixConn {
 	return conn
 }
 
-func TestServiceManagerHears(t *testing.T) {
+func TestServiceManagerIsNotified(t *testing.T) {
 	address := filepath.Join(t.TempDir(), "notify")
 	conn := listenAsManager(t, address)
 	t.Setenv("NOTIFY_SOCKET", address)
@@ -41,7 +41,7 @@ func TestServiceManagerHears(t *testing.T) {
 			t.Errorf("commands would see %s", name)
 		}
 	}
-	if err := m.tell("READY=1\nSTATUS=x"); err != nil {
+	if err := m.notify("READY=1\nSTATUS=x"); err != nil {
 		t.Fatal(err)
 	}
 	text := make([]byte, 100)
@@ -56,7 +56,7 @@ func TestNoServiceManager(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	m := findServiceManager()
-	if err := m.tell("READY=1"); err != nil || m != (serviceManager{}) {
+	if err := m.notify("READY=1"); err != nil || m != (serviceManager{}) {
 		t.Errorf("got %v, %+v", err, m)
 	}
 }

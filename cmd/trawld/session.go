@@ -189,8 +189,8 @@ func warn(s *options.Settings, stderr io.Writer) {
 // ready says that the node serves: to the process that has started it, to the service manager,
 // and by the command of -startupnotify.
 func (s *session) ready(ctx context.Context) {
-	tellReady()
-	s.tellManager("READY=1\nSTATUS=Answers calls")
+	notifyReady()
+	s.notifyManager("READY=1\nSTATUS=Answers calls")
 	if command := s.settings.String("startupnotify", ""); command != "" {
 		go s.runCommands(ctx, []string{command})
 	}
@@ -201,7 +201,7 @@ func (s *session) ready(ctx context.Context) {
 func (s *session) stopping(ctx context.Context) {
 	s.stops.Do(func() {
 		s.log.Info("Shutdown in progress...")
-		s.tellManager("STOPPING=1\nSTATUS=Stopping")
+		s.notifyManager("STOPPING=1\nSTATUS=Stopping")
 		s.runCommands(ctx, s.settings.Strings("shutdownnotify"))
 	})
 }

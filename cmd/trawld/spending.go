@@ -55,7 +55,7 @@ func signThreads(o *options.Settings) int {
 	return int(min(n, math.MaxInt16))
 }
 
-// Fees above these are told of: for 1000 virtual bytes, of a transaction, and what more is paid for
+// Fees above these are warned of: for 1000 virtual bytes, of a transaction, and what more is paid for
 // transactions that spend whole addresses.
 const (
 	highFeeRate  = 1_000_000

@@ -97,8 +97,8 @@ func (d *daemon) stopAtHeight(ctx context.Context, height int32) {
 	}
 }
 
-// tellMagic logs what messages of a signet begin with, which depends on its challenge.
-func (s *session) tellMagic(cfg trawl.Config) {
+// logMagic logs what messages of a signet begin with, which depends on its challenge.
+func (s *session) logMagic(cfg trawl.Config) {
 	if s.settings.Chain() != options.Signet {
 		return
 	}

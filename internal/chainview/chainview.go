@@ -110,7 +110,7 @@ type StoredReader interface {
 }
 
 // Stored returns a reader that reads every block from the disk. Calls of clients use it: as with Bitcoin Core, a client
-// is told when a block is lost. Indexes, wallets and peers share the blocks in memory instead.
+// is notified when a block is lost. Indexes, wallets and peers share the blocks in memory instead.
 func Stored(r Reader) Reader {
 	if r, ok := r.(StoredReader); ok {
 		return r.Stored()

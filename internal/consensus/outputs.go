@@ -2,7 +2,7 @@ package consensus
 
 import "encoding/binary"
 
-// The opcodes that outputs are told by.
+// The opcodes by which outputs are recognised.
 const (
 	opPushData1 = 0x4c
 	opPushData2 = 0x4d

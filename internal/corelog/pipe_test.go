@@ -81,10 +81,10 @@ func TestNamedPipe(t *testing.T) {
 	}
 	missing, present := 0, 0
 	whole := regexp.MustCompile(`^(a line text=x+!|opened anew|there is room again)$`)
-	told := regexp.MustCompile(`^\[(\d+) lines of the log are missing here\]$`)
+	gap := regexp.MustCompile(`^\[(\d+) lines of the log are missing here\]$`)
 	for text := range bytes.Lines(bytes.TrimLeft(got, "\n")) {
 		text := strings.TrimSuffix(string(text), "\n")
-		if m := told.FindStringSubmatch(text); m != nil {
+		if m := gap.FindStringSubmatch(text); m != nil {
 			n, err := strconv.Atoi(m[1])
 			if err != nil {
 				t.Fatal(err)

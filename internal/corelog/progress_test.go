@@ -12,10 +12,10 @@ import (
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p corelog.Progress
-		told := map[int]string{}
+		logged := map[int]string{}
 		for second := range 101 {
 			if words := p.Words(time.Now(), int64(20*second), float64(second)/1000, "blocks"); words != "" {
-				told[second] = words
+				logged[second] = words
 			}
 			time.Sleep(time.Second)
 		}
@@ -24,12 +24,12 @@ func TestProgress(t *testing.T) {
 			60: "6.0 %, 20 blocks a second, 15 min 40 s left",
 			90: "9.0 %, 20 blocks a second, 15 min 10 s left",
 		} {
-			if told[second] != want {
-				t.Errorf("after %d s: %q, want %q", second, told[second], want)
+			if logged[second] != want {
+				t.Errorf("after %d s: %q, want %q", second, logged[second], want)
 			}
 		}
-		if len(told) != 3 {
-			t.Errorf("told %v", told)
+		if len(logged) != 3 {
+			t.Errorf("logged %v", logged)
 		}
 	})
 }

@@ -53,7 +53,7 @@ type Client struct {
 	own      *http.Client  // for calls of the node
 	forward  *http.Client  // for calls passed on for a client
 	requests atomic.Int64
-	news     atomic.Int32 // how the tip is waited for: see news.go
+	wait     atomic.Int32 // how the tip is waited for: see wait.go
 	health
 }
 
@@ -265,7 +265,7 @@ func (c *Client) send(
 	if err != nil {
 		return Reply{}, c.failed(ctx, began, err)
 	}
-	c.heard(resp.StatusCode)
+	c.noteStatus(resp.StatusCode)
 	large := false
 	defer func() {
 		if !large {

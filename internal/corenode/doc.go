@@ -1,5 +1,5 @@
 // Package corenode is the client of a running Bitcoin Core: JSON-RPC, single or batched, REST,
-// and news of its chain.
+// and events of its chain.
 //
 // # Logins
 //

@@ -166,9 +166,9 @@ func TestLoginInErrors(t *testing.T) {
 	}
 	_, getErr := c.Get(t.Context(), "/rest/x")
 	for _, err := range []error{c.Call(t.Context(), nil, "x"), errs[0], getErr} {
-		var told *Error
-		if !errors.As(err, &told) || told.Code != -5 || !strings.Contains(told.Message, "you said …") ||
-			strings.Contains(told.Message, "ZWNy") {
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Code != -5 || !strings.Contains(refused.Message, "you said …") ||
+			strings.Contains(refused.Message, "ZWNy") {
 			t.Errorf("%v", err)
 		}
 	}

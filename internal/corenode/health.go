@@ -23,8 +23,8 @@ type health struct {
 // more calls than it takes.
 const fullTime = time.Minute
 
-// heard notes the status of a reply.
-func (h *health) heard(status int) {
+// noteStatus notes the status of a reply.
+func (h *health) noteStatus(status int) {
 	h.answered()
 	if status == http.StatusServiceUnavailable {
 		h.full.Store(time.Now().UnixNano())

@@ -59,7 +59,7 @@ func TestLiveCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tip := <-news; tip == genesis {
-		t.Error("no news")
+		t.Error("no event")
 	}
 	tip := chainhash.Hash(mined[2])
 	checkBlocks(t, c, &genesis, &tip)

@@ -1,7 +1,7 @@
-// Package cores says how many goroutines are worth starting for work that takes
-// the processor, and keeps such work from holding up everything else.
+// Package cores runs work in parallel. It says how many goroutines are worth starting
+// for work that takes the processor, and keeps such work from holding up everything else.
 //
-// As long as every processor that Go may use computes, Go looks for news from the
+// As long as every processor that Go may use computes, Go polls the
 // network every 10 ms only, however often the computing goroutines yield. With
 // more processors than cores ([AddHeadroom]) one of them is always free to listen,
 // and the operating system gives it a core at once.

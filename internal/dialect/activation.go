@@ -69,11 +69,11 @@ func (n *Network) activate(rule string, height int32) {
 			d.Height = height
 		}
 	}
-	n.tellParams()
+	n.syncParams()
 }
 
-// tellParams makes what btcd reads agree with the buried deployments.
-func (n *Network) tellParams() {
+// syncParams makes what btcd reads agree with the buried deployments.
+func (n *Network) syncParams() {
 	p := n.Params
 	p.BIP0034Height, p.BIP0065Height, p.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
 	if !n.MineOnDemand || n.P2MR != nil {

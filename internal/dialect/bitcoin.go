@@ -135,7 +135,7 @@ func regtest(c Choices) *Network {
 	n.Params.Deployments[chaincfg.DeploymentTaproot].AlwaysActiveHeight = 1
 	n.Params.TargetTimespan = 24 * time.Hour
 	n.Params.DNSSeeds = []chaincfg.DNSSeed{{Host: "dummySeed.invalid.", HasFiltering: true}} // nowhere, as Core's
-	n.tellParams()
+	n.syncParams()
 	n.choose(c)
 	return complete(n)
 }

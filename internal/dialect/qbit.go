@@ -192,7 +192,7 @@ func completeQbit(n *Network) *Network {
 		n.P2MR.BIP30 = 1_983_702
 	}
 	n.Params.SubsidyReductionInterval = n.P2MR.SubsidyStep
-	n.tellParams()
+	n.syncParams()
 	n.Subsidy = func(height int32) btcutil.Amount { return qbitSubsidy(height / n.P2MR.SubsidyStep) }
 	n.MinimumChainWork = "00"
 	if n.ChainTx.Rate == 0 { // nothing is known but the start

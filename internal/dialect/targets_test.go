@@ -52,14 +52,14 @@ func TestRecordedTargets(t *testing.T) {
 			place := pow.Place{}.After(parent, pow.Permissionless)
 			for i, b := range c.Blocks {
 				at := n.Params.GenesisBlock.Header.Timestamp.Unix() + b.Time
-				of, version, told := pow.Permissionless, int32(0x20000000), n.NextBits
+				of, version, nextBits := pow.Permissionless, int32(0x20000000), n.NextBits
 				if b.Aux {
-					of, version, told = pow.MergeMined, n.MergedMining.Version(0), n.MergedMining.NextBits
+					of, version, nextBits = pow.MergeMined, n.MergedMining.Version(0), n.MergedMining.NextBits
 				}
 				if got := n.P2MR.Bits(parent, &place, of, at); got != b.Bits {
 					t.Fatalf("block %d: %08x, want %08x", i+1, got, b.Bits)
 				}
-				if got := told(parent, at); got != b.Bits {
+				if got := nextBits(parent, at); got != b.Bits {
 					t.Fatalf("block %d: readers are told %08x, want %08x", i+1, got, b.Bits)
 				}
 				parent, err = tree.Add(&wire.BlockHeader{

@@ -13,7 +13,7 @@ type Traffic struct {
 	// HeadersWithin is how long a peer may take to answer getheaders before it is asked again.
 	HeadersWithin time.Duration
 
-	// MaxAnnounced is how many new blocks peers are told of by headers.
+	// MaxAnnounced is how many new blocks are announced to peers by headers.
 	MaxAnnounced int
 
 	// CompactDepth is how deep a block may lie that is sent as a compact block, BlockTxDepth how
@@ -24,7 +24,7 @@ type Traffic struct {
 	// inbound peer has connected to this node, an outbound peer was connected to.
 	Inbound, Outbound time.Duration
 
-	// FeeFilter is the mean time between the fee rates that a peer is told of.
+	// FeeFilter is the mean time between the fee rates that a peer is sent.
 	FeeFilter time.Duration
 
 	// NearWork has chains taken in that leave ours 144 blocks before the tip or later, by the work

@@ -56,7 +56,7 @@ func prepareBitcoind(t *testing.T, options ...string) *bitcoind {
 }
 
 // start starts it and waits for its answers. A kill may have left its index so that it
-// has to be made anew.
+// has to be rebuilt.
 func (c *bitcoind) start() {
 	c.t.Helper()
 	cookie := c.cookie()

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// While Core makes its chain anew from its files a node scans up to where Core was all
+// While Core rebuilds its chain from its files a node scans up to where Core was all
 // the time, and afterwards has its filters.
 func TestLiveAttachReindex(t *testing.T) {
 	t.Parallel()

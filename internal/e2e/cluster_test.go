@@ -47,7 +47,7 @@ func clusterNode(t *testing.T, secret string, args ...string) (d *e2e.Daemon, at
 	return d, at
 }
 
-// manyScripts returns scan objects that take a node longer than what is not lent, and match
+// manyScripts returns scan objects that take a node longer than what is not leased, and match
 // many blocks by chance.
 func manyScripts(rng *rand.Rand, n int) []string {
 	list := make([]string, n)
@@ -57,8 +57,8 @@ func manyScripts(rng *rand.Rand, n int) []string {
 	return list
 }
 
-// A front without workers of its own gives the answers of a lone node, and of Bitcoin Core where BITCOIND names one,
-// while its members are killed, paused and started again.
+// A coordinator without workers of its own gives the answers of a lone node, and of Bitcoin Core where BITCOIND
+// names one, while its worker nodes are killed, paused and started again.
 func TestClusterEqual(t *testing.T) {
 	t.Parallel()
 	scans := count(t, "TRAWL_SOAK", 6)
@@ -79,7 +79,7 @@ func TestClusterEqual(t *testing.T) {
 	for i := range scans {
 		e.scan(i, i > 0) // the first is undisturbed
 		if (i+1)%10 == 0 || i+1 == scans {
-			t.Logf("%v: %d scans, %d of them with work of members, %+v", time.Since(began).Round(time.Second), i+1, e.helped, e.did)
+			t.Logf("%v: %d scans, %d of them helped, %+v", time.Since(began).Round(time.Second), i+1, e.helped, e.did)
 		}
 	}
 	wait()
@@ -87,7 +87,7 @@ func TestClusterEqual(t *testing.T) {
 		t.Logf("%d results are those of Bitcoin Core", e.equal)
 	}
 	if e.helped < scans/2 {
-		t.Errorf("the members have worked in %d of %d scans: %+v", e.helped, scans, l.info())
+		t.Errorf("the worker nodes have worked in %d of %d scans: %+v", e.helped, scans, l.info())
 	}
 }
 
@@ -102,7 +102,7 @@ type equality struct {
 
 	stopped map[*e2e.Daemon]bool // by a signal
 	did     disturbances
-	helped  int // scans in which members have worked
+	helped  int // scans in which worker nodes have worked
 }
 
 // coreScan is a scan whose result is known.
@@ -136,10 +136,10 @@ func (e *equality) beside() (wait func()) {
 	}
 }
 
-// disturbances counts what was done to members.
+// disturbances counts what was done to worker nodes.
 type disturbances struct{ kills, pauses, restarts int }
 
-// scan scans for random scripts in random blocks, while members are disturbed.
+// scan scans for random scripts in random blocks, while worker nodes are disturbed.
 func (e *equality) scan(i int, disturbed bool) {
 	e.Helper()
 	scripts := 2_000 + e.rng.IntN(8_000)
@@ -166,7 +166,7 @@ func (e *equality) scan(i int, disturbed bool) {
 		e.requests <- coreScan{of, scan, want}
 	}
 	got := make(chan any, 1)
-	go func() { got <- scan(e.front) }()
+	go func() { got <- scan(e.coordinator) }()
 	if disturbed {
 		e.disturb(got, took)
 	}
@@ -176,7 +176,7 @@ func (e *equality) scan(i int, disturbed bool) {
 	if e.units() > before {
 		e.helped++
 	}
-	for _, m := range e.members {
+	for _, m := range e.workerNodes {
 		if m.HasEnded() {
 			m.Restart()
 			e.did.restarts++
@@ -184,8 +184,8 @@ func (e *equality) scan(i int, disturbed bool) {
 	}
 }
 
-// disturb kills members, pauses them and starts them again until a scan is done that takes a lone node so long, and
-// leaves none paused.
+// disturb kills worker nodes, pauses them and starts them again until a scan is done that takes a lone node so
+// long, and leaves none paused.
 func (e *equality) disturb(done chan any, took time.Duration) {
 	e.Helper()
 	for {
@@ -193,7 +193,7 @@ func (e *equality) disturb(done chan any, took time.Duration) {
 		if len(done) > 0 {
 			break
 		}
-		switch m := e.members[e.rng.IntN(len(e.members))]; {
+		switch m := e.workerNodes[e.rng.IntN(len(e.workerNodes))]; {
 		case m.HasEnded():
 			m.Restart()
 			e.did.restarts++
@@ -220,11 +220,11 @@ func (e *equality) disturb(done chan any, took time.Duration) {
 func TestClusterDoor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	member, at := clusterNode(t, filepath.Join(dir, "one"))
+	workerNode, at := clusterNode(t, filepath.Join(dir, "one"))
 	stranger, _ := clusterNode(t, filepath.Join(dir, "two"), "-clusternode="+at)
-	e2e.Eventually(t, time.Minute, "the member refuses the stranger", func() bool {
+	e2e.Eventually(t, time.Minute, "the worker node refuses the stranger", func() bool {
 		var info clusterReply
-		member.Get(&info, "getclusterinfo")
+		workerNode.Get(&info, "getclusterinfo")
 		return info.Refused > 0
 	})
 	var info clusterReply
@@ -236,7 +236,7 @@ func TestClusterDoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range []*e2e.Daemon{member, stranger} {
+	for _, d := range []*e2e.Daemon{workerNode, stranger} {
 		if strings.Contains(d.Log(), strings.TrimSpace(string(text))) {
 			t.Error("the secret is in the log")
 		}
@@ -249,7 +249,7 @@ func TestClusterDoor(t *testing.T) {
 }
 
 // The secret is changed while the cluster goes on. Node after node starts again, first with both secrets accepted,
-// and members take part in each scan in between. At the end a node with the old secret alone is refused.
+// and worker nodes take part in each scan in between. At the end a node with the old secret alone is refused.
 func TestClusterSecretChanges(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
@@ -266,22 +266,22 @@ func TestClusterSecretChanges(t *testing.T) {
 		for _, s := range secrets {
 			accepted = append(accepted, "-clustersecret="+s)
 		}
-		for at, m := range l.members {
-			l.members[at] = l.again(m, append(accepted, "-clusterlisten="+l.at[at])...)
+		for at, m := range l.workerNodes {
+			l.workerNodes[at] = l.again(m, append(accepted, "-clusterlisten="+l.at[at])...)
 			l.up(2)
-			l.same(fmt.Sprintf("step %d, member %d", i, at), scan)
+			l.same(fmt.Sprintf("step %d, worker node %d", i, at), scan)
 		}
-		l.front = l.again(l.front, append(
+		l.coordinator = l.again(l.coordinator, append(
 			accepted, "-clusterlisten="+e2e.FreeAddr(t), "-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0",
 			"-clusternode="+l.at[0], "-clusternode="+l.at[1],
 		)...)
 		l.up(2)
-		l.same(fmt.Sprintf("step %d, the front", i), scan)
+		l.same(fmt.Sprintf("step %d, the coordinator", i), scan)
 	}
 	stranger, _ := l.clustered("-clusternode=" + l.at[0])
 	e2e.Eventually(t, time.Minute, "the old secret is refused", func() bool {
 		var info clusterReply
-		l.members[0].Get(&info, "getclusterinfo")
+		l.workerNodes[0].Get(&info, "getclusterinfo")
 		return info.Refused > 0
 	})
 	var info clusterReply

@@ -32,16 +32,16 @@ func cpuSeconds(tb testing.TB, pid int) float64 {
 	return float64(ticks) / 100
 }
 
-// With -clusterlocal=0 the front matches hardly a filter of a scan, and each member
+// With -clusterlocal=0 the coordinator matches hardly a filter of a scan, and each worker node
 // matches a part of the others.
 func TestClusterWorkIsElsewhere(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
-	const members = 3
-	l := newLongCluster(t, members)
+	const workerNodes = 3
+	l := newLongCluster(t, workerNodes)
 	objects := manyScripts(rand.New(rand.NewPCG(2, 2)), 30_000)
-	nodes := append([]*e2e.Daemon{l.lone, l.front}, l.members...)
-	scanner(objects, 0, l.blocks, nil)(l.front) // which sends the members the scripts
+	nodes := append([]*e2e.Daemon{l.lone, l.coordinator}, l.workerNodes...)
+	scanner(objects, 0, l.blocks, nil)(l.coordinator) // which sends the worker nodes the scripts
 	// matched is how many filters a node has matched since it started.
 	matched := func(d *e2e.Daemon) float64 {
 		return metricsAt(t, l.metrics[d])["trawl_match_filters_total"]
@@ -53,26 +53,26 @@ func TestClusterWorkIsElsewhere(t *testing.T) {
 	for _, d := range nodes[:2] {
 		scanner(objects, 0, l.blocks, nil)(d)
 	}
-	var did [2 + members]float64
+	var did [2 + workerNodes]float64
 	for i, d := range nodes {
 		did[i] = matched(d) - before[i]
 	}
-	lone, front, sum := did[0], did[1], did[2]+did[3]+did[4]
-	if lone < float64(l.blocks) || front > lone/20 {
-		t.Errorf("the lone node matched %v filters of %d blocks, the front %v", lone, l.blocks, front)
+	lone, coordinator, sum := did[0], did[1], did[2]+did[3]+did[4]
+	if lone < float64(l.blocks) || coordinator > lone/20 {
+		t.Errorf("the lone node matched %v filters of %d blocks, the coordinator %v", lone, l.blocks, coordinator)
 	}
-	// A range that takes long is given to a second member, too.
-	if sum+front < lone || sum > 2*lone {
-		t.Errorf("the members matched %v filters, the lone node %v", sum, lone)
+	// A range that takes long is given to a second worker node, too.
+	if sum+coordinator < lone || sum > 2*lone {
+		t.Errorf("the worker nodes matched %v filters, the lone node %v", sum, lone)
 	}
 	for _, n := range did[2:] {
 		if n < sum/20 {
-			t.Errorf("the members matched %v filters", did[2:])
+			t.Errorf("the worker nodes matched %v filters", did[2:])
 		}
 	}
 }
 
-// An abort is answered, and the members have stopped soon after.
+// An abort is answered, and the worker nodes have stopped soon after.
 func TestClusterAbort(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 3)
@@ -82,12 +82,12 @@ func TestClusterAbort(t *testing.T) {
 		before := l.units()
 		done := make(chan error, 1)
 		go func() {
-			done <- l.front.Call(t.Context(), nil, "scanblocks", "start", objects, 0, l.blocks)
+			done <- l.coordinator.Call(t.Context(), nil, "scanblocks", "start", objects, 0, l.blocks)
 		}()
-		e2e.Eventually(t, time.Minute, "members work", func() bool { return l.units() > before || len(done) > 0 })
+		e2e.Eventually(t, time.Minute, "worker nodes work", func() bool { return l.units() > before || len(done) > 0 })
 		<-time.After(time.Duration(rng.IntN(100)) * time.Millisecond)
 		var aborted bool
-		l.front.Get(&aborted, "scanblocks", "abort")
+		l.coordinator.Get(&aborted, "scanblocks", "abort")
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -100,29 +100,29 @@ func TestClusterAbort(t *testing.T) {
 	}
 }
 
-// idle checks that the members have nothing to do for half a second.
+// idle checks that the worker nodes have nothing to do for half a second.
 func (l *longCluster) idle(when string) {
 	l.Helper()
-	first := make([]float64, len(l.members))
-	for i, m := range l.members {
+	first := make([]float64, len(l.workerNodes))
+	for i, m := range l.workerNodes {
 		first[i] = cpuSeconds(l, m.PID())
 	}
 	<-time.After(500 * time.Millisecond)
-	for i, m := range l.members {
+	for i, m := range l.workerNodes {
 		if more := cpuSeconds(l, m.PID()) - first[i]; more > 0.1 {
-			l.Errorf("a member has worked for %.2f s %s", more, when)
+			l.Errorf("a worker node has worked for %.2f s %s", more, when)
 		}
 	}
 }
 
-// A small scan is not lent.
+// A small scan is not leased.
 func TestClusterSmallScans(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 1, "-clusterafter=100")
 	for i := range 50 {
-		scanner([]string{"raw(51)"}, l.blocks-100+i, l.blocks, nil)(l.front)
+		scanner([]string{"raw(51)"}, l.blocks-100+i, l.blocks, nil)(l.coordinator)
 	}
 	if n := l.units(); n != 0 {
-		t.Errorf("%d ranges of small scans were lent", n)
+		t.Errorf("%d ranges of small scans were leased", n)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // hostileMessages is how many messages come for each kill of a long test.
 const hostileMessages = 50_000
 
-// A node survives any messages of another node of its cluster, sent to it as a member and as a front. Its memory
-// does not grow with time, and it works for and with honest nodes afterwards.
+// A node survives any messages of another node of its cluster, sent to it as a worker node and as a coordinator.
+// Its memory does not grow with time, and it works for and with honest nodes afterwards.
 func TestClusterHostile(t *testing.T) {
 	t.Parallel()
 	messages := hostileMessages * count(t, "TRAWL_SOAK", 1)
@@ -32,7 +32,7 @@ func TestClusterHostile(t *testing.T) {
 	done := make(chan struct{})
 	var scans, failed int
 	var group sync.WaitGroup
-	group.Go(func() { // it is a front meanwhile
+	group.Go(func() { // it is a coordinator meanwhile
 		for {
 			select {
 			case <-done:
@@ -47,7 +47,7 @@ func TestClusterHostile(t *testing.T) {
 	})
 	s.connect(at)
 	s.learn(l)
-	l.front = node
+	l.coordinator = node
 	var early int
 	began, said := time.Now(), 0
 	for more := true; more; said++ {
@@ -59,25 +59,25 @@ func TestClusterHostile(t *testing.T) {
 			more = (s.done.Load() == 0 || l.units() == 0) && time.Since(began) < 2*time.Minute
 		}
 	}
-	late, lent := residentMB(t, node), l.units()
+	late, leased := residentMB(t, node), l.units()
 	close(done)
 	group.Wait()
-	t.Logf("%d messages in %v, %d came back, %d units were done, %d lent; %d scans, %d failed; %d then %d MB",
-		said, time.Since(began).Round(time.Second), s.heard.Load(), s.done.Load(), lent, scans, failed, early, late)
+	t.Logf("%d messages in %v, %d came back, %d units were done, %d leased; %d scans, %d failed; %d then %d MB",
+		said, time.Since(began).Round(time.Second), s.heard.Load(), s.done.Load(), leased, scans, failed, early, late)
 	if late > early+64 {
 		t.Errorf("the node has %d MB after a fifth of the messages, and %d MB after all", early, late)
 	}
-	if s.done.Load() == 0 || lent == 0 || failed > 0 {
+	if s.done.Load() == 0 || leased == 0 || failed > 0 {
 		t.Error("it has not taken all parts in the conversation")
 	}
 	s.close()
 	if log := node.Log(); strings.Contains(log, "panic") {
 		t.Errorf("the node has panicked:\n%s", node.LogTail())
 	}
-	front := l.node(append(args, "-clusterlisten="+e2e.FreeAddr(t), "-clusternode="+at)...)
-	l.front = front
+	coordinator := l.node(append(args, "-clusterlisten="+e2e.FreeAddr(t), "-clusternode="+at)...)
+	l.coordinator = coordinator
 	l.up(1)
-	l.same("a scan with the node as a member", scanner(objects, 0, l.blocks, nil))
+	l.same("a scan with the node as a worker node", scanner(objects, 0, l.blocks, nil))
 	node.Stop()
 }
 
@@ -133,7 +133,7 @@ func hash32(s *stranger, text string) (h [32]byte) {
 	return h
 }
 
-// say says anything: bytes by chance, what a front or a member may say, and the same with something changed.
+// say says anything: bytes by chance, what a coordinator or a worker node may say, and the same with something changed.
 func (s *stranger) say() {
 	s.Helper()
 	switch s.rng.IntN(8) {
@@ -151,9 +151,9 @@ func (s *stranger) say() {
 			return
 		}
 	}
-	m := s.asFront()
+	m := s.asCoordinator()
 	if s.rng.IntN(2) == 0 {
-		m = s.asMember()
+		m = s.asWorkerNode()
 	}
 	if s.rng.IntN(3) == 0 {
 		s.garble(&m)
@@ -162,8 +162,8 @@ func (s *stranger) say() {
 	s.write(s.last)
 }
 
-// asFront is something that a front says.
-func (s *stranger) asFront() wire.Message {
+// asCoordinator is something that a coordinator says.
+func (s *stranger) asCoordinator() wire.Message {
 	m := s.open
 	m.Session, m.Scan = s.sessions[s.rng.IntN(len(s.sessions))], s.rng.Uint64N(8)
 	m.Kind = []wire.Kind{
@@ -185,8 +185,8 @@ func (s *stranger) asFront() wire.Message {
 	return m
 }
 
-// asMember is an answer to something that was said lately.
-func (s *stranger) asMember() wire.Message {
+// asWorkerNode is an answer to something that was said lately.
+func (s *stranger) asWorkerNode() wire.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.asked) == 0 {

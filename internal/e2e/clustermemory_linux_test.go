@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A member that is stopped while scripts are sent to it costs neither the front nor the other member memory: the
-// data that waits for it is bounded. The front takes no more than a lone node, and one copy of the scripts. A
-// long test has five million scripts.
+// A worker node that is stopped while scripts are sent to it costs neither the coordinator nor the other worker
+// node memory: the data that waits for it is bounded. The coordinator takes no more than a lone node, and one copy
+// of the scripts. A long test has five million scripts.
 func TestClusterMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "that takes most of the memory")
 	t.Parallel()
@@ -34,8 +34,9 @@ func TestClusterMemory(t *testing.T) {
 			}
 			return list
 		}
-		for i, m := range l.members {
-			l.members[i] = l.again(m, "-clusterlisten="+l.at[i], "-clustersecret="+l.secret, "-clustermem=600") // of one scan
+		for i, m := range l.workerNodes {
+			memory := "-clustermem=600" // of one scan
+			l.workerNodes[i] = l.again(m, "-clusterlisten="+l.at[i], "-clustersecret="+l.secret, memory)
 		}
 		l.up(2)
 	}
@@ -54,47 +55,47 @@ func TestClusterMemory(t *testing.T) {
 	}
 	peaks(l.lone) // so that it has grown before
 	lone := peaks(l.lone, l.lone)[0]
-	peaks(l.front)
-	before := peaks(l.front, l.front, l.members[0])
+	peaks(l.coordinator)
+	before := peaks(l.coordinator, l.coordinator, l.workerNodes[0])
 	units := l.units()
-	l.members[1].Signal(syscall.SIGSTOP)
-	after := peaks(l.front, l.front, l.members[0])
-	l.members[1].Signal(syscall.SIGCONT)
+	l.workerNodes[1].Signal(syscall.SIGSTOP)
+	after := peaks(l.coordinator, l.coordinator, l.workerNodes[0])
+	l.workerNodes[1].Signal(syscall.SIGCONT)
 	copied := scripts * 23 >> 20
-	t.Logf("front and member took %v MB, beside a member that was stopped %v; a lone node %d MB; the scripts are %d MB",
+	t.Logf("both took %v MB, beside a worker node that was stopped %v; a lone node %d MB; the scripts are %d MB",
 		before, after, lone, copied)
 	for i := range before {
 		if after[i] > before[i]+32 {
-			t.Errorf("node %d took %d MB, beside a member that was stopped %d", i, before[i], after[i])
+			t.Errorf("node %d took %d MB, beside a worker node that was stopped %d", i, before[i], after[i])
 		}
 	}
 	if most := lone + copied + garbage; after[0] > most {
-		t.Errorf("the front took %d MB, at most %d", after[0], most)
+		t.Errorf("the coordinator took %d MB, at most %d", after[0], most)
 	}
 	if l.units() == units {
-		t.Error("the member that was not stopped has done nothing")
+		t.Error("the worker node that was not stopped has done nothing")
 	}
 }
 
-// A member that gets no more memory ends, as the system's killer would end it. The scan does not need it.
+// A worker node that gets no more memory ends, as the system's killer would end it. The scan does not need it.
 func TestClusterMemberOutOfMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "memory cannot be limited")
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(11, 11))
 	scan := func() func(d *e2e.Daemon) any { return scanner(manyScripts(rng, 100_000), l.blocks-300, l.blocks, nil) }
-	l.members[0].LimitMemory(0)
+	l.workerNodes[0].LimitMemory(0)
 	for range 20 { // it keeps the scripts of each
-		if l.same("a scan with a member that has no memory", scan()); l.members[0].HasEnded() {
+		if l.same("a scan with a worker node that has no memory", scan()); l.workerNodes[0].HasEnded() {
 			break
 		}
 	}
-	if text := l.members[0].Stderr(); !l.members[0].HasEnded() || !strings.Contains(text, "memory") {
-		t.Fatalf("the member has not ended, or not for that: %.300s", text)
+	if text := l.workerNodes[0].Stderr(); !l.workerNodes[0].HasEnded() || !strings.Contains(text, "memory") {
+		t.Fatalf("the worker node has not ended, or not for that: %.300s", text)
 	}
-	l.members[0].Restart()
+	l.workerNodes[0].Restart()
 	l.up(2)
-	l.same("a scan with the member again", scan())
+	l.same("a scan with the worker node again", scan())
 }
 
 // forgetPeak begins anew with what a process takes at most.

@@ -11,9 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/synth"
 )
 
-// Three members refuse, each sound by itself: the first is 500 blocks behind, the second is on another branch, the
-// third has a single filter that differs. The front lists their reasons by address. The others work, and the result
-// is that of a lone node.
+// Three worker nodes refuse, each sound by itself: the first is 500 blocks behind, the second is on another branch,
+// the third has a single filter that differs. The coordinator lists their reasons by address. The others work, and
+// the result is that of a lone node.
 func TestClusterRefusesOthers(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestClusterRefusesOthers(t *testing.T) {
 	}
 }
 
-// refusals is how many members have refused.
+// refusals is how many worker nodes have refused.
 func (l *longCluster) refusals() (n int) {
 	l.Helper()
 	for _, m := range l.info().Members {

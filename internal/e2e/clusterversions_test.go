@@ -64,7 +64,7 @@ const (
 	sendLine  = "cfg.Link.Send(address, m.Append("
 )
 
-// A member of another protocol is refused in words by both sides; one of the same, that says more than
+// A worker node of another protocol is refused in words by both sides; one of the same, that says more than
 // this version knows, takes part.
 func TestClusterVersions(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
@@ -88,26 +88,26 @@ func TestClusterVersions(t *testing.T) {
 		program := otherVersion(t, test.changes...)
 		at := e2e.FreeAddr(t)
 		args := []string{"-clusterlocal=0", "-clusterafter=1", "-clustersecret=" + l.secret}
-		member := l.start(program, append(args, "-clusterlisten="+at)...)
+		workerNode := l.start(program, append(args, "-clusterlisten="+at)...)
 		own := e2e.FreeAddr(t)
-		front := l.start("", append(args, "-clusterlisten="+own, "-clusternode="+at)...)
-		l.front = front
-		e2e.Eventually(t, time.Minute, "the member answers", func() bool {
+		coordinator := l.start("", append(args, "-clusterlisten="+own, "-clusternode="+at)...)
+		l.coordinator = coordinator
+		e2e.Eventually(t, time.Minute, "the worker node answers", func() bool {
 			m := l.info().Members
 			return len(m) == 1 && (m[0].State == "up") == test.works && (m[0].Refusal == "") == test.works
 		})
 		if refusal := l.info().Members[0].Refusal; !test.works && !strings.Contains(refusal, "protocol") {
 			t.Errorf("%s: %q", test.name, refusal)
 		}
-		// The other way round: the other version is the front.
+		// The other way round: the other version is the coordinator.
 		back := l.start(program, append(args, "-clusterlisten="+e2e.FreeAddr(t), "-clusternode="+own)...)
 		scan := scanner(objects, 0, l.blocks, nil)
 		if want == nil {
 			want = scan(l.lone)
 		}
-		for _, d := range []*e2e.Daemon{front, back} {
+		for _, d := range []*e2e.Daemon{coordinator, back} {
 			if d == back {
-				l.front = back
+				l.coordinator = back
 				e2e.Eventually(t, time.Minute, "the node answers the other version", func() bool {
 					m := l.info().Members
 					return len(m) == 1 && (m[0].State == "up") == test.works && (m[0].Refusal == "") == test.works
@@ -120,7 +120,7 @@ func TestClusterVersions(t *testing.T) {
 				t.Errorf("%s: %+v", test.name, l.info())
 			}
 		}
-		for _, d := range []*e2e.Daemon{member, front, back} {
+		for _, d := range []*e2e.Daemon{workerNode, coordinator, back} {
 			if d.HasEnded() {
 				t.Errorf("%s: a node has ended: %s", test.name, d.Stderr())
 			}

@@ -25,10 +25,10 @@ type longCluster struct {
 	source string // data directory that is copied
 	blocks int
 
-	lone, front *e2e.Daemon
-	members     []*e2e.Daemon
-	at          []string               // addresses of the members
-	metrics     map[*e2e.Daemon]string // addresses of the metrics of nodes of this version
+	lone, coordinator *e2e.Daemon
+	workerNodes       []*e2e.Daemon
+	at                []string               // addresses of the worker nodes
+	metrics           map[*e2e.Daemon]string // addresses of the metrics of nodes of this version
 }
 
 const (
@@ -44,9 +44,9 @@ const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3q
 // slow are options by which filters take long, so that others can take part.
 var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 
-// newLongCluster starts a lone node, members, and a front that lends at once and leaves all work to the
-// members.
-func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
+// newLongCluster starts a lone node, worker nodes, and a coordinator that leases heights at once and leaves all
+// work to the worker nodes.
+func newLongCluster(t *testing.T, workerNodes int, coordinatorArgs ...string) *longCluster {
 	t.Helper()
 	l := &longCluster{
 		T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: longChain.Blocks + ownBlocks,
@@ -54,14 +54,14 @@ func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster
 	}
 	longChain.prepare(l)
 	l.lone = l.node()
-	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, frontArgs...)
-	for range members {
+	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, coordinatorArgs...)
+	for range workerNodes {
 		m, at := l.clustered()
-		l.members, l.at = append(l.members, m), append(l.at, at)
+		l.workerNodes, l.at = append(l.workerNodes, m), append(l.at, at)
 		args = append(args, "-clusternode="+at)
 	}
-	l.front, _ = l.clustered(args...)
-	l.up(members)
+	l.coordinator, _ = l.clustered(args...)
+	l.up(workerNodes)
 	return l
 }
 
@@ -188,20 +188,20 @@ func (l *longCluster) await(d *e2e.Daemon, height int) {
 
 func (l *longCluster) info() (info clusterReply) {
 	l.Helper()
-	l.front.Get(&info, "getclusterinfo")
+	l.coordinator.Get(&info, "getclusterinfo")
 	return info
 }
 
-// up waits until so many members are up.
+// up waits until so many worker nodes are up.
 func (l *longCluster) up(n int) {
 	l.Helper()
-	e2e.Eventually(l, time.Minute, fmt.Sprintf("%d members are up", n), func() bool {
+	e2e.Eventually(l, time.Minute, fmt.Sprintf("%d worker nodes are up", n), func() bool {
 		info := l.info()
 		return info.up() == n
 	})
 }
 
-// units is how many ranges members have answered.
+// units is how many ranges worker nodes have answered.
 func (l *longCluster) units() (n uint64) {
 	l.Helper()
 	for _, m := range l.info().Members {
@@ -210,17 +210,17 @@ func (l *longCluster) units() (n uint64) {
 	return n
 }
 
-// same has both the lone node and the front do something, which has to give the same, with work of
-// members.
+// same has both the lone node and the coordinator do something, which has to give the same, with work of
+// worker nodes.
 func (l *longCluster) same(what string, do func(d *e2e.Daemon) any) {
 	l.Helper()
 	want := do(l.lone)
 	before := l.units()
-	if got := do(l.front); !reflect.DeepEqual(got, want) {
+	if got := do(l.coordinator); !reflect.DeepEqual(got, want) {
 		l.Errorf("%s: got\n%.600v\nand a lone node\n%.600v", what, got, want)
 	}
 	if l.units() == before {
-		l.Errorf("%s: the members have done nothing: %+v", what, l.info())
+		l.Errorf("%s: the worker nodes have done nothing: %+v", what, l.info())
 	}
 }
 
@@ -233,8 +233,8 @@ func scanner(objects []string, from, to int, options any) func(d *e2e.Daemon) an
 	}
 }
 
-// Every method that looks for scripts uses the members, and gives the result of a lone node: scans with
-// and without a look into the blocks, searches, and rescans of wallets. Damaged filters of a member do
+// Every method that looks for scripts uses the worker nodes, and gives the result of a lone node: scans with
+// and without a look into the blocks, searches, and rescans of wallets. Damaged filters of a worker node do
 // not change the result.
 func TestClusterMethods(t *testing.T) {
 	t.Parallel()
@@ -245,16 +245,16 @@ func TestClusterMethods(t *testing.T) {
 	l.same("scanblocks with a look into the blocks", checked)
 	l.same("createsearch", func(d *e2e.Daemon) any { return foundBySearch(l, d, objects[10_000:]) })
 	l.same("importdescriptors", func(d *e2e.Daemon) any { return rescanned(l, d) })
-	member := l.members[0]
-	member.Kill()
-	l.damage(member, 64<<10, 4<<10)
-	member.Restart()
+	workerNode := l.workerNodes[0]
+	workerNode.Kill()
+	l.damage(workerNode, 64<<10, 4<<10)
+	workerNode.Restart()
 	l.up(2)
-	l.same("a scan with damaged filters at a member", checked)
-	l.damage(member, 0, 1<<30)
-	l.same("a scan while all filters of a member are overwritten", checked)
-	if log := member.Log(); !strings.Contains(log, "damaged") {
-		t.Errorf("the member has not seen the damage:\n%s", member.LogTail())
+	l.same("a scan with damaged filters at a worker node", checked)
+	l.damage(workerNode, 0, 1<<30)
+	l.same("a scan while all filters of a worker node are overwritten", checked)
+	if log := workerNode.Log(); !strings.Contains(log, "damaged") {
+		t.Errorf("the worker node has not seen the damage:\n%s", workerNode.LogTail())
 	}
 }
 
@@ -305,7 +305,7 @@ func rescanned(l *longCluster, d *e2e.Daemon) any {
 	return []any{balances, coins}
 }
 
-// damage overwrites a part of the first segment of a member's filters, as far as there is one, with random bytes.
+// damage overwrites a part of the first segment of a worker node's filters, as far as there is one, with random bytes.
 func (l *longCluster) damage(d *e2e.Daemon, from, size int64) {
 	l.Helper()
 	files, err := filepath.Glob(filepath.Join(d.NetDir, "indexes/blockfilter/basic/fltr*.dat"))
@@ -330,7 +330,7 @@ func (l *longCluster) damage(d *e2e.Daemon, from, size int64) {
 	}
 }
 
-// differ brings a member to another branch.
+// differ brings a worker node to another branch.
 func (l *longCluster) differ(d *e2e.Daemon) {
 	l.Helper()
 	var hash string

@@ -129,7 +129,7 @@ func (s *stalled) busy() (entries []string) {
 	tips := &streamReader{t: s.T, d: s.d, path: "/events?topics=tip", last: tip}
 	found := &streamReader{t: s.T, d: s.d, path: s.list}
 	var slowest time.Duration
-	told := height
+	last := height
 	for n := range 6 {
 		var spent string
 		s.d.Get(&spent, "getblockhash", denseBefore+1+n)
@@ -143,8 +143,8 @@ func (s *stalled) busy() (entries []string) {
 		s.d.Get(&tip, "getbestblockhash")
 		tips.read(func(name, data string) bool {
 			e := tipOf(s.T, name, data)
-			if told++; e.Height != told || len(e.Disconnected) > 0 {
-				s.Fatalf("%s after height %d", data, told-1)
+			if last++; e.Height != last || len(e.Disconnected) > 0 {
+				s.Fatalf("%s after height %d", data, last-1)
 			}
 			return e.BlockHash == tip
 		})
@@ -252,7 +252,7 @@ func (s *stalled) comesBack(r *streamReader, height int, reset bool) {
 		}
 		e := tipOf(s.T, name, data)
 		if height++; e.Height != height {
-			s.Fatalf("told of height %d, want %d", e.Height, height)
+			s.Fatalf("got height %d, want %d", e.Height, height)
 		}
 		return height == now
 	})
@@ -298,7 +298,7 @@ func (s *stalled) tips(r *stalledReader) {
 	last, err := s.rest(r, func(name, data string) bool {
 		e := tipOf(s.T, name, data)
 		if height++; e.Height != height {
-			s.Fatalf("told of height %d, want %d", e.Height, height)
+			s.Fatalf("got height %d, want %d", e.Height, height)
 		}
 		if first == "" {
 			first = e.BlockHash

@@ -31,12 +31,12 @@ func TestFollowsWhatIsValidated(t *testing.T) {
 				t.Errorf("with %d: %+v", validated, s)
 			}
 			if err, ok := got(r.wait()); !ok || !errors.Is(err, chainview.ErrNotYet) {
-				t.Errorf("with %d: who waits is told %v, %v", validated, err, ok)
+				t.Errorf("with %d: waiting callers get %v, %v", validated, err, ok)
 			}
 		}
 		r.chain.SetAssumed(nil)
 		if err, ok := got(r.wait()); !ok || err != nil {
-			t.Errorf("who waits is told %v, %v", err, ok)
+			t.Errorf("waiting callers get %v, %v", err, ok)
 		}
 		r.disk.check(t, r.chain)
 		if len(r.disk.resets) > 0 {

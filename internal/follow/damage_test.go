@@ -92,8 +92,8 @@ func TestDamage(t *testing.T) {
 	t.Run("again before the tip", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 30)
-			told := make(chan error, 1)
-			r.cfg.Failed = func(err error) { told <- err }
+			notified := make(chan error, 1)
+			r.cfg.Failed = func(err error) { notified <- err }
 			r.disk.advance = func(s *follow.Step) error {
 				if s.Connect[0].Height >= 20 {
 					return errTorn
@@ -101,7 +101,7 @@ func TestDamage(t *testing.T) {
 				return nil
 			}
 			r.start()
-			if err := <-told; !errors.Is(err, follow.ErrDamaged) {
+			if err := <-notified; !errors.Is(err, follow.ErrDamaged) {
 				t.Error(err)
 			}
 			if len(r.disk.resets) != 1 {
@@ -113,12 +113,12 @@ func TestDamage(t *testing.T) {
 	t.Run("and no reset", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 3)
-			told := make(chan error, 1)
-			r.cfg.Failed = func(err error) { told <- err }
+			notified := make(chan error, 1)
+			r.cfg.Failed = func(err error) { notified <- err }
 			r.disk.advance = func(*follow.Step) error { return errTorn }
 			r.disk.reset = func(error) error { return errBroken }
 			r.start()
-			if err := <-told; !errors.Is(err, errBroken) {
+			if err := <-notified; !errors.Is(err, errBroken) {
 				t.Error(err)
 			}
 		})

@@ -32,7 +32,7 @@
 //     when somebody waits, or after [Config.Retry].
 //
 //  7. Pruning. [Hold] keeps the blocks that a target has yet to read before any is pruned. Then
-//     [Config.PruneLocks] is told each position that survives a loss of power, and keeps
+//     [Config.PruneLocks] is notified of each position that survives a loss of power, and keeps
 //     what is above.
 //
 //  8. Stale branches. A [Recorder] is led through blocks that were connected and have left the chain

@@ -75,7 +75,7 @@ type Config struct {
 	Chain  *chainview.Current
 	Tip    *ask.Topic[messages.TipChanged]
 
-	// PruneLocks owns the blocks. It is told how far a Durable target is, so that it
+	// PruneLocks owns the blocks. It is notified how far a Durable target is, so that it
 	// prunes nothing that is yet to be read. Absent or nil: no block is pruned.
 	PruneLocks *ask.Ref
 
@@ -100,14 +100,14 @@ type Config struct {
 	// first time, and the first time after a reset for damage. Each may be nil.
 	Moved, Reached, Synced func(actor.Context)
 
-	// Waits is told why the target does not go on at the moment. Nil: nobody is.
+	// Waits is notified why the target does not go on at the moment. Nil: nobody is.
 	Waits func(error)
 
-	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
+	// Failed is notified of an error that nothing mends; the actor stops then. Nil: the
 	// follower tries again.
 	Failed func(error)
 
-	// LeftOut is told of a stale branch that a Recorder could not be led through. May be nil.
+	// LeftOut is notified of a stale branch that a Recorder could not be led through. May be nil.
 	LeftOut func(end *chainview.Block, err error)
 }
 

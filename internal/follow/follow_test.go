@@ -155,7 +155,7 @@ func TestNotYet(t *testing.T) {
 			t.Errorf("status %+v", status)
 		}
 		if err, ok := got(waits); ok {
-			t.Error("who waits is told", err)
+			t.Error("waiting callers get", err)
 		}
 		there.Store(true)
 		if err := <-waits; err != nil { // after Retry
@@ -198,8 +198,8 @@ func TestFailure(t *testing.T) {
 	t.Run("for good", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 3)
-			told := make(chan error, 9)
-			r.cfg.Failed = func(err error) { told <- err }
+			notified := make(chan error, 9)
+			r.cfg.Failed = func(err error) { notified <- err }
 			ready := make(chan struct{})
 			r.disk.advance = func(s *follow.Step) error { <-ready; s.Connect = nil; return errBroken }
 			r.start()
@@ -208,12 +208,12 @@ func TestFailure(t *testing.T) {
 			if err := <-waits; !errors.Is(err, errBroken) {
 				t.Error(err)
 			}
-			if err := <-told; !errors.Is(err, errBroken) {
+			if err := <-notified; !errors.Is(err, errBroken) {
 				t.Error(err)
 			}
 			<-r.ref.Done()
 			waitRetry()
-			if err, ok := got(told); ok {
+			if err, ok := got(notified); ok {
 				t.Error("tried again", err)
 			}
 		})

@@ -119,7 +119,7 @@ func TestHostFollows(t *testing.T) {
 		h.Tip.Publish(tipOf(h.chain))
 		synctest.Wait()
 		if a.steps != steps {
-			t.Error("told after the end")
+			t.Error("notified after the end")
 		}
 		ctx, cancel = context.WithCancelCause(t.Context())
 		defer cancel(nil)

@@ -18,7 +18,7 @@ const maxStaleDepth = 288
 const maxStaleTries = 3
 
 // A Recorder is a Target that has something of every block that was ever connected, as the
-// indexes of Bitcoin Core do: they hear of each block. A Recorder that lags is led through the
+// indexes of Bitcoin Core do: they are led through each block. A Recorder that lags is led through the
 // branches which have left the chain meanwhile.
 type Recorder interface {
 	Target

@@ -131,8 +131,8 @@ func TestStaleBlocksLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 300)
 		rec := newRecorder(r)
-		var told []string
-		r.cfg.LeftOut = func(b *chainview.Block, err error) { told = append(told, fmt.Sprint(b.Height, err)) }
+		var leftOut []string
+		r.cfg.LeftOut = func(b *chainview.Block, err error) { leftOut = append(leftOut, fmt.Sprint(b.Height, err)) }
 		tip := r.chain.Active().Tip()
 		never := r.leave(tip, 2)
 		for _, b := range never {
@@ -169,8 +169,8 @@ func TestStaleBlocksLeftOut(t *testing.T) {
 		for range 5 {
 			r.mine(1)
 		}
-		if len(told) != 1 || told[0] != fmt.Sprint(broken[2].Height, errBroken) {
-			t.Errorf("told of %v", told)
+		if len(leftOut) != 1 || leftOut[0] != fmt.Sprint(broken[2].Height, errBroken) {
+			t.Errorf("left out %v", leftOut)
 		}
 		r.disk.check(t, r.chain)
 		if status := r.status(); status.Err != nil || !status.Synced {

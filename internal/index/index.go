@@ -16,7 +16,7 @@ import (
 )
 
 // ErrDamaged is what the methods of an index wrap where it cannot be read as it was
-// written. It is built anew then. It is a [follow.ErrDamaged] too.
+// written. It is rebuilt then. It is a [follow.ErrDamaged] too.
 var ErrDamaged error = damaged{}
 
 type damaged struct{}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// stepTime ends a step, so that the actor hears of its progress.
+// stepTime ends a step, so that the actor is notified of its progress.
 const stepTime = time.Second
 
 // Blocks is an index that takes in the blocks of a chain, one after the other. One

@@ -25,10 +25,10 @@ const (
 	// directUnit is how many blocks a worker takes at a time whose filters it leaves alone.
 	directUnit = 16
 
-	// aheadItems is how many of them are read, at most, and not looked into yet, and
-	// aheadBytes how large they may be together, so that memory is bounded.
-	aheadItems = 4
-	aheadBytes = 16 << 20
+	// prefetchItems is how many of them are read, at most, and not looked into yet, and
+	// prefetchBytes how large they may be together, so that memory is bounded.
+	prefetchItems = 4
+	prefetchBytes = 16 << 20
 
 	// blockBytes is the assumed size of a block and the scripts that it spends, before the block is
 	// read.
@@ -62,14 +62,14 @@ func (r *readBlock) release() {
 	*r = readBlock{}
 }
 
-// readAhead reads the blocks of a unit, in their order, on other cores.
-func (w *worker) readAhead(unit Heights) *cores.Ahead[*readBlock] {
+// prefetchUnit reads the blocks of a unit, in their order, on other cores.
+func (w *worker) prefetchUnit(unit Heights) *cores.Prefetch[*readBlock] {
 	blocks := make([]*chainview.Block, unit.To-unit.From)
 	for b, i := w.Stop.Ancestor(unit.To-1), len(blocks)-1; i >= 0; b, i = b.Parent, i-1 {
 		blocks[i] = b
 	}
 	next := 0
-	return cores.StartAhead(aheadItems, aheadBytes, func() (cores.Piece[*readBlock], bool) {
+	return cores.StartPrefetch(prefetchItems, prefetchBytes, func() (cores.Piece[*readBlock], bool) {
 		if next == len(blocks) {
 			return cores.Piece[*readBlock]{}, false
 		}
@@ -85,11 +85,11 @@ func (w *worker) searchBlocks(unit Heights) (found []Hit, err error) {
 		w.blockMatcher = filters.NewBlockMatcher(w.Query)
 	}
 	w.matcher.SetQuery(w.Query) // not what the last range was restricted to
-	ahead := w.readAhead(unit)
-	defer ahead.Close()
+	prefetch := w.prefetchUnit(unit)
+	defer prefetch.Close()
 	var took time.Duration
 	for height := unit.From; height < unit.To; height++ {
-		r, waited := w.takeRead(ahead)
+		r, waited := w.takeRead(prefetch)
 		if r == nil {
 			return nil, w.ctx.Err()
 		}
@@ -109,10 +109,10 @@ func (w *worker) searchBlocks(unit Heights) (found []Hit, err error) {
 }
 
 // takeRead waits for the next block to be read, for so long; nil where the pass has ended.
-func (w *worker) takeRead(ahead *cores.Ahead[*readBlock]) (r *readBlock, waited time.Duration) {
+func (w *worker) takeRead(prefetch *cores.Prefetch[*readBlock]) (r *readBlock, waited time.Duration) {
 	began := time.Now()
 	Outside(w.ctx, func() {
-		r, _ = ahead.Take(w.ctx.Done())
+		r, _ = prefetch.Take(w.ctx.Done())
 		waited = time.Since(began)
 	})
 	if w.ctx.Err() != nil {

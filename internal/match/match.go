@@ -53,7 +53,7 @@ type View interface {
 	// the height itself where nothing is known.
 	RangeEnd(height int32) int32
 
-	// Stale is told of a block whose filter has probe lines that cannot be used.
+	// Stale is notified of a block whose filter has probe lines that cannot be used.
 	Stale(block *chainhash.Hash)
 
 	// Guard runs read, which reads bytes that Filters returned, and turns a
@@ -113,7 +113,7 @@ type Config struct {
 	Blocks *Blocks
 	Way    Way // auto but in tests and measurements; the scheduler's for a pass of [Scheduler.NewPass]
 
-	// Alone says that no heights are lent to others: the pass is for somebody else.
+	// Alone says that no heights are leased to others: the pass is for somebody else.
 	Alone bool
 }
 
@@ -125,8 +125,8 @@ type Pass struct {
 	next     int32     // first height that was given to no worker
 	inFlight []Heights // given to a worker, and not done
 	hits     []Hit     // in the order they were found
-	ahead    ahead
-	loans    lending
+	prefetch prefetch
+	leases   leases
 	paces    paces
 
 	counted *atomic.Uint64 // counts filters, of all passes of a scheduler
@@ -155,7 +155,7 @@ func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error)
 func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.loans.reserved {
+	if p.leases.reserved {
 		return Heights{}
 	}
 	r := p.take(end)
@@ -185,7 +185,7 @@ func (p *Pass) Frontier() int32 {
 // frontier is Frontier for callers that hold mu.
 func (p *Pass) frontier() int32 {
 	f := p.next
-	for _, list := range [][]Heights{p.inFlight, p.loans.lent, p.loans.back} {
+	for _, list := range [][]Heights{p.inFlight, p.leases.leased, p.leases.back} {
 		for _, r := range list {
 			f = min(f, r.From)
 		}

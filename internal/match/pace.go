@@ -118,9 +118,9 @@ func (p *Pass) choose() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	direct := p.paces.next()
-	if direct && p.ahead.on { // nobody waits for filters
-		p.ahead.change()
-		p.ahead.on = false
+	if direct && p.prefetch.on { // nobody waits for filters
+		p.prefetch.change()
+		p.prefetch.on = false
 	}
 	return direct
 }

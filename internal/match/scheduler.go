@@ -38,9 +38,9 @@ type SchedulerConfig struct {
 
 // A Helper has heights of passes matched elsewhere, beside the scheduler's workers.
 type Helper interface {
-	// Help lends heights of a pass and settles them, until all are matched or ctx
-	// ends. It may lend none. When it returns, what it has lent and not settled it has
-	// given back, and workers may take everything. An error fails the pass.
+	// Help leases heights of a pass and finishes the leases, until all are matched or
+	// ctx ends. It may lease none. Before it returns, it gives back what it has leased and
+	// not finished, and workers may take everything. An error fails the pass.
 	Help(ctx context.Context, pass *Pass) error
 }
 
@@ -164,7 +164,7 @@ type run struct {
 	pass      *Pass
 	end       context.CancelCauseFunc // of all workers; the first cause counts
 	share     share
-	helped    bool // heights may be lent, and come back
+	helped    bool // heights may be leased, and come back
 
 	mu       sync.Mutex
 	repaired map[chainhash.Hash]bool
@@ -206,7 +206,7 @@ func (r *run) match(ctx context.Context) error {
 	}
 }
 
-// awaitMore waits, without a turn, until there is more to take while heights are lent, and
+// awaitMore waits, without a turn, until there is more to take while heights are leased, and
 // reports whether there is.
 func (r *run) awaitMore(ctx context.Context, t *turn) (more bool) {
 	t.without(ctx, func() { more = r.pass.await(ctx) })

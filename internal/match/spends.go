@@ -8,8 +8,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// This file tells from the inputs of a block alone what it may spend: for a
-// block that was deleted and fetched again, whose spent outputs nobody can give.
+// This file classifies inputs: it tells from the inputs of a block alone what they may
+// spend. A block that was deleted and fetched again needs that, as its spent outputs are gone.
 //
 // An output that names the hash of a key or script can only be spent by showing
 // the hashed bytes. A spend of a taproot output by a script path shows the parts

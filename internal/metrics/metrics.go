@@ -30,7 +30,7 @@ type Exporter struct {
 }
 
 // New returns an exporter of numbers about the process and about the calls that its
-// Observer is told of.
+// Observer is notified of.
 func New(log *slog.Logger, version string) *Exporter {
 	e := &Exporter{log: log, registry: prometheus.NewRegistry(), calls: newCalls()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -48,7 +48,7 @@ func New(log *slog.Logger, version string) *Exporter {
 	return e
 }
 
-// Observer is told of calls.
+// Observer is notified of calls.
 func (e *Exporter) Observer() rpc.Observer { return e.calls }
 
 // AddServer shows what an RPC server is busy with. Call it once.

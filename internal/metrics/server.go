@@ -85,7 +85,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Serve answers scrapes until [Server.Shutdown] is called, and returns nil then.
 func (s *Server) Serve() error {
-	err := s.http.Serve(&crowd{Listener: s.listener})
+	err := s.http.Serve(&limitListener{Listener: s.listener})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

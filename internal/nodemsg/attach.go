@@ -11,7 +11,7 @@ import "github.com/seed61375155/trawl/messages"
 type FollowNode struct{ messages.Asks[messages.Tip] }
 
 // FollowPool has the copy of the pool of the node that this one is attached to become what
-// that pool is after the request came. It is answered when listeners have been told.
+// that pool is after the request came. It is answered when listeners have been notified.
 //
 // Errors: [messages.ErrNodeAway], or another refusal that says why it cannot be copied.
 type FollowPool struct{ messages.Asks[messages.Done] }

@@ -8,7 +8,7 @@ import (
 // tip, in Core's words, then of the wallets.
 type GetWarnings struct{ messages.Control[[]string] }
 
-// WarningChanged is the warning about a part of the node that the operator should
+// WarningChanged is the warning about a component of the node that the operator should
 // know; it replaces the part's warning before. It is sent again while it lasts.
 type WarningChanged struct {
 	Of   string // the part, as in `wallet "name"`

@@ -12,7 +12,7 @@ type Knobs struct {
 	MockTime     time.Time       // what the clock shows from the start on
 	FilterKernel string          // one of filters.KernelNames; empty: the fastest
 	SmallFiles   bool            // block files of 64 KiB
-	WroteCoins   func(bytes int) // told of each change of the unspent outputs while they are written
+	WroteCoins   func(bytes int) // is notified of each change of the unspent outputs while they are written
 	FixedKey     bool            // of new tables of peers' addresses
 	CheckAddrs   int             // one in so many uses of these tables checks them; 0: none
 }

@@ -1,8 +1,8 @@
-// Package part starts the parts of a program in the order of a table, watches them, and
-// stops them in reverse. It knows neither what a part does nor what it is made of.
+// Package part starts the components of a program in the order of a table, watches them, and
+// stops them in reverse. It knows neither what a component does nor what it is made of.
 //
-// A part uses parts above it in the table, and its row names them: it does not get a
-// part that the row does not name. A part that is off is there for all others, and
+// A component uses components above it in the table, and its row names them: it does not get a
+// component that the row does not name. A component that is off is there for all others, and
 // answers [ask.ErrAbsent].
 package part
 
@@ -19,28 +19,28 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// StopTime is how long the actor of one part may take to stop.
+// StopTime is how long the actor of one component may take to stop.
 const StopTime = 5 * time.Minute
 
-// A Part is one row of a table.
+// A Part is a component: one row of a table.
 type Part struct {
 	Name  string
 	Needs []string // rows above: whom it asks
-	Later []string // rows below that its workers ask, never the part itself
+	Later []string // rows below that its workers ask, never the component itself
 	Off   bool     // it is not started
 
 	// Start starts it. After an error nothing of it is left running. ctx ends the
-	// start, not the part.
+	// start, not the component.
 	Start func(ctx context.Context, u *Uses) (Running, error)
 }
 
-// Running is a part that was started. Each field may be missing.
+// Running is a component that was started. Each field may be missing.
 type Running struct {
 	Ref   *ask.Ref     // its actor, which is stopped first
-	Close func() error // gives back what only this part had: its store, its threads
+	Close func() error // gives back what only this component had: its store, its threads
 }
 
-// Stop stops the actor and gives back what only the part had. The actor has [StopTime],
+// Stop stops the actor and gives back what only the component had. The actor has [StopTime],
 // which ctx may cut short.
 func (r Running) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, StopTime)
@@ -62,20 +62,20 @@ func Ready[Q messages.Request[R], R any](ctx context.Context, r Running, q Q) (R
 	return Running{}, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
 }
 
-// Uses is how a part that is being started gets the parts that its row names.
+// Uses is how a component that is being started gets the components that its row names.
 type Uses struct {
 	of  *Part
 	set *Set
 }
 
-// Ref returns the actor of a part that this one needs, absent where that is off. It
+// Ref returns the actor of a component that this one needs, absent where that is off. It
 // panics where the row does not name it.
 func (u *Uses) Ref(name string) *ask.Ref {
 	u.take(name, u.of.Needs, "")
 	return u.set.Ref(name)
 }
 
-// LaterRef returns what gives the actor of a part below, which is absent until it has
+// LaterRef returns what gives the actor of a component below, which is absent until it has
 // started.
 func (u *Uses) LaterRef(name string) func() *ask.Ref {
 	u.take(name, u.of.Later, " later")
@@ -89,23 +89,23 @@ func (u *Uses) take(name string, named []string, when string) {
 	u.set.taken[u.of.Name+" "+name] = true
 }
 
-// Fail ends the program because of the part, with err as the cause unless there was one
+// Fail ends the program because of the component, with err as the cause unless there was one
 // before.
 func (u *Uses) Fail(err error) { u.set.fail(err) }
 
-// Unsaved notes what the part could not write when it stopped. [Set.Close] returns it.
+// Unsaved notes what the component could not write when it stopped. [Set.Close] returns it.
 func (u *Uses) Unsaved(err error) {
 	u.set.mu.Lock()
 	defer u.set.mu.Unlock()
 	u.set.unsaved = append(u.set.unsaved, err)
 }
 
-// A Set is the parts of a running program. Its methods are safe for concurrent use.
+// A Set is the components of a running program. Its methods are safe for concurrent use.
 type Set struct {
 	refs  refs
-	taken map[string]bool // "part other": whom a part took, until Open returns
+	taken map[string]bool // "part other": what a component took, until Open returns
 
-	failed context.Context //nolint:containedctx // ends, with the cause, when a part has failed
+	failed context.Context //nolint:containedctx // ends, with the cause, when a component has failed
 	fail   context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -118,8 +118,8 @@ type started struct {
 	Running
 }
 
-// Open starts the parts that are not off. After an error nothing is left running; the
-// error is the cause, where a part gave one by Fail.
+// Open starts the components that are not off. After an error nothing is left running; the
+// error is the cause, where a component gave one by Fail.
 func Open(ctx context.Context, table []Part) (*Set, error) {
 	if err := Check(table); err != nil {
 		return nil, err
@@ -162,11 +162,11 @@ func (s *Set) watch(ref *ask.Ref) {
 	}
 }
 
-// Ref returns the actor of a part, absent where that has none, is off, or has not
+// Ref returns the actor of a component, absent where that has none, is off, or has not
 // started yet; never nil.
 func (s *Set) Ref(name string) *ask.Ref { return s.refs.get(name) }
 
-// Stats returns the numbers of the actors of all parts that have one, in the order of the
+// Stats returns the numbers of the actors of all components that have one, in the order of the
 // table.
 func (s *Set) Stats() []messages.PartStats {
 	s.mu.Lock()
@@ -180,7 +180,7 @@ func (s *Set) Stats() []messages.PartStats {
 	return list
 }
 
-// Wait returns nil when ctx ends, and the cause when a part has failed.
+// Wait returns nil when ctx ends, and the cause when a component has failed.
 func (s *Set) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -190,10 +190,10 @@ func (s *Set) Wait(ctx context.Context) error {
 	}
 }
 
-// Ended is closed when a part has failed, or Close was called.
+// Ended is closed when a component has failed, or Close was called.
 func (s *Set) Ended() <-chan struct{} { return s.failed.Done() }
 
-// Err is nil until a part has failed or Close was called; then it wraps [ErrClosed], and
+// Err is nil until a component has failed or Close was called; then it wraps [ErrClosed], and
 // the cause.
 func (s *Set) Err() error {
 	switch cause := context.Cause(s.failed); {
@@ -207,7 +207,7 @@ func (s *Set) Err() error {
 // ErrClosed is what [Set.Wait] returns after Close.
 var ErrClosed = errors.New("closed")
 
-// Close stops the parts one by one, last started first, so that each finishes while
+// Close stops the components one by one, last started first, so that each finishes while
 // those it depends on still answer: its actor, then what it had. Each has its own time
 // to stop, which ctx may cut short. A second call does nothing.
 func (s *Set) Close(ctx context.Context) error {
@@ -227,7 +227,7 @@ func (s *Set) Close(ctx context.Context) error {
 	return errors.Join(append(errs, s.unsaved...)...)
 }
 
-// Untaken returns the uses that rows of started parts name and that these have not
+// Untaken returns the uses that rows of started components name and that these have not
 // asked for, each as "part other": a table that promises more than is true.
 func (s *Set) Untaken(table []Part) []string {
 	var list []string
@@ -245,8 +245,8 @@ func (s *Set) Untaken(table []Part) []string {
 	return list
 }
 
-// Check returns an error for a wrong table: two parts of the same name, a need that
-// is not above its part, or a later part that is not below.
+// Check returns an error for a wrong table: two components of the same name, a need that
+// is not above its component, or a later component that is not below.
 func Check(table []Part) error {
 	at := make(map[string]int, len(table))
 	for i := range table {

@@ -29,8 +29,8 @@ import (
 func (p *producer) together(x []byte, leaf *[32]byte, tweaks bool) []byte {
 	d := &p.data.tap.musig
 	inOrder := func(a, b [33]byte) int { return bytes.Compare(a[:], b[:]) }
-	for _, key := range slices.SortedFunc(maps.Keys(d.members), inOrder) {
-		s := p.newMusig(key, d.members[key], x, leaf, tweaks)
+	for _, key := range slices.SortedFunc(maps.Keys(d.participants), inOrder) {
+		s := p.newMusig(key, d.participants[key], x, leaf, tweaks)
 		if s == nil {
 			continue
 		}
@@ -61,10 +61,10 @@ type musig struct {
 
 // newMusig returns a key of participants, or nil if x does not derive from the key. It notes the origins of
 // participants.
-func (p *producer) newMusig(aggregate [33]byte, members [][]byte, x []byte, leaf *[32]byte, tweaks bool) *musig {
-	s := &musig{producer: p, raw: members}
-	for _, member := range members {
-		key, err := btcec.ParsePubKey(member)
+func (p *producer) newMusig(aggregate [33]byte, participants [][]byte, x []byte, leaf *[32]byte, tweaks bool) *musig {
+	s := &musig{producer: p, raw: participants}
+	for _, participant := range participants {
+		key, err := btcec.ParsePubKey(participant)
 		if err != nil {
 			return nil
 		}
@@ -73,9 +73,9 @@ func (p *producer) newMusig(aggregate [33]byte, members [][]byte, x []byte, leaf
 	if len(s.keys) == 0 || !s.follow(aggregate, x) {
 		return nil
 	}
-	for _, member := range members {
-		if origin := p.with.Origins[hash160(member)]; origin != nil {
-			p.data.tap.noteOrigin(member[1:], origin, leaf)
+	for _, participant := range participants {
+		if origin := p.with.Origins[hash160(participant)]; origin != nil {
+			p.data.tap.noteOrigin(participant[1:], origin, leaf)
 		}
 	}
 	place := script.TapPlace{}
@@ -150,8 +150,8 @@ func (s *musig) nonces() (all [musig2.PubNonceSize]byte, ok bool) {
 		return all, false
 	}
 	list := make([][musig2.PubNonceSize]byte, len(s.raw))
-	for i, member := range s.raw {
-		nonce := given[[33]byte(member)]
+	for i, participant := range s.raw {
+		nonce := given[[33]byte(participant)]
 		if len(nonce) != musig2.PubNonceSize {
 			return all, false
 		}
@@ -173,9 +173,9 @@ func (s *musig) combine() []byte {
 		return nil
 	}
 	var list []*musig2.PartialSignature
-	for _, member := range s.raw {
+	for _, participant := range s.raw {
 		scalar := new(btcec.ModNScalar)
-		if value := given[[33]byte(member)]; len(value) != 32 || scalar.SetByteSlice(value) {
+		if value := given[[33]byte(participant)]; len(value) != 32 || scalar.SetByteSlice(value) {
 			return nil
 		}
 		partial := musig2.NewPartialSignature(scalar, r)
@@ -235,13 +235,13 @@ func (s *musig) withHashType(sig []byte) []byte {
 func (s *musig) partials() bool {
 	d := &s.data.tap.musig
 	if nonces, ok := s.nonces(); ok && s.with.Nonces != nil {
-		for _, member := range s.raw {
-			own := s.with.Keys[hash160(member)]
-			if own == nil || d.partials[s.at][[33]byte(member)] != nil {
+		for _, participant := range s.raw {
+			own := s.with.Keys[hash160(participant)]
+			if own == nil || d.partials[s.at][[33]byte(participant)] != nil {
 				continue
 			}
-			if sig := s.partial(own, nonces, d.nonces[s.at][[33]byte(member)]); sig != nil {
-				note(d.partials, s.at, [33]byte(member), sig)
+			if sig := s.partial(own, nonces, d.nonces[s.at][[33]byte(participant)]); sig != nil {
+				note(d.partials, s.at, [33]byte(participant), sig)
 			}
 		}
 	}
@@ -264,16 +264,16 @@ func (s *musig) addNonces() {
 	if s.with.Nonces == nil {
 		return
 	}
-	for _, member := range s.raw {
-		own := s.with.Keys[hash160(member)]
-		if own == nil || d.nonces[s.at][[33]byte(member)] != nil {
+	for _, participant := range s.raw {
+		own := s.with.Keys[hash160(participant)]
+		if own == nil || d.nonces[s.at][[33]byte(participant)] != nil {
 			continue
 		}
 		var random [32]byte
 		_, _ = rand.Read(random[:]) // never fails
 		secret, public := newNonce(&random, own, s.key, &s.hash)
 		s.with.Nonces.put(s.session(own.public, public), &secret)
-		note(d.nonces, s.at, [33]byte(member), public)
+		note(d.nonces, s.at, [33]byte(participant), public)
 	}
 }
 

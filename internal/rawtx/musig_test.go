@@ -33,14 +33,14 @@ func extendedKeys(t *testing.T, n int) (private, public []string) {
 	return private, public
 }
 
-// member is one of several that sign together: what it knows of the coin, and its secret nonces.
-type member struct {
+// participant is one of several that sign together: what it knows of the coin, and its secret nonces.
+type participant struct {
 	desc   *descriptor.Descriptor
 	nonces rawtx.MusigNonces
 }
 
-// sign adds what the member can.
-func (m *member) sign(t *testing.T, packet string, hashType *int32) (string, bool) {
+// sign adds what the participant can.
+func (m *participant) sign(t *testing.T, packet string, hashType *int32) (string, bool) {
 	t.Helper()
 	p := decodePacket(t, packet)
 	known := newSigning(new(wire.MsgTx), nil)
@@ -110,17 +110,17 @@ func TestMusig(t *testing.T) {
 			}
 			return form
 		}
-		members := make([]member, test.participants)
-		for i := range members {
+		participants := make([]participant, test.participants)
+		for i := range participants {
 			branches, err := descriptor.Parse(text(i), regtest, descriptor.Options{})
 			if err != nil {
 				t.Fatal(test.form, err)
 			}
-			members[i].desc = branches[0]
+			participants[i].desc = branches[0]
 		}
-		scripts, err := members[0].desc.Expand(3)
-		if !members[0].desc.IsRanged() {
-			scripts, err = members[0].desc.Expand(0)
+		scripts, err := participants[0].desc.Expand(3)
+		if !participants[0].desc.IsRanged() {
+			scripts, err = participants[0].desc.Expand(0)
 		}
 		if err != nil {
 			t.Fatal(test.form, err)
@@ -133,20 +133,21 @@ func TestMusig(t *testing.T) {
 
 		start := p.Encode()
 		for round, kind := range []uint64{psbt.MusigPubNonce, psbt.MusigPartialSig} {
-			packets := make([]string, len(members))
-			for i := range members {
+			packets := make([]string, len(participants))
+			for i := range participants {
 				var done bool
-				packets[i], done = members[i].sign(t, start, test.hashType)
+				packets[i], done = participants[i].sign(t, start, test.hashType)
 				if done {
 					t.Errorf("%s: done in round %d of one", test.form, round)
 				}
-				if again, _ := members[i].sign(t, start, test.hashType); round == 1 && entries(t, again, kind) > 0 {
+				again, _ := participants[i].sign(t, start, test.hashType)
+				if round == 1 && entries(t, again, kind) > 0 {
 					t.Errorf("%s: a nonce served twice", test.form)
 				}
 			}
 			before := start
 			start = combined(t, packets)
-			if n := entries(t, start, kind); n < len(members) || entries(t, before, kind) > 0 {
+			if n := entries(t, start, kind); n < len(participants) || entries(t, before, kind) > 0 {
 				t.Errorf("%s: %d entries after round %d", test.form, n, round)
 			}
 		}
@@ -177,7 +178,7 @@ func TestMusigNonces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := member{desc: branches[0]}
+	m := participant{desc: branches[0]}
 	scripts, err := m.desc.Expand(0)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ type musigPlace struct {
 
 // musigData is what an input says of keys that several sign for.
 type musigData struct {
-	members          Aggregates
+	participants     Aggregates
 	nonces, partials map[musigPlace]map[[33]byte][]byte // by participant
 }
 
@@ -39,7 +39,7 @@ const keyBytes = btcec.PubKeyBytesLenCompressed
 
 // read takes the fields of an input.
 func (d *musigData) read(in psbt.Map) {
-	d.readMembers(in, psbt.MusigParticipants)
+	d.readParticipants(in, psbt.MusigParticipants)
 	for kind, to := range map[uint64]map[musigPlace]map[[33]byte][]byte{
 		psbt.MusigPubNonce: d.nonces, psbt.MusigPartialSig: d.partials,
 	} {
@@ -53,33 +53,33 @@ func (d *musigData) read(in psbt.Map) {
 
 // know adds keys that are known. Only packets say how far several have signed.
 func (d *musigData) know(keys Aggregates) {
-	if d.members != nil {
-		maps.Copy(d.members, keys)
+	if d.participants != nil {
+		maps.Copy(d.participants, keys)
 	}
 }
 
-func (d *musigData) readMembers(m psbt.Map, kind uint64) {
+func (d *musigData) readParticipants(m psbt.Map, kind uint64) {
 	for _, e := range m.Of(kind) {
-		d.members[[33]byte(e.Data)] = slices.Collect(slices.Chunk(e.Value, keyBytes))
+		d.participants[[33]byte(e.Data)] = slices.Collect(slices.Chunk(e.Value, keyBytes))
 	}
 }
 
-func note(to map[musigPlace]map[[33]byte][]byte, at musigPlace, member [33]byte, value []byte) {
+func note(to map[musigPlace]map[[33]byte][]byte, at musigPlace, participant [33]byte, value []byte) {
 	if to[at] == nil {
 		to[at] = map[[33]byte][]byte{}
 	}
-	to[at][member] = value
+	to[at][participant] = value
 }
 
 // fill puts the fields into an input.
 func (d *musigData) fill(add adder) {
-	d.fillMembers(add, psbt.MusigParticipants)
+	d.fillParticipants(add, psbt.MusigParticipants)
 	for kind, from := range map[uint64]map[musigPlace]map[[33]byte][]byte{
 		psbt.MusigPubNonce: d.nonces, psbt.MusigPartialSig: d.partials,
 	} {
 		for at, values := range from {
-			for member, value := range values {
-				data := slices.Concat(member[:], at.key[:])
+			for participant, value := range values {
+				data := slices.Concat(participant[:], at.key[:])
 				if at.leaf != ([32]byte{}) {
 					data = append(data, at.leaf[:]...)
 				}
@@ -89,8 +89,8 @@ func (d *musigData) fill(add adder) {
 	}
 }
 
-func (d *musigData) fillMembers(add adder, kind uint64) {
-	for key, members := range d.members {
-		add(kind, bytes.Clone(key[:]), slices.Concat(members...))
+func (d *musigData) fillParticipants(add adder, kind uint64) {
+	for key, participants := range d.participants {
+		add(kind, bytes.Clone(key[:]), slices.Concat(participants...))
 	}
 }

@@ -101,18 +101,18 @@ func isOdd(key *btcec.PublicKey) bool {
 }
 
 // coefficient is what the key of a participant is multiplied by (BIP327, KeyAggCoeff).
-func (s *musig) coefficient(member []byte) *secp256k1.ModNScalar {
+func (s *musig) coefficient(participant []byte) *secp256k1.ModNScalar {
 	for _, other := range s.raw {
 		if bytes.Equal(other, s.raw[0]) {
 			continue
 		}
-		if bytes.Equal(other, member) {
+		if bytes.Equal(other, participant) {
 			return new(secp256k1.ModNScalar).SetInt(1) // the second of different keys
 		}
 		break
 	}
 	list := tagged("KeyAgg list", s.raw...)
-	hash := tagged("KeyAgg coefficient", list[:], member)
+	hash := tagged("KeyAgg coefficient", list[:], participant)
 	c := new(secp256k1.ModNScalar)
 	c.SetBytes(&hash)
 	return c

@@ -61,7 +61,7 @@ func outputSignatures(out psbt.Map) *signatures {
 	d.addScripts(out, psbt.OutRedeemScript, psbt.OutWitnessScript)
 	d.addDerivations(out, psbt.OutDerivation, psbt.OutTapDerivation)
 	d.tap.musig = newMusigData()
-	d.tap.musig.readMembers(out, psbt.OutMusigParticipants)
+	d.tap.musig.readParticipants(out, psbt.OutMusigParticipants)
 	internal, _ := out.One(psbt.OutTapInternalKey)
 	if tree, ok := out.One(psbt.OutTapTree); ok && isXOnly(internal) {
 		d.tap.internal = internal
@@ -155,7 +155,7 @@ func fillOutput(out *psbt.Map, d *signatures) {
 	if d.tap.internal != nil {
 		out.Put(psbt.OutTapInternalKey, nil, d.tap.internal)
 	}
-	d.tap.musig.fillMembers(add, psbt.OutMusigParticipants)
+	d.tap.musig.fillParticipants(add, psbt.OutMusigParticipants)
 	if len(d.tap.tree) > 0 {
 		out.Put(psbt.OutTapTree, nil, treeValue(d.tap.tree))
 	}

@@ -48,7 +48,7 @@ type Finder interface {
 // they are not looked at.
 func InTx(tx *wire.MsgTx, spent []chainview.Coin, scripts Finder, found func(Entry)) {
 	var id *chainhash.Hash
-	tell := func(e Entry) {
+	add := func(e Entry) {
 		if id == nil {
 			hash := tx.TxHash()
 			id = &hash
@@ -58,7 +58,7 @@ func InTx(tx *wire.MsgTx, spent []chainview.Coin, scripts Finder, found func(Ent
 	}
 	for n, in := range tx.TxIn[:min(len(spent), len(tx.TxIn))] {
 		if script, ok := scripts.Find(spent[n].Script); ok {
-			tell(Entry{
+			add(Entry{
 				Kind: Spend, Amount: int64(spent[n].Value), N: uint32(n), Prev: in.PreviousOutPoint,
 				Script: uint32(script),
 			})
@@ -66,7 +66,7 @@ func InTx(tx *wire.MsgTx, spent []chainview.Coin, scripts Finder, found func(Ent
 	}
 	for n, out := range tx.TxOut {
 		if script, ok := scripts.Find(out.PkScript); ok {
-			tell(Entry{Kind: Receive, Amount: out.Value, N: uint32(n), Script: uint32(script)})
+			add(Entry{Kind: Receive, Amount: out.Value, N: uint32(n), Script: uint32(script)})
 		}
 	}
 }

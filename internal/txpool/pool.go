@@ -83,8 +83,8 @@ func (p *Pool) insert(e *Entry) {
 	p.sequence++
 }
 
-// unsay takes back that an entry came, which has left again before anybody was told. That it
-// left is told, as Core does.
+// unsay takes back that an entry came, which has left again before anybody was notified. That it
+// left is reported, as Core does.
 func (p *Pool) unsay(e *Entry) {
 	for at, c := range slices.Backward(p.changes) {
 		if !c.Added || c.WID != e.WID {

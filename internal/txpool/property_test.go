@@ -13,7 +13,7 @@ import (
 )
 
 // After any steps, the state that a pool keeps up to date is what follows from
-// its transactions, and its news add up to its content.
+// its transactions, and its events add up to its content.
 func TestConsistency(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -127,7 +127,7 @@ func (s *storm) disconnect() {
 	s.pool.Return(block, s.coins, s.now)
 }
 
-// listen follows the news.
+// listen follows the events.
 func (s *storm) listen() {
 	s.t.Helper()
 	for _, change := range s.pool.TakeChanges() {

@@ -82,9 +82,9 @@ func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
 // the earliest time of all.
 func TestBirthTimeOfRepeatedImports(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		active []bool // of the imports, each a day before the last
-		told   []int64
+		name     string
+		active   []bool // of the imports, each a day before the last
+		reported []int64
 	}{
 		{"never active", []bool{false, false}, []int64{10 * day, 10 * day}},
 		{"active at first", []bool{true, false, false}, []int64{10 * day, 9 * day, 8 * day}},
@@ -116,8 +116,8 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 					t.Fatal(err, done)
 				}
 				w.Importer().EndImport()
-				if got := w.Info().Birthtime; got != test.told[i] {
-					t.Errorf("import %d: born %d, want %d", i, got, test.told[i])
+				if got := w.Info().Birthtime; got != test.reported[i] {
+					t.Errorf("import %d: born %d, want %d", i, got, test.reported[i])
 				}
 				if got, _ := w.BirthTime(); got != at {
 					t.Errorf("import %d: looks at blocks since %d, want %d", i, got, at)

@@ -41,7 +41,7 @@ func (w *Wallet) CheckEncryptable() error {
 
 // Encrypt encrypts all private keys, and makes new descriptors from a seed of 32
 // bytes unless the wallet is a blank one. It is locked then. Because the keys
-// were in the file before, the file should be written anew.
+// were in the file before, the file should be rewritten.
 //
 // Errors: [*messages.WalletError] as [Wallet.CheckEncryptable].
 func (w *Wallet) Encrypt(e Encryption, seed *walletfile.Secret, now int64) error {

@@ -4,12 +4,12 @@
 // by record.
 //
 // A [Wallet] is opened from what package walletfile loaded, or made by [Create].
-// It is the front of its pieces, which lie in packages of their own and know only
+// It is the facade of its pieces, which lie in packages of their own and know only
 // what they ask of each other. The pieces are the secrets ([vault.Vault]), the
 // descriptors and their scripts ([keys.Set], [keys.Pool]), the address book
 // ([book.Book]), and what transactions did ([txs.Ledger], [txs.Reports]). Blocks,
 // transactions and requests are handed to these. Changes are taken with
-// [Wallet.TakeChanges] and must be written before anybody is told.
+// [Wallet.TakeChanges] and must be written before anybody is notified.
 //
 // Balances, coins and what addresses received are kept up to date with every
 // transaction, so that asking for them costs what the answer is long.

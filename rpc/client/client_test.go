@@ -133,7 +133,7 @@ func TestRestart(t *testing.T) {
 		}
 		close(heights)
 	}()
-	told := make(chan int32, 100)
+	received := make(chan int32, 100)
 	go func() {
 		q := client.EventQuery{Topics: []string{"search"}, Search: id}
 		for e, err := range c.Events(ctx, q) {
@@ -142,15 +142,15 @@ func TestRestart(t *testing.T) {
 				break
 			}
 			if e.Name == "entry" && json.Unmarshal(e.Data, &entry) == nil {
-				told <- entry.Height
+				received <- entry.Height
 			}
 		}
-		close(told)
+		close(received)
 	}()
 	want := func(from, to int32) {
 		t.Helper()
 		for h := from; h <= to; h++ {
-			if a, b := <-heights, <-told; a != h || b != h {
+			if a, b := <-heights, <-received; a != h || b != h {
 				t.Fatalf("heights %d and %d, want %d", a, b, h)
 			}
 		}
@@ -170,7 +170,7 @@ func TestRestart(t *testing.T) {
 	if _, more := <-heights; more {
 		t.Error("an entry of a search that is removed")
 	}
-	if _, more := <-told; more {
+	if _, more := <-received; more {
 		t.Error("an event of a search that is removed")
 	}
 }

@@ -29,7 +29,7 @@ type EventQuery struct {
 	Last string // the id of the last event that was read before; empty: none
 }
 
-// An Event is news of a node.
+// An Event is an announcement of a node.
 type Event struct {
 	ID   string // to go on behind it: [EventQuery.Last]
 	Name string

@@ -35,7 +35,7 @@ type SearchOptions struct {
 	Start   int32  `json:"start_height,omitempty"`
 	Stop    *int32 `json:"stop_height,omitempty"` // nil: the tip
 	Follow  bool   `json:"follow,omitempty"`      // go on with new blocks; without Stop
-	Mempool bool   `json:"mempool,omitempty"`     // tell of unconfirmed payments as well
+	Mempool bool   `json:"mempool,omitempty"`     // report unconfirmed payments as well
 
 	BlocksOnly bool `json:"-"` // list only the blocks that have something
 }
@@ -153,7 +153,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 type Page struct {
 	Entries     []Entry `json:"entries"`
 	Cursor      string  `json:"cursor"` // behind the last of them
-	More        bool    `json:"more"`   // false: all up to Height is told
+	More        bool    `json:"more"`   // false: all up to Height is here
 	Height      int32   `json:"height"`
 	BlockHash   string  `json:"blockhash"`
 	State       string  `json:"state"`
@@ -197,7 +197,7 @@ func (c *Client) ExtendSearch(ctx context.Context, id string, objects []ScanObje
 	return s, err
 }
 
-// GetSearch tells how far a search is.
+// GetSearch returns how far a search is.
 func (c *Client) GetSearch(ctx context.Context, id string) (s Search, err error) {
 	err = c.Call(ctx, &s, "getsearch", id)
 	return s, err
@@ -248,7 +248,7 @@ func (c *Client) RemoveSearch(ctx context.Context, id string) (changed bool, err
 }
 
 const (
-	pageWait   = time.Second            // how long a call waits for news
+	pageWait   = time.Second            // how long a call waits for entries
 	firstPause = 100 * time.Millisecond // before the next attempt, doubled each time
 	longPause  = 5 * time.Second
 )

@@ -62,7 +62,7 @@ const (
 	WalletAlreadyExists       Code = -36
 )
 
-// Error is a failure the client is told of in these words.
+// Error is a failure that the client gets in these words.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
@@ -85,13 +85,13 @@ func (e Error) As(target any) bool {
 	return ok
 }
 
-// Usage is an error that is told as the help of the method that returns it, with this code.
+// Usage is an error that clients get as the help of the method that returns it, with this code.
 type Usage Code
 
 // Error implements error.
 func (Usage) Error() string { return "the method was not used as its help says" }
 
-// A KnownError says how an error of another package is told to clients.
+// A KnownError says how clients get an error of another package.
 type KnownError struct {
 	Err error // compared with errors.Is
 	As  Error // an empty message stands for the text of the error itself
@@ -100,7 +100,7 @@ type KnownError struct {
 // shuttingDown is what ends a call when the server's context does.
 var shuttingDown = KnownError{context.Canceled, Error{ClientNotConnected, "Shutting down"}}
 
-// Reveal returns what the client is told of err. It is false when nobody
+// Reveal returns the client's error for err. It is false when nobody
 // wrote words for the error: the client then learns nothing, and the caller
 // should log it.
 func (t *Table) Reveal(err error) (Error, bool) {
@@ -108,7 +108,7 @@ func (t *Table) Reveal(err error) (Error, bool) {
 		return e, true
 	}
 	if r, ok := errors.AsType[Refused](err); ok {
-		return r.Told(), true
+		return r.InBatch(), true
 	}
 	for _, k := range t.known {
 		if !errors.Is(err, k.Err) {

@@ -45,8 +45,8 @@ func (r Refused) Error() string {
 	return "the other node refuses the call: " + http.StatusText(int(r))
 }
 
-// Told returns what a request of a batch is told, which has no status of its own.
-func (r Refused) Told() Error {
+// InBatch returns the error for a request of a batch, which has no status of its own.
+func (r Refused) InBatch() Error {
 	return Error{MiscError, fmt.Sprintf("Bitcoin Core refuses this call (HTTP status %d)", int(r))}
 }
 

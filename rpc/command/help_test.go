@@ -131,7 +131,7 @@ func TestReword(t *testing.T) {
 }
 
 // A method that was not used as it should be is told by its help, in the words of the table.
-func TestMisuseIsToldByHelp(t *testing.T) {
+func TestMisuseIsAnsweredByHelp(t *testing.T) {
 	table := newTable(t, command.Command{
 		Name: "pay", Category: command.Wallet, Summary: "Pays.",
 		Run: func(context.Context, *command.Args) (any, error) { return nil, command.Usage(command.InvalidParameter) },
@@ -141,9 +141,9 @@ func TestMisuseIsToldByHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = call.Run(t.Context())
-	told, known := call.Reveal(err)
-	if !known || told.Code != command.InvalidParameter || told.Message != table.Help("pay") ||
-		!strings.Contains(told.Message, "Spends.") {
-		t.Errorf("told %v, %v", told, known)
+	shown, known := call.Reveal(err)
+	if !known || shown.Code != command.InvalidParameter || shown.Message != table.Help("pay") ||
+		!strings.Contains(shown.Message, "Spends.") {
+		t.Errorf("revealed %v, %v", shown, known)
 	}
 }

@@ -108,13 +108,13 @@ func (c *Call) reply(
 	return reply, false, err
 }
 
-// revealed is what a client is told of an error.
+// revealed is what a client sees of an error.
 type revealed struct {
 	as    Error
 	cause error
 }
 
-// Error implements error, with what a client is told.
+// Error implements error, with what a client sees.
 func (r revealed) Error() string { return r.as.Error() }
 
 // Unwrap returns both.

@@ -109,76 +109,76 @@ func (t *Table) Reader() Reader {
 	if t.forwarder != nil || t.reader == nil {
 		return nil
 	}
-	return told{t, t.reader}
+	return revealing{t, t.reader}
 }
 
-// told is a reader whose errors clients can be told of.
-type told struct {
+// revealing is a reader whose errors clients may see.
+type revealing struct {
 	table *Table
 	Reader
 }
 
 // Headers implements Reader.
-func (r told) Headers(from *chainhash.Hash, count int) ([]byte, error) {
+func (r revealing) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 	raw, err := r.Reader.Headers(from, count)
 	return raw, r.reveal(err)
 }
 
 // HeadersText implements Reader.
-func (r told) HeadersText(from *chainhash.Hash, count int) ([]byte, error) {
+func (r revealing) HeadersText(from *chainhash.Hash, count int) ([]byte, error) {
 	text, err := r.Reader.HeadersText(from, count)
 	return text, r.reveal(err)
 }
 
 // Filter implements Reader.
-func (r told) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
+func (r revealing) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
 	filter, err := r.Reader.Filter(ctx, block)
 	return filter, r.reveal(err)
 }
 
 // FilterHeaders implements Reader.
-func (r told) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error) {
+func (r revealing) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error) {
 	headers, err := r.Reader.FilterHeaders(ctx, from, count)
 	return headers, r.reveal(err)
 }
 
 // Spent implements Reader.
-func (r told) Spent(block *chainhash.Hash) ([]byte, error) {
+func (r revealing) Spent(block *chainhash.Hash) ([]byte, error) {
 	raw, err := r.Reader.Spent(block)
 	return raw, r.reveal(err)
 }
 
 // BlockText implements Reader.
-func (r told) BlockText(block *chainhash.Hash, details bool) ([]byte, error) {
+func (r revealing) BlockText(block *chainhash.Hash, details bool) ([]byte, error) {
 	text, err := r.Reader.BlockText(block, details)
 	return text, r.reveal(err)
 }
 
 // SpentText implements Reader.
-func (r told) SpentText(block *chainhash.Hash) ([]byte, error) {
+func (r revealing) SpentText(block *chainhash.Hash) ([]byte, error) {
 	text, err := r.Reader.SpentText(block)
 	return text, r.reveal(err)
 }
 
 // Unspent implements Reader.
-func (r told) Unspent(ctx context.Context, q OutputQuery) (Unspent, error) {
+func (r revealing) Unspent(ctx context.Context, q OutputQuery) (Unspent, error) {
 	found, err := r.Reader.Unspent(ctx, q)
 	return found, r.reveal(err)
 }
 
 // Tx implements Reader.
-func (r told) Tx(id *chainhash.Hash) ([]byte, error) {
+func (r revealing) Tx(id *chainhash.Hash) ([]byte, error) {
 	raw, err := r.Reader.Tx(id)
 	return raw, r.reveal(err)
 }
 
 // TxText implements Reader.
-func (r told) TxText(id *chainhash.Hash) ([]byte, error) {
+func (r revealing) TxText(id *chainhash.Hash) ([]byte, error) {
 	text, err := r.Reader.TxText(id)
 	return text, r.reveal(err)
 }
 
-func (r told) reveal(err error) error {
+func (r revealing) reveal(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -72,7 +72,7 @@ func (t *Table) Reword(pairs ...string) *Table {
 	return t
 }
 
-// Know adds errors of other packages that clients are told of in certain
+// Know adds errors of other packages that clients get in certain
 // words. Call it before the table is used.
 func (t *Table) Know(errs ...KnownError) *Table {
 	t.known = append(t.known, errs...)

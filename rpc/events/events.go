@@ -1,4 +1,4 @@
-// Package events makes the streams of GET /events from the news of a node.
+// Package events makes the streams of GET /events from the announcements of a node.
 //
 // # Ids
 //
@@ -27,7 +27,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
-// maxReplayed bounds the tips that are told again.
+// maxReplayed bounds the tips that are sent again.
 const maxReplayed = 10_000
 
 // topics are the kinds of events by the names of their topics.
@@ -66,7 +66,7 @@ var (
 	errMinConf   = fmt.Errorf("minconf must be 1 to %d", maxMinConf)
 )
 
-// idMethod returns the method that tells what the ids of a stream do: the tip, or a cursor.
+// idMethod returns the method that shows what the ids of a stream do: the tip, or a cursor.
 func (q *query) idMethod() string {
 	if q.search != "" {
 		return "getsearchentries"
@@ -153,11 +153,11 @@ func (s *Source) Open(ctx context.Context, query, last string, may func(string) 
 	if reader == nil {
 		return nil, errors.New("There is no chain yet") //nolint:staticcheck // for the client
 	}
-	news, err := s.Subscribe(ctx, kinds...)
+	events, err := s.Subscribe(ctx, kinds...)
 	if err != nil {
 		return nil, errors.New("There are no events now") //nolint:staticcheck // for the client
 	}
-	st := &stream{chain: s.Chain, news: news, tips: slices.Contains(kinds, messages.EventTip)}
+	st := &stream{chain: s.Chain, events: events, tips: slices.Contains(kinds, messages.EventTip)}
 	st.print = s.Print
 	st.begin(reader, last, len(kinds) > 1 || !st.tips)
 	return st, nil
@@ -166,15 +166,15 @@ func (s *Source) Open(ctx context.Context, query, last string, may func(string) 
 // A stream is one reader's.
 type stream struct {
 	chain  *chainview.Current
-	news   messages.Subscription
+	events messages.Subscription
 	print  *searches.Printer
 	tips   bool
 	at     *chainview.Block // the reader knows the chain up to it
 	queued []rpc.StreamEvent
 }
 
-// begin queues what a reader has to hear first. lossy says that there are topics of
-// which nothing can be told again.
+// begin queues what a reader has to get first. lossy says that there are topics of
+// which nothing can be sent again.
 func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
 	active := reader.Active()
 	s.at = active.Tip()
@@ -187,7 +187,7 @@ func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
 			known = nil
 		}
 		if known != nil && s.tips {
-			s.at = known // of the reset too: a reader that is lost after it is told the tips again
+			s.at = known // of the reset too: a reader that is lost after it gets the tips again
 		}
 		if known == nil || lossy {
 			s.add("reset", struct{}{}, "")
@@ -200,16 +200,16 @@ func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
 }
 
 // Close implements rpc.EventStream.
-func (s *stream) Close() { s.news.Close() }
+func (s *stream) Close() { s.events.Close() }
 
 // Next implements rpc.EventStream.
 func (s *stream) Next(ctx context.Context) (rpc.StreamEvent, error) {
 	for len(s.queued) == 0 {
-		e, err := s.news.Next(ctx)
+		e, err := s.events.Next(ctx)
 		if err != nil {
 			return rpc.StreamEvent{}, err
 		}
-		s.tell(e.News)
+		s.queueNews(e.News)
 	}
 	e := s.queued[0]
 	s.queued = s.queued[1:]
@@ -226,7 +226,7 @@ func (s *stream) add(name string, data any, method string) {
 func eventOf(name string, data any, method string) rpc.StreamEvent {
 	line, err := jsontree.Append(nil, data)
 	if err != nil {
-		panic(err) // all that is told can be written
+		panic(err) // all that is sent can be written
 	}
 	return rpc.StreamEvent{Name: name, Data: line, Method: method}
 }
@@ -238,7 +238,7 @@ type tipEvent struct {
 	Disconnected []chainhash.Hash `json:"disconnected"` // the highest first
 }
 
-// moveTo tells of the blocks of the active chain that the reader does not know, in their
+// moveTo queues the blocks of the active chain that the reader does not know, in their
 // order, the first with those that left the chain.
 func (s *stream) moveTo(active *chainview.Chain) {
 	tip := active.Tip()

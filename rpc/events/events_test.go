@@ -17,7 +17,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
-// feed is a subscription whose news are there.
+// feed is a subscription whose events are there.
 type feed struct {
 	news   []messages.News
 	closed int // how often
@@ -56,8 +56,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// told opens a stream and returns all that it tells, a line an event.
-func (r *rig) told(query, last string) []string {
+// received opens a stream and returns all that it sends, a line an event.
+func (r *rig) received(query, last string) []string {
 	r.t.Helper()
 	s, err := r.src.Open(r.t.Context(), query, last, anything)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *rig) open(query string) rpc.EventStream {
 	return s
 }
 
-// rest returns what a stream tells still.
+// rest returns the rest of a stream.
 func (r *rig) rest(s rpc.EventStream) (lines []string) {
 	for {
 		e, err := s.Next(r.t.Context())
@@ -114,32 +114,32 @@ func TestReplay(t *testing.T) {
 	a := r.chain.MineN(3)
 	old1 := r.chain.MineN(1)
 	old2 := r.chain.MineN(1)
-	r.want(r.told("topics=tip", ""), old2.Hash.String()[:8])
-	r.want(r.told("topics=tip", a.Hash.String()), tip(old1), tip(old2), old2.Hash.String()[:8])
+	r.want(r.received("topics=tip", ""), old2.Hash.String()[:8])
+	r.want(r.received("topics=tip", a.Hash.String()), tip(old1), tip(old2), old2.Hash.String()[:8])
 	b := r.chain.MineOn(a, chaintest.Template{Version: 0x20000004})
 	c := r.chain.MineOn(b, chaintest.Template{})
 	d := r.chain.MineOn(c, chaintest.Template{})
 	at := d.Hash.String()[:8]
-	r.want(r.told("topics=tip", old2.Hash.String()), tip(b, old2, old1), tip(c), tip(d), at)
-	r.want(r.told("topics=tip", d.Hash.String()), at)
-	r.want(r.told("topics=tip", strings.Repeat("ab", 32)), at+" reset {}", at)
-	r.want(r.told("topics=tip", "7"), at+" reset {}", at)
-	r.want(r.told("topics=tip,peer", c.Hash.String()), c.Hash.String()[:8]+" reset {}", tip(d), at)
-	r.want(r.told("topics=peer", d.Hash.String()), at+" reset {}", at)
+	r.want(r.received("topics=tip", old2.Hash.String()), tip(b, old2, old1), tip(c), tip(d), at)
+	r.want(r.received("topics=tip", d.Hash.String()), at)
+	r.want(r.received("topics=tip", strings.Repeat("ab", 32)), at+" reset {}", at)
+	r.want(r.received("topics=tip", "7"), at+" reset {}", at)
+	r.want(r.received("topics=tip,peer", c.Hash.String()), c.Hash.String()[:8]+" reset {}", tip(d), at)
+	r.want(r.received("topics=peer", d.Hash.String()), at+" reset {}", at)
 }
 
-// A reader that is more than maxReplayed tips behind hears that it has missed some, and of no tip.
+// A reader that is more than maxReplayed tips behind gets a reset, and no tip.
 func TestReplayIsBounded(t *testing.T) {
 	r := newRig(t)
 	early := r.open("topics=tip")
 	first := r.chain.MineN(1)
 	open := r.open("topics=tip")
 	r.chain.MineN(maxReplayed)
-	if got := r.told("topics=tip", first.Hash.String()); len(got) != maxReplayed+1 {
+	if got := r.received("topics=tip", first.Hash.String()); len(got) != maxReplayed+1 {
 		t.Errorf("%d events, want a tip for each of %d blocks", len(got), maxReplayed)
 	}
 	at := r.chain.MineN(1).Hash.String()[:8]
-	r.want(r.told("topics=tip", first.Hash.String()), at+" reset {}", at)
+	r.want(r.received("topics=tip", first.Hash.String()), at+" reset {}", at)
 
 	// So does a reader that stayed, but for the last tip, and it knows the chain from then on.
 	last := r.chain.Active().Tip()
@@ -156,8 +156,8 @@ func TestReplayIsBounded(t *testing.T) {
 	r.want(r.rest(early), tip(next))
 }
 
-// News are told as JSON; those of tips may have been put together.
-func TestNews(t *testing.T) {
+// Events are sent as JSON; those of tips may have been put together.
+func TestEvents(t *testing.T) {
 	r := newRig(t)
 	s, err := r.src.Open(t.Context(), "topics=tip,mempool&topics=peer,scan,wallet", "", anything)
 	if err != nil {
@@ -218,7 +218,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query, last string) {
 		r := newRig(t)
 		r.chain.MineN(2)
-		for _, line := range r.told(query, last) {
+		for _, line := range r.received(query, last) {
 			if strings.ContainsAny(line, "\r\n") {
 				t.Errorf("%q", line)
 			}

@@ -56,7 +56,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// A stream of one search needs one of the two methods that tell the same, and goes on behind a cursor for a client
+// A stream of one search needs one of the two methods that show the same, and goes on behind a cursor for a client
 // that may read entries.
 func TestRightsToSearch(t *testing.T) {
 	r := newListRig(t)
@@ -142,7 +142,7 @@ func refuse(err error) func(context.Context, ...messages.EventKind) (messages.Su
 	return func(context.Context, ...messages.EventKind) (messages.Subscription, error) { return nil, err }
 }
 
-// A stream asks for the news of its topics alone; a stream of one search for those of searches and tips.
+// A stream asks for the events of its topics alone; a stream of one search for those of searches and tips.
 func TestSubscribesToTopics(t *testing.T) {
 	r := newListRig(t)
 	var asked []messages.EventKind

@@ -13,19 +13,19 @@ import (
 // searchPage is how many entries are read at a time.
 const searchPage = 100
 
-// A searchStream tells the entries of one search in the order of its list, behind a cursor, and the other news about
+// A searchStream sends the entries of one search in the order of its list, behind a cursor, and the other events of
 // the search.
 //
-// The list is read from the store, page by page: news only say that there may be more. So
-// it does not matter how slow the reader is, and no entry is told twice or missed.
+// The list is read from the store, page by page: events only say that there may be more. So
+// it does not matter how slow the reader is, and no entry is sent twice or missed.
 type searchStream struct {
-	src   *Source
-	query query
-	news  messages.Subscription
+	src    *Source
+	query  query
+	events messages.Subscription
 
 	name   string  // of the search
-	pool   *string // behind which unconfirmed entry to go on with those of the beginning; nil: they are told
-	cursor string  // behind the last entry that was told, or needs not be
+	pool   *string // behind which unconfirmed entry to go on with those of the beginning; nil: they are sent
+	cursor string  // behind the last entry that was sent, or needs not be
 	dirty  bool    // there may be entries behind it
 	queued []rpc.StreamEvent
 	ended  bool // after what is queued
@@ -60,7 +60,7 @@ func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.Eve
 		st.Close()
 		return nil, inWords(err)
 	}
-	st.query.search = status.ID // as news have it: it may have been asked for in capitals
+	st.query.search = status.ID // as events have it: it may have been asked for in capitals
 	st.begin(&status)
 	return st, nil
 }
@@ -74,10 +74,10 @@ func inWords(err error) error {
 }
 
 func (s *searchStream) subscribe(ctx context.Context) (err error) {
-	if s.news != nil {
-		s.news.Close()
+	if s.events != nil {
+		s.events.Close()
 	}
-	s.news, err = s.src.Subscribe(ctx, messages.EventSearch, messages.EventTip)
+	s.events, err = s.src.Subscribe(ctx, messages.EventSearch, messages.EventTip)
 	return err
 }
 
@@ -87,7 +87,7 @@ func (s *searchStream) read(ctx context.Context, limit int) (messages.SearchPage
 	})
 }
 
-// begin tells the state of the search, and has what is in the memory pool be told next.
+// begin queues the state of the search, and has the entries in the memory pool sent next.
 func (s *searchStream) begin(status *messages.SearchStatus) {
 	s.name = status.Name
 	s.add("search", searchEvent{Search: searches.Status(status)}, "getsearch")
@@ -96,8 +96,8 @@ func (s *searchStream) begin(status *messages.SearchStatus) {
 	}
 }
 
-// readPool tells some of the entries in the memory pool. News of changes meanwhile are told after all of these
-// entries, so that the last news of an entry is true.
+// readPool queues some of the entries in the memory pool. Events of changes meanwhile are sent after all of these
+// entries, so that the last event of an entry is true.
 func (s *searchStream) readPool(ctx context.Context) error {
 	page, err := s.src.Entries(ctx, messages.GetSearchEntries{
 		ID: s.query.search, Cursor: s.cursor, Limit: 1, PoolLimit: searchPage, PoolCursor: *s.pool,
@@ -106,7 +106,7 @@ func (s *searchStream) readPool(ctx context.Context) error {
 		return err
 	}
 	for i := range page.Unconfirmed {
-		s.tellPool("pool", s.name, &page.Unconfirmed[i])
+		s.queuePool("pool", s.name, &page.Unconfirmed[i])
 	}
 	if *s.pool = page.PoolCursor; !page.PoolMore || len(page.Unconfirmed) == 0 {
 		s.pool = nil
@@ -116,8 +116,8 @@ func (s *searchStream) readPool(ctx context.Context) error {
 
 // Close implements rpc.EventStream.
 func (s *searchStream) Close() {
-	if s.news != nil {
-		s.news.Close()
+	if s.events != nil {
+		s.events.Close()
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *searchStream) Next(ctx context.Context) (rpc.StreamEvent, error) {
 	return e, nil
 }
 
-// more reads on in the list, or waits for news.
+// more reads on in the list, or waits for events.
 func (s *searchStream) more(ctx context.Context) error {
 	if s.pool != nil {
 		return s.readPool(ctx)
@@ -146,21 +146,21 @@ func (s *searchStream) more(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.dirty = s.tell(&page) && page.More
+		s.dirty = s.queueEntries(&page) && page.More
 		return nil
 	}
-	e, err := s.news.Next(ctx)
+	e, err := s.events.Next(ctx)
 	if errors.Is(err, messages.ErrLagged) {
 		return s.again(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	s.hear(e.News)
+	s.receive(e.News)
 	return nil
 }
 
-// again goes on where news were missed. Of the memory pool all is told anew.
+// again goes on where events were missed. All of the memory pool is sent again.
 func (s *searchStream) again(ctx context.Context) error {
 	if err := s.subscribe(ctx); err != nil {
 		return err
@@ -177,8 +177,8 @@ func (s *searchStream) again(ctx context.Context) error {
 	return nil
 }
 
-// hear takes news of the search, and of the chain.
-func (s *searchStream) hear(news messages.News) {
+// receive takes an event of the search, or of the chain.
+func (s *searchStream) receive(news messages.News) {
 	switch m := news.(type) {
 	case messages.TipChanged:
 		s.dirty = true // an entry may have its confirmations
@@ -196,20 +196,21 @@ func (s *searchStream) hear(news messages.News) {
 		}
 	case messages.SearchPool:
 		if m.ID == s.query.search {
-			s.tellPool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)
+			s.queuePool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)
 		}
 	}
 }
 
-func (s *searchStream) tellPool(event, name string, e *messages.SearchEntry) {
+func (s *searchStream) queuePool(event, name string, e *messages.SearchEntry) {
 	s.add(event, searchPool{s.query.search, name, s.src.Print.Entry(e)}, "getsearchentries")
 }
 
-// tell queues entries up to the first that has too few confirmations. It returns false if there is such an entry.
+// queueEntries queues entries up to the first that has too few confirmations. It returns false if there is such an
+// entry.
 //
 // An entry whose block has left the chain is left out once the list has the block as disconnected; until then the
-// block may come back. The disconnection itself is told in any case.
-func (s *searchStream) tell(page *messages.SearchPage) bool {
+// block may come back. The disconnection itself is sent in any case.
+func (s *searchStream) queueEntries(page *messages.SearchPage) bool {
 	reader := s.src.Chain.Open()
 	for i := range page.Entries {
 		e := &page.Entries[i]

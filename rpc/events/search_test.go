@@ -61,7 +61,7 @@ func (r *listRig) page(_ context.Context, q messages.GetSearchEntries) (p messag
 	return p, nil
 }
 
-// move makes blocks on a block of the chain, and has the search and the news follow.
+// move makes blocks on a block of the chain, and has the search and the events follow.
 func (r *listRig) move(on *chainview.Block, blocks int) {
 	for range blocks {
 		on = r.chain.MineOn(on, chaintest.Template{Version: int32(len(r.list)) + 0x20000000})
@@ -79,8 +79,8 @@ func (r *listRig) move(on *chainview.Block, blocks int) {
 	r.feed.news = append(r.feed.news, messages.TipChanged{}, messages.SearchFound{ID: searchID})
 }
 
-// told reads a stream to its end and returns its last id.
-func (r *listRig) told(query, last string, at most, each func(name string, data []byte)) string {
+// received reads a stream to its end and returns its last id.
+func (r *listRig) received(query, last string, at most, each func(name string, data []byte)) string {
 	r.t.Helper()
 	s, err := r.src.Open(r.t.Context(), query, last, anything)
 	if err != nil {
@@ -120,12 +120,12 @@ func TestSearchStream(t *testing.T) {
 					}
 				}
 				r.move(on, 1+random.IntN(8))
-				last = r.told(query, last, most(random.IntN(40)), func(name string, data []byte) {
+				last = r.received(query, last, most(random.IntN(40)), func(name string, data []byte) {
 					held = take(t, held, name, data)
 				})
 			}
 			r.move(r.tip, int(minConf))
-			last = r.told(query, last, 10_000, func(name string, data []byte) { held = take(t, held, name, data) })
+			last = r.received(query, last, 10_000, func(name string, data []byte) { held = take(t, held, name, data) })
 			var want []string
 			for h := int32(1); h <= r.tip.Height-minConf+1; h++ {
 				want = append(want, r.chain.Active().At(h).Hash.String())
@@ -134,13 +134,13 @@ func TestSearchStream(t *testing.T) {
 				t.Errorf("%d blocks are held, want %d", len(held), len(want))
 			}
 			again := 0
-			r.told(query, last, 100, func(name string, _ []byte) {
+			r.received(query, last, 100, func(name string, _ []byte) {
 				if name == "entry" {
 					again++
 				}
 			})
 			if again > 0 {
-				t.Errorf("%d entries are told again", again)
+				t.Errorf("%d entries are sent again", again)
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func take(t *testing.T, held []string, name string, data []byte) []string {
 		}
 		return held
 	} else if at >= 0 {
-		t.Error("an entry is told twice")
+		t.Error("an entry is sent twice")
 	}
 	return append(held, e.BlockHash)
 }
@@ -187,7 +187,7 @@ func TestSearchStreamRefused(t *testing.T) {
 		}
 	}
 	var names []string
-	r.told("topics=search&search="+searchID, "zz", 100, func(name string, _ []byte) { names = append(names, name) })
+	r.received("topics=search&search="+searchID, "zz", 100, func(name string, _ []byte) { names = append(names, name) })
 	if got := strings.Join(names, " "); got != "reset search entry entry entry" {
 		t.Error(got)
 	}
@@ -198,8 +198,8 @@ func TestSearchStreamRefused(t *testing.T) {
 	}
 }
 
-// News of the search are told as they come, and its end when it is removed.
-func TestSearchNews(t *testing.T) {
+// Events of the search are sent as they come, and its end when it is removed.
+func TestSearchEvents(t *testing.T) {
 	r := newListRig(t)
 	pool := messages.SearchPool{ID: searchID, Name: "shop", Entry: messages.SearchEntry{
 		Type: messages.SearchReceive, Height: -1, Amount: 5, Index: 7, Object: "wpkh(...)",
@@ -219,7 +219,7 @@ func TestSearchNews(t *testing.T) {
 	}
 	news := slices.Clone(r.feed.news)
 	var lines []string
-	r.told("topics=search&search="+searchID, "", 100, func(name string, data []byte) {
+	r.received("topics=search&search="+searchID, "", 100, func(name string, data []byte) {
 		lines = append(lines, name+" "+string(data))
 	})
 	names := func(lines []string) (n []string) {
@@ -240,12 +240,12 @@ func TestSearchNews(t *testing.T) {
 		t.Error(lines[4])
 	}
 
-	// The stream of all tells the same of all.
+	// The stream of all searches has the same of all.
 	r.feed.news = append(news, messages.SearchFound{
 		ID: searchID, Name: "shop", Cursor: "12",
 		Entries: []messages.SearchEntry{{Type: messages.SearchDisconnect, Height: 3}},
 	})
-	got := strings.Join(r.rig.told("topics=search", ""), "\n")
+	got := strings.Join(r.rig.received("topics=search", ""), "\n")
 	for _, want := range []string{
 		` found {"id":"` + searchID + `","name":"shop","entries":[{"type":"disconnect","height":3,`, `"cursor":"12"}`,
 		` poolremoved {"id":`, ` pool {"id":"` + other.ID, ` search {"search":{"id":"` + other.ID,
@@ -256,7 +256,7 @@ func TestSearchNews(t *testing.T) {
 	}
 }
 
-// A reader that has missed news goes on behind the last entry, and gets the entries in the memory pool again.
+// A reader that has missed events goes on behind the last entry, and gets the entries in the memory pool again.
 func TestSearchStreamLagged(t *testing.T) {
 	r := newListRig(t)
 	lagged, opened := &laggedFeed{}, 0
@@ -282,13 +282,13 @@ func TestSearchStreamLagged(t *testing.T) {
 		r.feed.news = nil // they are among those that were missed
 	}
 	var names []string
-	r.told("topics=search&search="+searchID, "", 100, func(name string, _ []byte) { names = append(names, name) })
+	r.received("topics=search&search="+searchID, "", 100, func(name string, _ []byte) { names = append(names, name) })
 	if got := strings.Join(names, " "); got != "search pool reset search pool entry entry" || !lagged.closed {
 		t.Error(got)
 	}
 }
 
-// laggedFeed is a subscription that has lost news.
+// laggedFeed is a subscription that has lost events.
 type laggedFeed struct {
 	before func()
 	closed bool
@@ -301,7 +301,7 @@ func (f *laggedFeed) Next(context.Context) (messages.Event, error) {
 
 func (f *laggedFeed) Close() { f.closed = true }
 
-// The entries in the memory pool are told first, page by page, then the list; changes meanwhile come
+// The entries in the memory pool are sent first, page by page, then the list; changes meanwhile come
 // afterwards.
 func TestSearchStreamPool(t *testing.T) {
 	r := newListRig(t)
@@ -334,17 +334,17 @@ func TestSearchStreamPool(t *testing.T) {
 		Type: messages.SearchReceive, Height: -1,
 	}})
 	var names []string
-	r.told("topics=search&search="+searchID, "", 1+pool+20+1, func(name string, _ []byte) {
+	r.received("topics=search&search="+searchID, "", 1+pool+20+1, func(name string, _ []byte) {
 		if n := len(names); n == 0 || names[n-1] != name {
 			names = append(names, name)
 		}
 	})
 	if got := strings.Join(names, " "); got != "search pool entry poolremoved" || pages != 4 {
-		t.Errorf("told %s, in %d pages of the pool", got, pages)
+		t.Errorf("received %s, in %d pages of the pool", got, pages)
 	}
 }
 
-// An entry whose block has left the chain is told if the block comes back before the search has seen that.
+// An entry whose block has left the chain is sent if the block comes back before the search has seen that.
 func TestSearchStreamComesBack(t *testing.T) {
 	r := newListRig(t)
 	genesis := r.tip
@@ -386,7 +386,7 @@ func TestSearchStreamCapitals(t *testing.T) {
 		SearchStatus: messages.SearchStatus{ID: searchID, State: messages.SearchPaused},
 	}}
 	var names []string
-	r.told("topics=search&search="+strings.ToUpper(searchID), "", 100, func(name string, _ []byte) {
+	r.received("topics=search&search="+strings.ToUpper(searchID), "", 100, func(name string, _ []byte) {
 		names = append(names, name)
 	})
 	if got := strings.Join(names, " "); got != "search search" {

@@ -33,7 +33,7 @@ func TestIDsOfSearchStream(t *testing.T) {
 		}
 		got = append(got, strings.TrimSpace(line))
 		if e.IDMethod != "getsearchentries" {
-			t.Errorf("%s: the id is told by %s", line, e.IDMethod)
+			t.Errorf("%s: the id is shown by %s", line, e.IDMethod)
 		}
 	}
 	want := []string{
@@ -46,7 +46,7 @@ func TestIDsOfSearchStream(t *testing.T) {
 }
 
 // The list is read in pages, and only where there may be more entries. That is at first, behind a page that is not
-// the last, and after news of the chain or of this search.
+// the last, and after events of the chain or of this search.
 func TestListIsReadWhereThereMayBeMore(t *testing.T) {
 	const other = "00000000000000bb"
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestListIsReadWhereThereMayBeMore(t *testing.T) {
 	}
 }
 
-// A range that is used up is told in the stream of its search and in the stream of all, and in no other.
+// A range that is used up is sent in the stream of its search and in the stream of all, and in no other.
 func TestUsedUpRange(t *testing.T) {
 	r := newListRig(t)
 	used := messages.SearchExhausted{ID: searchID, Name: "shop", Descriptor: messages.SearchDescriptor{
@@ -135,7 +135,7 @@ func TestUsedUpRange(t *testing.T) {
 	}
 }
 
-// A stream ends with the error of its sources: the list, the memory pool, the news, and its questions after news
+// A stream ends with the error of its sources: the list, the memory pool, the events, and its questions after events
 // were missed.
 func TestSearchStreamFails(t *testing.T) {
 	broken := errors.New("broken")
@@ -199,7 +199,7 @@ func (r *listRig) withPool() {
 	}
 }
 
-// lagging makes the first subscription lose news, and the next one be as again says.
+// lagging makes the first subscription lose events, and the next one be as again says.
 func (r *listRig) lagging(again func() (messages.Subscription, error)) {
 	opened := 0
 	r.src.Subscribe = func(context.Context, ...messages.EventKind) (messages.Subscription, error) {
@@ -210,7 +210,7 @@ func (r *listRig) lagging(again func() (messages.Subscription, error)) {
 	}
 }
 
-// A search that does not look at the memory pool tells nothing again where news were missed. Without unconfirmed
+// A search that does not look at the memory pool sends nothing again where events were missed. Without unconfirmed
 // entries the list comes at once, even if the page announces more unconfirmed entries.
 func TestLagWithoutPool(t *testing.T) {
 	r := newListRig(t)
@@ -227,7 +227,7 @@ func TestLagWithoutPool(t *testing.T) {
 		names = append(names, e.Name)
 	}
 	if got := strings.Join(names, " "); got != "search entry search" {
-		t.Errorf("told %s", got)
+		t.Errorf("received %s", got)
 	}
 
 	r.withPool()
@@ -249,7 +249,7 @@ func TestLagWithoutPool(t *testing.T) {
 	}
 }
 
-// Entries wait for their confirmations where these can be told; where the chain is not open each entry of the list
+// Entries wait for their confirmations where these are known; where the chain is not open each entry of the list
 // has one.
 func TestEntriesWaitForConfirmations(t *testing.T) {
 	r := newListRig(t)

@@ -34,7 +34,7 @@ func (f *Forwarder) withActivity(
 			return own, err
 		}
 	}
-	if _, fromCore := caller.Login.(coreLogin); !f.Mode.lends(c, fromCore) {
+	if _, fromCore := caller.Login.(coreLogin); !f.Mode.delegates(c, fromCore) {
 		return nil, refusal(c.Name, true)
 	}
 	scripts := argument(params, 1, "scanobjects")

@@ -4,8 +4,8 @@
 // # Whose login
 //
 // The calls of a client with a login of Core have that login, so that Core's whitelist
-// judges them. A client with a login of this node is lent the node's own login, for methods
-// that only read and for sendrawtransaction. [All] lends it for everything; [Read] and
+// judges them. A client with a login of this node uses the node's own login, for methods
+// that only read and for sendrawtransaction. [All] delegates everything; [Read] and
 // [None] bind everybody. The method stop is never passed on.
 //
 // Each method's command states facts (see command.Subject, command.Effect and command.At). They

@@ -26,7 +26,7 @@ type Config struct {
 	// OwnWallet reports whether a wallet of this node has the name, or, for nil, whether
 	// any is loaded; nil: the node has no wallets.
 	OwnWallet func(name *string) bool
-	// Follow returns when the node has followed Core to its tip, or tells that it cannot.
+	// Follow returns when the node has followed Core to its tip, or reports that it cannot.
 	// It is called after each method that may have moved that, and before the node
 	// answers what depends on it. nil: there is nothing to do.
 	Follow func(context.Context) error
@@ -36,7 +36,7 @@ type Config struct {
 	// FollowPool is like Follow, for the copy of Core's pool, if there are wallets that use the
 	// copy.
 	FollowPool func(context.Context) error
-	// NameUnknown is told of a wallet that comes here while Core cannot be asked whether it
+	// NameUnknown is called with a wallet that comes here while Core cannot be asked whether it
 	// has one of that name; nil: nobody is.
 	NameUnknown func(name string, err error)
 }
@@ -122,7 +122,7 @@ func (f *Forwarder) Forwards(caller command.Caller, method string, known bool) (
 		}
 		return false, nil
 	}
-	if !f.Mode.lends(c, fromCore) {
+	if !f.Mode.delegates(c, fromCore) {
 		return false, refusal(method, known)
 	}
 	return true, nil
@@ -174,7 +174,7 @@ func (f *Forwarder) Forward(
 		f.followed(ctx, method) // the reply is Core's in any case
 	}
 	if err != nil {
-		return nil, told(ctx, err)
+		return nil, clientError(ctx, err)
 	}
 	return f.answer(method, reply)
 }
@@ -186,7 +186,7 @@ func (f *Forwarder) send(ctx context.Context, caller command.Caller, path string
 	}
 	reply, err := f.Core.Forward(ctx, path, login.header, body)
 	if err == nil {
-		f.logins.heard(login.header, reply.Status)
+		f.logins.noteStatus(login.header, reply.Status)
 	}
 	return reply, err
 }
@@ -204,7 +204,7 @@ func request(method string, params *jsontree.Value) []byte {
 	return append(body, '}')
 }
 
-// answer returns the result of a reply, or the error that it tells.
+// answer returns the result of a reply, or the error in it.
 func (f *Forwarder) answer(method string, reply corenode.Reply) (any, error) {
 	switch {
 	case reply.Status == http.StatusUnauthorized, reply.Status == http.StatusForbidden,
@@ -239,7 +239,7 @@ var (
 	errLarge = command.Error{Code: command.OutOfMemory, Message: "The reply of Bitcoin Core is too large here"}
 )
 
-func told(ctx context.Context, err error) error {
+func clientError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

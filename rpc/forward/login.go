@@ -322,8 +322,8 @@ func (l *logins) forget(id loginID) {
 	delete(l.known, id)
 }
 
-// heard notes the status with which Core has answered a call of a login: Core's verdict may have changed by now.
-func (l *logins) heard(header string, status int) {
+// noteStatus notes the status with which Core has answered a call of a login: Core's verdict may have changed by now.
+func (l *logins) noteStatus(header string, status int) {
 	id, _ := l.id(header)
 	switch status {
 	case http.StatusUnauthorized:

@@ -43,7 +43,7 @@ func (f *Forwarder) Own(
 		result, err = run()
 	}
 	_, fromCore := caller.Login.(coreLogin)
-	if c.At.Has(command.BlockOrCore) && err != nil && ctx.Err() == nil && f.Mode.lends(c, fromCore) {
+	if c.At.Has(command.BlockOrCore) && err != nil && ctx.Err() == nil && f.Mode.delegates(c, fromCore) {
 		// Core knows branches, and headers without blocks, that it never followed, and
 		// says itself why it cannot read a block.
 		if theirs, failed := f.Forward(ctx, caller, method, params); failed == nil || isError(failed) {
@@ -75,14 +75,14 @@ func (*Forwarder) needsChain(c *command.Command) bool {
 
 // unknownBlock reports whether an error may say that a block is not known here.
 func unknownBlock(err error) bool {
-	told, ok := errors.AsType[command.Error](err)
-	return ok && (told.Code == command.InvalidAddressOrKey || told.Code == command.InvalidParameter)
+	known, ok := errors.AsType[command.Error](err)
+	return ok && (known.Code == command.InvalidAddressOrKey || known.Code == command.InvalidParameter)
 }
 
 // isError reports whether an error is what Core itself says, and not that it is away.
 func isError(err error) bool {
-	told, ok := errors.AsType[command.Error](err)
-	return ok && told != errAway && told != errReply && told != errLarge
+	known, ok := errors.AsType[command.Error](err)
+	return ok && known != errAway && known != errReply && known != errLarge
 }
 
 // fresh has the node follow Core, if that does not take long, and reports whether it has.
@@ -124,7 +124,7 @@ func (f *Forwarder) withIndexes(
 	ctx context.Context, caller command.Caller, c *command.Command, params *jsontree.Value, own any,
 ) any {
 	_, fromCore := caller.Login.(coreLogin)
-	if !f.Mode.lends(c, fromCore) {
+	if !f.Mode.delegates(c, fromCore) {
 		return own
 	}
 	list, ok := own.(jsontree.Members)

@@ -62,7 +62,7 @@ func TestStatuses(t *testing.T) {
 	}
 	p.core.answer("sendmany", status(301, ""))
 	_, err := p.forwarder.Forward(t.Context(), command.Caller{}, "sendmany", nil)
-	if told, _ := errors.AsType[command.Error](err); told.Code != command.MiscError {
+	if refusal, _ := errors.AsType[command.Error](err); refusal.Code != command.MiscError {
 		t.Errorf("%v for what is none of Core's answers", err)
 	}
 }
@@ -76,12 +76,12 @@ func TestSecretReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := jsontree.Append(nil, result)
-		teller, tells := result.(command.Teller)
-		if tells != secret {
-			t.Errorf("%s tells of secrets: %v", method, tells)
+		teller, shows := result.(command.Teller)
+		if shows != secret {
+			t.Errorf("%s shows secrets: %v", method, shows)
 			continue
 		}
-		if tells {
+		if shows {
 			for _, s := range teller.Secrets() {
 				clear(s)
 			}
@@ -192,8 +192,8 @@ func TestActivityIsWhole(t *testing.T) {
 		p.core.answer(method, test.reply)
 		got, err := p.forwarder.Own(t.Context(), command.Caller{}, method, test.params,
 			func() (any, error) { return jsontree.Parse([]byte(test.own)) })
-		told, _ := errors.AsType[command.Error](err)
-		if err == nil || test.code != 0 && told.Code != test.code {
+		refusal, _ := errors.AsType[command.Error](err)
+		if err == nil || test.code != 0 && refusal.Code != test.code {
 			t.Errorf("%s: %v, %v; want the code %d", test.name, got, err, test.code)
 		}
 	}

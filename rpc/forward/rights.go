@@ -28,9 +28,9 @@ func ParseMode(text string) (mode Mode, ok bool) {
 	return Default, false
 }
 
-// lends reports whether a method may be passed on for a login of Core's (core), or for
+// delegates reports whether a method may be passed on for a login of Core's (core), or for
 // one of this node.
-func (m Mode) lends(c *command.Command, core bool) bool {
+func (m Mode) delegates(c *command.Command, core bool) bool {
 	switch {
 	case c.Effect.Has(command.Ends), m == None:
 		return false

@@ -80,7 +80,7 @@ func TestRights(t *testing.T) {
 		{what: "own wallets too", caller: own, wallet: &mine, method: "getbalance", want: here},
 		{what: "stop is our own", caller: own, method: "stop", want: here},
 
-		{what: "all lends everything", mode: All, caller: own, method: "generatetoaddress", want: core},
+		{what: "all delegates everything", mode: All, caller: own, method: "generatetoaddress", want: core},
 		{what: "other names too", mode: All, caller: own, method: "sendmany", want: core},
 		{what: "wallets of Core's too", mode: All, caller: own, wallet: &theirs, method: "getbalance", want: core},
 		{what: "but stop", mode: All, caller: own, method: "stop", want: here},
@@ -145,7 +145,7 @@ func TestRights(t *testing.T) {
 		{what: "few: and how they come", caller: free, method: "createwallet", few: true, want: here},
 		{what: "few: descriptors too", caller: own, method: "deriveaddresses", few: true, want: core},
 		{what: "few: no keys of others", caller: own, method: "signmessagewithprivkey", few: true, want: refuse},
-		{what: "packages are not lent", caller: own, method: "submitpackage", want: refuse},
+		{what: "packages are not delegated", caller: own, method: "submitpackage", want: refuse},
 		{what: "few: scripts are Core's", caller: own, method: "decodescript", few: true, want: core},
 
 		{what: "searches go with scanblocks", caller: scans, method: "createsearch", want: here},

@@ -136,7 +136,7 @@ func TestHeadersWithoutLogin(t *testing.T) {
 
 // Core's verdict on a login in a call that is passed on counts from the next call. A refused login is forgotten, and
 // Core is asked about a login that a whitelist has bound.
-func TestHeardOfCalls(t *testing.T) {
+func TestStatusOfCalls(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")
 	g := newGate(t, core, false)
@@ -157,7 +157,7 @@ func TestHeardOfCalls(t *testing.T) {
 		id, _ := g.id(login)
 		known := g.Known(t.Context(), login)
 		before := core.count()
-		g.heard(login, test.status)
+		g.noteStatus(login, test.status)
 		if _, kept := g.recall(id); kept != (known != nil && test.status != http.StatusUnauthorized) {
 			t.Errorf("%s after status %d: remembered %v", test.user, test.status, kept)
 		}
@@ -255,7 +255,7 @@ func TestRememberedInPlace(t *testing.T) {
 	}
 }
 
-// Before there are methods of the node every method is Core's, which may do anything: own logins are lent none.
+// Before there are methods of the node every method is Core's, which may do anything: own logins may use none.
 func TestBeforeTheNodeServes(t *testing.T) {
 	f := New(Config{})
 	if _, err := f.Forwards(command.Caller{}, "getblock", false); err == nil || f.Public("getblock") {
@@ -267,7 +267,7 @@ func TestBeforeTheNodeServes(t *testing.T) {
 func TestSends(t *testing.T) {
 	send := Facts("sendrawtransaction")
 	for _, m := range []Mode{Default, All, Read, None} {
-		if m.Sends() != m.lends(&send, false) {
+		if m.Sends() != m.delegates(&send, false) {
 			t.Errorf("mode %v sends: %v", m, m.Sends())
 		}
 	}
@@ -300,8 +300,8 @@ func TestPublicResults(t *testing.T) {
 	}
 }
 
-// While Core is known to be silent nobody waits long. A login that was never asked about is told after a moment that
-// Core is away; an accepted login keeps its rights.
+// While Core is known to be silent nobody waits long. A login that was never asked about gets its answer after a
+// moment that Core is away; an accepted login keeps its rights.
 func TestSilentCoreIsNotWaitedFor(t *testing.T) {
 	core := newCoreSim(t)
 	core.start(t, wide, "1")

@@ -31,7 +31,7 @@ func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
 	hash := jsontree.NewString(r.part)
 	if r.format == jsonText {
 		text, err := r.raw(ctx, "getblock", hash, jsontree.NewInt(verbosity))
-		if toldText(err) == command.BlockStripped {
+		if clientText(err) == command.BlockStripped {
 			text, err = r.strippedBlock(verbosity)
 		}
 		return document(text), noBlock(r.part, err)
@@ -55,7 +55,7 @@ func (r *request) strippedBlock(verbosity int64) ([]byte, error) {
 
 // noBlock says of a block by its name why it cannot be had.
 func noBlock(hash string, err error) error {
-	switch toldText(err) {
+	switch clientText(err) {
 	case "Block not found", "Block not found on disk":
 		return refuse(statusNotFound, hash+" not found")
 	case "Block not available (pruned data)":
@@ -76,7 +76,7 @@ func blockHash(ctx context.Context, r *request) (Reply, error) {
 		return Reply{}, refuse(statusBadRequest, "Invalid height: "+shown(r.part))
 	}
 	hash, err := r.text(ctx, "getblockhash", jsontree.NewInt(height))
-	if toldCode(err) == command.InvalidParameter {
+	if clientCode(err) == command.InvalidParameter {
 		return Reply{}, refuse(statusNotFound, "Block height out of range")
 	}
 	if err != nil {
@@ -109,10 +109,10 @@ func spentOutputs(ctx context.Context, r *request) (Reply, error) {
 	}
 	text, data, err := r.spent(ctx)
 	if err != nil {
-		switch why := toldText(err); {
+		switch why := clientText(err); {
 		case why == "Block not found":
 			return Reply{}, refuse(statusNotFound, r.part+" not found")
-		case why != "" && toldCode(err) == command.MiscError:
+		case why != "" && clientCode(err) == command.MiscError:
 			return Reply{}, errNoUndo(r.part)
 		}
 		return Reply{}, err

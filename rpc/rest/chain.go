@@ -29,7 +29,7 @@ func deployments(ctx context.Context, r *request) (Reply, error) {
 		params = append(params, jsontree.NewString(r.part))
 	}
 	text, err := r.raw(ctx, "getdeploymentinfo", params...)
-	if toldText(err) == "Block not found" {
+	if clientText(err) == "Block not found" {
 		return Reply{}, refuse(statusBadRequest, "Block not found")
 	}
 	return document(text), err
@@ -66,9 +66,9 @@ func mempool(ctx context.Context, r *request) (Reply, error) {
 	return document(text), noPool(err)
 }
 
-// noPool tells of a missing memory pool in the words of this door.
+// noPool reports a missing memory pool in the words of this door.
 func noPool(err error) error {
-	if toldCode(err) == command.ClientMempoolDisabled {
+	if clientCode(err) == command.ClientMempoolDisabled {
 		return errNoPool
 	}
 	return err
@@ -106,7 +106,7 @@ func transaction(ctx context.Context, r *request) (Reply, error) {
 }
 
 // connectedTx answers with a transaction that is known to be in the active chain; the body is nil
-// where calls have to tell.
+// where calls have to answer.
 func (r *request) connectedTx() (Reply, error) {
 	reader := r.node.Reader()
 	if reader == nil || r.format == none {
@@ -132,7 +132,7 @@ func (r *request) connectedTx() (Reply, error) {
 
 // noTx says of a transaction by its id that it cannot be had.
 func noTx(id string, err error) error {
-	if toldCode(err) == command.InvalidAddressOrKey {
+	if clientCode(err) == command.InvalidAddressOrKey {
 		return refuse(statusNotFound, id+" not found")
 	}
 	return err

@@ -266,7 +266,7 @@ func (r *request) lookUp(ctx context.Context, tip string, ask wanted) (unspent, 
 	return found, nil
 }
 
-// output is what an answer shows of an output that gettxout tells.
+// output is what an answer shows of an output that gettxout shows.
 func (r *request) output(v *jsontree.Value) ([]byte, error) {
 	if r.format != jsonText {
 		return appendOutput(nil, v)

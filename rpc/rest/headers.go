@@ -47,7 +47,7 @@ func (r *request) active(ctx context.Context, hash string, count int) ([]*jsontr
 		found = found[:0]
 		for next := hash; next != "" && len(found) < count; {
 			header, err := r.call(ctx, "getblockheader", jsontree.NewString(next))
-			if toldCode(err) == command.InvalidAddressOrKey {
+			if clientCode(err) == command.InvalidAddressOrKey {
 				return nil
 			}
 			if err != nil {
@@ -134,7 +134,7 @@ func (r *request) activeHashes(ctx context.Context, hash string, count int) (fou
 	err = r.steady(ctx, func(string) error {
 		found = found[:0]
 		first, err := r.call(ctx, "getblockheader", jsontree.NewString(hash))
-		if toldCode(err) == command.InvalidAddressOrKey {
+		if clientCode(err) == command.InvalidAddressOrKey {
 			return nil
 		}
 		if err != nil || first.Get("confirmations").Text() == "-1" {
@@ -151,7 +151,7 @@ func (r *request) activeHashes(ctx context.Context, hash string, count int) (fou
 			}
 			height++
 			next, err = r.text(ctx, "getblockhash", jsontree.NewInt(height))
-			if toldCode(err) == command.InvalidParameter { // above the tip
+			if clientCode(err) == command.InvalidParameter { // above the tip
 				return nil
 			}
 			if err != nil {
@@ -184,7 +184,7 @@ func (r *request) filter(ctx context.Context, hash string) (*jsontree.Value, err
 
 // noFilter says of a block by its name why its filter cannot be had.
 func noFilter(hash string, err error) error {
-	text := toldText(err)
+	text := clientText(err)
 	switch {
 	case strings.HasPrefix(text, "Index is not enabled"):
 		return refuse(statusBadRequest, text)
@@ -289,7 +289,7 @@ func (r *request) filterHeadersByCalls(
 	ctx context.Context, from string, count int,
 ) (found []chainhash.Hash, err error) {
 	if _, err := r.filter(ctx, from); err != nil {
-		if told, ok := err.(refusal); ok && told.status == statusBadRequest { //nolint:errorlint // never wrapped
+		if shown, ok := err.(refusal); ok && shown.status == statusBadRequest { //nolint:errorlint // never wrapped
 			return nil, err // there is no index, whatever the block
 		}
 	}

@@ -2,7 +2,7 @@
 // transactions, unspent outputs and the memory pool, as JSON, hexadecimal text or bytes.
 //
 // Everything comes from the methods of the node, or from its [command.Reader], which reads the same
-// without a call for each block or output. So both doors tell the same in the same words. The
+// without a call for each block or output. So both doors answer the same in the same words. The
 // package knows neither HTTP nor the caller: it takes the target of a request and its body, and
 // gives a [Reply]. Paths, statuses and texts are Core's.
 //
@@ -173,9 +173,9 @@ func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
 		return refuse(statusUnavailable, "Shutting down").reply()
 	}
 	text := "Internal error"
-	if told, ok := errors.AsType[command.Error](err); ok {
-		text = told.Message
-		if told.Code == command.ClientNotConnected {
+	if shown, ok := errors.AsType[command.Error](err); ok {
+		text = shown.Message
+		if shown.Code == command.ClientNotConnected {
 			return refuse(statusUnavailable, text).reply()
 		}
 	}
@@ -235,14 +235,14 @@ func (r *request) steady(ctx context.Context, f func(tip string) error) error {
 	return refuse(statusUnavailable, "The chain changes too fast")
 }
 
-// toldCode returns the code of an error that clients are told of, 0 for others.
-func toldCode(err error) command.Code {
-	told, _ := errors.AsType[command.Error](err)
-	return told.Code
+// clientCode returns the code of an error that clients may see, 0 for others.
+func clientCode(err error) command.Code {
+	shown, _ := errors.AsType[command.Error](err)
+	return shown.Code
 }
 
-// toldText returns what clients are told of an error.
-func toldText(err error) string {
-	told, _ := errors.AsType[command.Error](err)
-	return told.Message
+// clientText returns the text of an error for clients.
+func clientText(err error) string {
+	shown, _ := errors.AsType[command.Error](err)
+	return shown.Message
 }

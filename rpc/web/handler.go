@@ -174,7 +174,7 @@ func (h *Handler) servePage(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// serveView has the view answer. A panic costs this one request: it is told in words, or the connection is cut
+// serveView has the view answer. A panic costs this one request: it is reported in words, or the connection is cut
 // where the answer has begun.
 func (h *Handler) serveView(a *asker, w http.ResponseWriter, r *http.Request) (found bool) {
 	err := cores.Catch(func() error {
@@ -214,7 +214,7 @@ func (h *Handler) sendLogin(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 	d.Reply(w, status, htmlKind, page)
 }
 
-// serveSession tells scripts what pages are made with.
+// serveSession gives scripts what pages are made with.
 func (h *Handler) serveSession(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	if !looks(d, w, r) {
 		return

@@ -7,7 +7,7 @@ import (
 )
 
 // A cookie goes to every port of its host, so that any other server there can have it. The pages of a session are
-// therefore at a place of their own, below /ui/~…/. Only the browser that has logged in is told the place: other
+// therefore at a place of their own, below /ui/~…/. Only the browser that has logged in learns the place: other
 // ports see no path of this port. A request belongs to a session if it has both cookie and place.
 
 // placeMark begins the name of a place.

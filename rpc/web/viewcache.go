@@ -85,7 +85,7 @@ func (b *bounded) Call(ctx context.Context, wallet *string, method string, param
 	return b.asker.Call(ctx, wallet, method, params...)
 }
 
-// errUnmade is told instead of a panic.
+// errUnmade is shown instead of a panic.
 var errUnmade = errors.New("the node has failed at it, and its log says why")
 
 // make returns what a model makes for a viewer, or has made just now.
@@ -94,7 +94,7 @@ func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
 }
 
 // since is make, but does not return data that was begun before earliest: it waits until the node may be asked
-// again. So a request after news gets data that includes the news.
+// again. So a request after an event gets data that includes the event.
 func (s *views) since(a *asker, r *http.Request, part string, f model, earliest time.Time) *made {
 	query := r.URL.Query()
 	key := viewKey{a.User, strings.Join(a.Methods, " "), part, query.Encode()}

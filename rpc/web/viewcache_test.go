@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A request for a part after news gets data that includes the news, however soon; and the node is asked once in
+// A request for a part after an event gets data that includes the event, however soon; and the node is asked once in
 // a while for all.
 func TestPartsAreNotOlderThanNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

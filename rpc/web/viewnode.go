@@ -130,7 +130,7 @@ func (h *home) Busy() bool {
 	return h.Scan != nil || h.CoinScan != nil || len(h.Running()) > 0 || len(h.Rescans()) > 0
 }
 
-// Seconds is after how long the page asks again without news.
+// Seconds is after how long the page asks again without events.
 func (h *home) Seconds() int {
 	if h.Busy() || h.Chain == nil || h.Chain.InitialBlockDownload {
 		return 2

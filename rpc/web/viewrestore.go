@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// A preview is what previewrestore tells.
+// A preview is the result of previewrestore, a dry run of a restore.
 type preview struct {
 	File        string `json:"-"`
 	Size        int64

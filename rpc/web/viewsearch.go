@@ -77,7 +77,7 @@ type searchPage struct {
 	Problem string
 }
 
-// Seconds is after how long the page asks again without news.
+// Seconds is after how long the page asks again without events.
 func (p *searchPage) Seconds() int {
 	if p.Search.Looks() {
 		return 2

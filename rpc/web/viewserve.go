@@ -116,7 +116,7 @@ func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name 
 	sendHTML(a, w, r, body, err)
 }
 
-// badForm is what people are told of a form that cannot be read.
+// badForm is shown to people for a form that cannot be read.
 var badForm = map[int]string{
 	http.StatusBadRequest:            "The form cannot be read",
 	http.StatusRequestEntityTooLarge: "This is more than can be looked at here at a time: 256 KiB",

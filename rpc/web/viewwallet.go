@@ -163,7 +163,7 @@ type walletPage struct {
 	Failed   []string // what could not be read now, in words
 }
 
-// Seconds is after how long the page asks again without news.
+// Seconds is after how long the page asks again without events.
 func (p *walletPage) Seconds() int {
 	if p.Rescans() {
 		return 2

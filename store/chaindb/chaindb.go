@@ -13,7 +13,7 @@
 // of power. Commits are numbered, and the numbers since the last Sync are kept;
 // [Open] checks that none is missing and that the blocks and undo data that
 // they name are in the files. Otherwise it reports [ErrDamaged], and the
-// metadata is made anew from the blocks:
+// metadata is rebuilt from the blocks:
 //
 //	db, err := chaindb.Open(o)
 //	if errors.Is(err, chaindb.ErrDamaged) {
@@ -72,7 +72,7 @@ type Options struct {
 	// may return -1.
 	HeaderLen func(raw []byte) int
 
-	// WroteCoins is told of the bytes of each change of the unspent outputs, while many of them are
+	// WroteCoins is notified of the bytes of each change of the unspent outputs, while many of them are
 	// written together; nil: nobody is. A test may end the program there.
 	WroteCoins func(bytes int)
 
@@ -236,7 +236,7 @@ func (db *DB) Close() error {
 	}
 	err := db.sync()
 	if errors.Is(err, ErrFailed) {
-		err = nil // whoever caused it was told
+		err = nil // its caller got the error
 	}
 	return errors.Join(err, db.closeLevelDB(), db.folder.Close(), db.blocks.Close(), db.undo.Close())
 }

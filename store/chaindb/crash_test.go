@@ -81,19 +81,19 @@ func TestKill(t *testing.T) {
 	blocks := append(chainA[1:len(chainA):len(chainA)], onlyB...)
 	dir := t.TempDir()
 	for range kills {
-		told, lines := killChild(t, dir)
+		acknowledged, lines := killChild(t, dir)
 		db := open(t, testOptions(dir))
 		if db.Reloading() {
 			t.Fatal("the database was made anew")
 		}
 		chain := newChain(t, db)
 		best := chain.BestSnapshot()
-		floor := told
-		if lines >= chainHeight && told <= chainHeight {
-			floor = min(told, forkHeight) // the reorganisation was under way
+		floor := acknowledged
+		if lines >= chainHeight && acknowledged <= chainHeight {
+			floor = min(acknowledged, forkHeight) // the reorganisation was under way
 		}
 		if best.Height < floor {
-			t.Fatalf("tip at %d after %d was told", best.Height, told)
+			t.Fatalf("tip at %d after %d was acknowledged", best.Height, acknowledged)
 		}
 		wantBlocks(t, db, blocks[:lines])
 		for height := int32(1); height <= best.Height; height++ {
@@ -118,7 +118,7 @@ func TestKill(t *testing.T) {
 
 // killChild runs the child, kills it after a random number of lines and returns
 // the last height that it told and the number of lines.
-func killChild(t *testing.T, dir string) (told int32, lines int) {
+func killChild(t *testing.T, dir string) (acknowledged int32, lines int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childVar+"="+dir)
@@ -136,12 +136,12 @@ func killChild(t *testing.T, dir string) (told int32, lines int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told, lines = int32(height), lines+1; lines == limit {
+		if acknowledged, lines = int32(height), lines+1; lines == limit {
 			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Fatal(err)
 			}
 		}
 	}
 	cmd.Wait()
-	return told, lines
+	return acknowledged, lines
 }

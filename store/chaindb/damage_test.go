@@ -189,7 +189,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// rebuild makes the metadata anew and checks that all blocks are back, whether
+// rebuild rebuilds the metadata and checks that all blocks are back, whether
 // they were whole in the files or not.
 func rebuild(t *testing.T, o Options, blocks []*wire.MsgBlock) {
 	t.Helper()
@@ -276,8 +276,8 @@ func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	db, blocks := loaded(t, 300)
 	for height, harm := range map[int]struct {
-		at   func(*location) uint32
-		told string
+		at     func(*location) uint32
+		reason string
 	}{
 		10: {func(l *location) uint32 { return l.offset }, ""}, // in the magic
 		20: {func(l *location) uint32 { return l.offset + 20 }, "block hash doesn't match index"},
@@ -289,7 +289,7 @@ func TestCorrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		corrupt(t, blockfile.Blocks.Path(db.o.BlocksDir, int(l.file)), int64(harm.at(l)), 1, 2)
-		if _, err := db.Block(&hash); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), harm.told) {
+		if _, err := db.Block(&hash); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), harm.reason) {
 			t.Errorf("block %d: %v", height, err)
 		}
 		if _, err := db.BlockHeader(&hash); err != nil {

@@ -167,7 +167,7 @@ func TestRebuildFails(t *testing.T) {
 		l, fs := lived(), faultfs.New()
 		fs.Inject(faultfs.From(n, syscall.ENOSPC))
 		rebuild(l, fs)
-		l.anew = true
+		l.rebuilt = true
 		if n%2 == 0 {
 			if err := fs.PowerLoss(rand.New(rand.NewPCG(uint64(n), 17))); err != nil {
 				t.Fatal(err)

@@ -23,18 +23,18 @@ const blockSize = 14 << 10
 
 // A life is what a database was told, and what of it was acknowledged.
 type life struct {
-	dir    string
-	blocks map[chainhash.Hash][]byte // that were given to Commit
-	order  []chainhash.Hash          // of those that were acknowledged
-	height byte                      // the row that was acknowledged last; each commit raises it
-	tried  byte                      // the row that was written last
-	coins  []map[string]string       // the sets that were written, the last ones without answer
-	acked  int                       // of coins
-	gone   map[chainhash.Hash]bool   // blocks of files that were pruned; false: without answer
-	short  map[chainhash.Hash]bool   // blocks of files that were stripped; false: without answer
-	torn   bool                      // a file could not be replaced: it is brought in order on opening
-	anew   bool                      // the metadata was made anew: what was stripped comes from elsewhere again
-	failed bool
+	dir     string
+	blocks  map[chainhash.Hash][]byte // that were given to Commit
+	order   []chainhash.Hash          // of those that were acknowledged
+	height  byte                      // the row that was acknowledged last; each commit raises it
+	tried   byte                      // the row that was written last
+	coins   []map[string]string       // the sets that were written, the last ones without answer
+	acked   int                       // of coins
+	gone    map[chainhash.Hash]bool   // blocks of files that were pruned; false: without answer
+	short   map[chainhash.Hash]bool   // blocks of files that were stripped; false: without answer
+	torn    bool                      // a file could not be replaced: it is brought in order on opening
+	rebuilt bool                      // the metadata was rebuilt: what was stripped comes from elsewhere again
+	failed  bool
 
 	durable struct { // what survives a loss of power
 		blocks, coins int
@@ -265,13 +265,13 @@ func (l *life) checkBlocks(t *testing.T, db *DB, blocks []chainhash.Hash) {
 		pruned, asked := l.gone[hash]
 		switch {
 		case n >= len(blocks) && errors.Is(err, ErrNotFound), asked && errors.Is(err, ErrPruned),
-			l.anew && mayBe && errors.Is(err, ErrNotFound):
+			l.rebuilt && mayBe && errors.Is(err, ErrNotFound):
 			continue
 		case err != nil:
 			t.Fatalf("block %d of %d: %v", n, len(blocks), err)
 		case pruned:
 			t.Fatalf("block %d is there although it was pruned", n)
-		case isShort != known[hash], stripped && !isShort && !l.anew:
+		case isShort != known[hash], stripped && !isShort && !l.rebuilt:
 			t.Fatalf("block %d is short: %v, known to be so: %v, stripped: %v", n, isShort, known[hash], stripped)
 		}
 		gotUndo, err := db.findUndo(&hash)
@@ -337,7 +337,7 @@ func (l *life) open(t *testing.T) (db *DB, rebuilt bool) {
 	if !db.Reloading() {
 		return db, rebuilt
 	}
-	l.anew = true
+	l.rebuilt = true
 	if err := reloadAll(db); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrMissing reports, from [Open], that files with blocks that were durable are not
-// there. To build the chain anew without them would be to throw it away because a
+// there. To rebuild the chain without them would be to throw it away because a
 // disk was not mounted.
 var ErrMissing = errors.New("block files are missing")
 

@@ -15,7 +15,7 @@ import (
 )
 
 // A database whose block files are elsewhere, since their disk is not mounted, is not
-// built anew from nothing: with the files it is as before.
+// rebuilt from nothing: with the files it is as before.
 func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	o := settled(t)

@@ -253,7 +253,7 @@ func (db *DB) hold(file int, hash chainhash.Hash) {
 }
 
 // dropLoose removes the block files that follow a gap, before a prunable database is
-// made anew over them: nothing leads up to their blocks, which come from the network
+// rebuilt over them: nothing leads up to their blocks, which come from the network
 // again.
 func dropLoose(disk vfs.FS, dir string) error {
 	numbers, err := blockfile.Blocks.Numbers(disk, dir)

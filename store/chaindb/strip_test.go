@@ -188,7 +188,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 // The file that was replaced is not taken for one of a chain that the metadata knows nothing of, and comes to its
-// place again before metadata is made anew.
+// place again before metadata is rebuilt.
 func TestLeftoversWithoutMetadata(t *testing.T) {
 	t.Parallel()
 	db, l := withStripped(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // Sync makes everything committed so far durable against a loss of power. It
-// waits for the running read-write transaction. Without news it costs nothing.
+// waits for the running read-write transaction. Without changes it costs nothing.
 func (db *DB) Sync() error {
 	if err := db.gate.enter(); err != nil {
 		return err

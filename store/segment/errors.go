@@ -42,7 +42,7 @@ var (
 	errKeys     = errors.New("record cannot be read")
 )
 
-// DamagedError reports a segment that is not as it was written. Make it anew
+// DamagedError reports a segment that is not as it was written. Rebuild it
 // with [Store.Rebuild].
 type DamagedError struct {
 	Segment int            // number of the segment

@@ -55,7 +55,7 @@ type marks struct {
 func openKeys(fs vfs.FS, dir string, o *opt.Options, log *slog.Logger) (*keys, catalog, marks, error) {
 	steps := []struct {
 		name string
-		open opener
+		open openFunc
 	}{
 		{"open", openAsIs},
 		{"salvage", salvage},
@@ -82,12 +82,12 @@ func openKeys(fs vfs.FS, dir string, o *opt.Options, log *slog.Logger) (*keys, c
 	return nil, catalog{}, marks{}, failure
 }
 
-// An opener opens a database.
-type opener func(*dbfiles.Storage, *opt.Options) (*leveldb.DB, error)
+// An openFunc opens a database.
+type openFunc func(*dbfiles.Storage, *opt.Options) (*leveldb.DB, error)
 
 // openWith locks the directory and opens the database in it. Each failure of
 // the database over damaged files, panics included, is an error.
-func openWith(fs vfs.FS, dir string, o *opt.Options, open opener) (k *keys, err error) {
+func openWith(fs vfs.FS, dir string, o *opt.Options, open openFunc) (k *keys, err error) {
 	stor, err := dbfiles.Open(fs, dir)
 	if err != nil {
 		return nil, err

@@ -193,7 +193,7 @@ func replaceAt[T any](list *[]*T, n int, item *T) (old *T) {
 }
 
 // DropLines forgets the probe lines around a block's filter, because they are
-// damaged, so that [Store.AddProbes] makes them anew; it sends on [Store.ProbesLost].
+// damaged, so that [Store.AddProbes] rebuilds them; it sends on [Store.ProbesLost].
 func (s *Store) DropLines(block *chainhash.Hash) {
 	s.mu.RLock()
 	n, ok := s.catalog.find(block)

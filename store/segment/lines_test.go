@@ -133,7 +133,7 @@ func TestLayOldDirectory(t *testing.T) {
 }
 
 // TestDamagedLineFiles damages files of lines between two starts: what is not as
-// it was written is made anew, before or when it is looked at.
+// it was written is rebuilt, before or when it is looked at.
 func TestDamagedLineFiles(t *testing.T) {
 	dir, entries := laidStore(t)
 	path := linesPath(dir, 0)

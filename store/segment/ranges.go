@@ -123,7 +123,7 @@ func (s *Store) PutRange(number int, data []byte) error {
 func (s *Store) SkipRange(number int) { s.setRange(number, newRange(nil, 0)) }
 
 // DropRange forgets the filter of the range around a block, because it is
-// damaged, to be made anew; it sends on [Store.ProbesLost].
+// damaged, to be rebuilt; it sends on [Store.ProbesLost].
 func (s *Store) DropRange(block *chainhash.Hash) {
 	s.mu.RLock()
 	n, ok := s.catalog.find(block)

@@ -105,7 +105,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestDamagedRangeFiles: what does not fit blocks and key is made anew.
+// TestDamagedRangeFiles: what does not fit blocks and key is rebuilt.
 func TestDamagedRangeFiles(t *testing.T) {
 	dir, entries := t.TempDir(), testChain(2*groupSize)
 	s := openRanged(t, dir, true)

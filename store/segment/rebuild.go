@@ -12,16 +12,16 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs"
 )
 
-// MakeFilter makes the filter of a block anew, as [Entry] has it.
+// MakeFilter rebuilds the filter of a block, as [Entry] has it.
 type MakeFilter func(ctx context.Context, block *chainhash.Hash) ([]byte, error)
 
-// Rebuild writes a segment anew and no other. Filters that still have their
+// Rebuild rewrites a segment and no other. Filters that still have their
 // filter hash are kept, the others are asked of makeFilter and must have the
 // hash that is recorded. The new file takes the old one's place in one step;
 // readers and appends go on meanwhile, and views keep the old file. The last
 // segment gets no more filters afterwards.
 //
-// A filter that cannot be made does not stop the others from being made anew; it
+// A filter that cannot be made does not stop the others from being rebuilt; it
 // remains damaged, and the error says why.
 //
 // Errors: those of makeFilter and the file system, [*DamagedError] for a

@@ -22,9 +22,9 @@ var errInTheWay = errors.New("a file of another database is in the way")
 // journal, a log or an index beside it for the file's own, and play them into the
 // file. Such files are therefore set aside first, for good.
 func place(
-	disk vfs.FS, temporary, path string, name func(temporary, path string) error, told func(from, to string),
+	disk vfs.FS, temporary, path string, name func(temporary, path string) error, onSetAside func(from, to string),
 ) error {
-	moved, err := setAside(disk, path, told, beside[1:]...)
+	moved, err := setAside(disk, path, onSetAside, beside[1:]...)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func place(
 }
 
 // setAside renames what has the name of one of SQLite's files beside a database. No
-// content is changed and no other file replaced. Each is told with its new name.
-func setAside(disk vfs.FS, path string, told func(from, to string), suffixes ...string) (moved bool, err error) {
+// content is changed and no other file replaced. Each is reported with its new name.
+func setAside(disk vfs.FS, path string, onSetAside func(from, to string), suffixes ...string) (moved bool, err error) {
 	for _, suffix := range suffixes {
 		from := path + suffix
 		_, err := os.Lstat(from)
@@ -60,8 +60,8 @@ func setAside(disk vfs.FS, path string, told func(from, to string), suffixes ...
 			return moved, fmt.Errorf("%w: %s: %w", errInTheWay, from, err)
 		}
 		moved = true
-		if told != nil {
-			told(from, to)
+		if onSetAside != nil {
+			onSetAside(from, to)
 		}
 	}
 	return moved, nil

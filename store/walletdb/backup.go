@@ -33,7 +33,7 @@ func (db *DB) backup(path string) error {
 	there, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return install(path, db.told, db.copyInto)
+		return install(path, db.onSetAside, db.copyInto)
 	case err != nil:
 		return err
 	}
@@ -49,7 +49,7 @@ func (db *DB) backup(path string) error {
 	if err := checkBeside(path); err != nil {
 		return err
 	}
-	if err := setOthersAside(path, db.told); err != nil {
+	if err := setOthersAside(path, db.onSetAside); err != nil {
 		return err
 	}
 	return db.copyInto(path)

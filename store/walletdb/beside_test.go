@@ -153,8 +153,8 @@ func TestLeftovers(t *testing.T) {
 		for name, call := range callers {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				path := left.put(t)
-				told, opts := map[string]string{}, options
-				opts.SetAside = func(from, to string) { told[from] = to }
+				reported, opts := map[string]string{}, options
+				opts.SetAside = func(from, to string) { reported[from] = to }
 				if err := call(path, opts); err != nil {
 					t.Fatal(err)
 				}
@@ -162,14 +162,14 @@ func TestLeftovers(t *testing.T) {
 					t.Error("the file has other records")
 				}
 				found := look(t, path)
-				if len(told) != len(left) || len(found) != len(left)+1 {
-					t.Errorf("told %v, found %q", told, slices.Sorted(maps.Keys(found)))
+				if len(reported) != len(left) || len(found) != len(left)+1 {
+					t.Errorf("reported %v, found %q", reported, slices.Sorted(maps.Keys(found)))
 				}
 				for suffix, content := range left {
 					if kept, ok := found[suffix+".stale-1"]; !ok || !bytes.Equal(kept, content) {
 						t.Errorf("%s is kept with %d bytes", suffix, len(kept))
 					}
-					if to := told[path+suffix]; to != path+suffix+".stale-1" {
+					if to := reported[path+suffix]; to != path+suffix+".stale-1" {
 						t.Errorf("%s has the name %q", suffix, to)
 					}
 				}

@@ -44,7 +44,7 @@ func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(openError(err), pool.Close())
 	}
-	db := &DB{path: path, told: opts.SetAside, pool: pool, conn: conn, ctx: ctx}
+	db := &DB{path: path, onSetAside: opts.SetAside, pool: pool, conn: conn, ctx: ctx}
 	if err := db.lock(opts); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

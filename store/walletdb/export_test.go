@@ -41,6 +41,6 @@ func (db *DB) Exec(statements ...string) error { return db.exec(statements...) }
 var SwapByNames = swapByNames
 
 // Place gives a complete file its name.
-func Place(disk vfs.FS, temporary, path string, told func(from, to string)) error {
-	return place(disk, temporary, path, disk.Rename, told)
+func Place(disk vfs.FS, temporary, path string, onSetAside func(from, to string)) error {
+	return place(disk, temporary, path, disk.Rename, onSetAside)
 }

@@ -17,16 +17,16 @@ const temporarySuffix = ".tmp"
 
 // An installation makes a file that gets its name when it is complete.
 type installation struct {
-	path string
-	name func(temporary, path string) error // gives the file its name
-	told func(from, to string)              // is called for each file that is set aside; may be nil
+	path       string
+	name       func(temporary, path string) error // gives the file its name
+	onSetAside func(from, to string)              // is called for each file that is set aside; may be nil
 }
 
 // install lets build fill a temporary file beside path, which then gets the
 // name path, unless another file has it. If it fails, the temporary file and
 // what SQLite leaves beside it are removed.
-func install(path string, told func(from, to string), build func(temporary string) error) error {
-	return installation{path, giveName, told}.run(build)
+func install(path string, onSetAside func(from, to string), build func(temporary string) error) error {
+	return installation{path, giveName, onSetAside}.run(build)
 }
 
 // run is install. An error does not name the temporary file.
@@ -34,7 +34,7 @@ func (i installation) run(build func(temporary string) error) error {
 	return withTemporary(filepath.Dir(i.path), filepath.Base(i.path), func(temporary string) error {
 		err := build(temporary)
 		if err == nil {
-			err = place(vfs.OS, temporary, i.path, i.name, i.told)
+			err = place(vfs.OS, temporary, i.path, i.name, i.onSetAside)
 		}
 		return err
 	})

@@ -61,7 +61,7 @@ func checkBeside(path string) error {
 // setOthersAside renames a journal or a log of another database beside this database. Otherwise
 // SQLite would destroy the database with that file. A file in the middle of a change is left as
 // it is.
-func setOthersAside(path string, told func(from, to string)) error {
+func setOthersAside(path string, onSetAside func(from, to string)) error {
 	whole, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil //nolint:nilerr // SQLite tells what is wrong
@@ -80,7 +80,7 @@ func setOthersAside(path string, told func(from, to string)) error {
 		if after, changed := b.state(); err != nil || fit || changed != nil || after != before {
 			continue
 		}
-		if _, err := setAside(vfs.OS, whole, told, suffix); err != nil {
+		if _, err := setAside(vfs.OS, whole, onSetAside, suffix); err != nil {
 			return err
 		}
 		if err := vfs.OS.SyncDir(filepath.Dir(whole)); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // rewriteMark is the name of the mark, beside the wallet's file, that says that
-// the file is to be written anew.
+// the file is to be rewritten.
 const rewriteMark = "." + FileName + ".rewrite"
 
 // Replace is [DB.Update] for changes that take secrets out of the wallet, such as
@@ -35,7 +35,7 @@ func (db *DB) Replace(change func(*Batch) error) error {
 	return removeMark(mark)
 }
 
-// Rewrite writes the whole file anew, so that nothing of deleted records stays
+// Rewrite rewrites the whole file, so that nothing of deleted records stays
 // in it: not even what moved from page to page before. As with Update, a crash
 // leaves the old content or the new.
 //

@@ -74,9 +74,9 @@ func (o *Options) client() string {
 // DB is an open wallet file. Its methods are safe for concurrent use; they wait
 // for each other.
 type DB struct {
-	path string
-	self os.FileInfo // of the file that is open; nil: not known
-	told func(from, to string)
+	path       string
+	self       os.FileInfo // of the file that is open; nil: not known
+	onSetAside func(from, to string)
 
 	mu   sync.Mutex
 	pool *sql.DB

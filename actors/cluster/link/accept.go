@@ -48,7 +48,7 @@ func (l *Link) serve(ctx context.Context, raw net.Conn) {
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	host, _, err := net.SplitHostPort(raw.RemoteAddr().String())
 	if err != nil || !l.doors.enter(host) {
-		l.refuse(raw, errCrowded)
+		l.refuse(raw, errBusy)
 		return
 	}
 	conn := tls.Server(raw, l.tls)
@@ -70,7 +70,7 @@ func (l *Link) serve(ctx context.Context, raw net.Conn) {
 	}
 }
 
-var errCrowded = errors.New("too many connections begin, or are there")
+var errBusy = errors.New("too many connections begin, or are there")
 
 // refuse counts a connection that is refused.
 func (l *Link) refuse(conn net.Conn, err error) {

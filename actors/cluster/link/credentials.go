@@ -188,7 +188,7 @@ func newAuthority(secret []byte) (*authority, error) {
 	return a, nil
 }
 
-// leaf returns a certificate of this node, made anew before it ends, and where the clock was set back to
+// leaf returns a certificate of this node, renewed before it ends, and where the clock was set back to
 // before it begins.
 func (a *authority) leaf(now time.Time) (*tls.Certificate, error) {
 	a.mu.Lock()

@@ -1,4 +1,4 @@
-// Package link carries the messages of a cluster between nodes as frames of bytes, over TLS.
+// Package link is the transport of a cluster: it carries messages between nodes as frames of bytes, over TLS.
 //
 // A node connects to each node that it sends to. Over connections from others it only reads. So a frame reaches
 // the node at its address, whatever others claim.

@@ -158,7 +158,7 @@ func (l *Link) Watch(address string) {
 	}
 }
 
-// ended tells of the end of a node, where it is watched.
+// ended notifies of the end of a node, where it is watched.
 func (l *Link) ended(address string) {
 	l.mu.Lock()
 	watched := l.open && l.watched[address]
@@ -180,7 +180,7 @@ func (l *Link) State() (address string, refused uint64) {
 	return address, l.refused.Load()
 }
 
-// Close ends all connections. Peers that watch this node are told.
+// Close ends all connections. Peers that watch this node are notified.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	wasOpen := l.open

@@ -20,7 +20,7 @@ const patience = 30 * time.Second
 
 func secret(n byte) []byte { return bytes.Repeat([]byte{n}, SecretSize) }
 
-// node is a link that notes what it hears.
+// node is a link that notes what it receives.
 type node struct {
 	*Link
 	conf    *Credentials

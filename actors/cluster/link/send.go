@@ -124,13 +124,13 @@ func (l *Link) listen(ctx context.Context, conn net.Conn, address string) {
 	}
 }
 
-// tellAgain is after how long the log is told again that a node is not reached, if the reason has changed.
-const tellAgain = time.Minute
+// logAgain is after how long it is logged again that a node is not reached, if the reason has changed.
+const logAgain = time.Minute
 
 // failure is why a node was not reached.
 type failure struct {
 	why string
-	at  time.Time // when it was told
+	at  time.Time // when it was logged
 }
 
 // met notes whether a node was reached, and logs why not if the reason is new.
@@ -146,11 +146,11 @@ func (l *Link) met(ctx context.Context, address string, err error) {
 	}
 	why := reason(err)
 	before, known := l.failed[address]
-	if known && (why == before.why || time.Since(before.at) < tellAgain) {
+	if known && (why == before.why || time.Since(before.at) < logAgain) {
 		return
 	}
 	if len(l.failed) >= maxOutbound {
-		clear(l.failed) // telling twice does no harm
+		clear(l.failed) // logging twice does no harm
 	}
 	l.failed[address] = failure{why, time.Now()}
 	l.cfg.Log.Info("a node of the cluster cannot be reached", "node", address, "err", why)

@@ -1,6 +1,6 @@
-// Package wire encodes the messages between nodes of a cluster: one protobuf message. Later
-// versions may add fields; unknown fields are skipped. The package is pure, and bounds the size
-// of decoded messages.
+// Package wire is the protocol between nodes of a cluster. It encodes each message as a protobuf
+// message. Later versions may add fields; unknown fields are skipped. The package is pure, and
+// bounds the size of decoded messages.
 package wire
 
 import (
@@ -25,8 +25,8 @@ const (
 // Kind says what a message is.
 type Kind uint32
 
-// The kinds. A front sends Hello, Open, Chunk, Unit, Cancel and Close, a member the others. A member
-// that gets its scripts from another member sends it Fetch; the answer is Piece.
+// The kinds. A coordinator sends Hello, Open, Chunk, Unit, Cancel and Close, a worker node the others. A worker node
+// that gets its scripts from another worker node sends it Fetch; the answer is Piece.
 const (
 	Hello   Kind = 1 + iota // Protocols, Network, Text: the build; asked again, it asks for life
 	Welcome                 // Protocols: the chosen version; Network, Text: the build, Workers, Height
@@ -40,7 +40,7 @@ const (
 	Done                    // Scan, Unit, From, To, Hits, Unchecked, Micros; Text: refused
 	Cancel                  // Scan, Unit
 	Close                   // Scan
-	Fetch                   // of a member from another: Set, Index
+	Fetch                   // of a worker node from another: Set, Index
 	Piece                   // the answer: Set, Index, Data; without Data there will be none
 )
 
@@ -69,7 +69,7 @@ type Message struct {
 	Retry   bool
 	Index   uint32
 	Data    []byte
-	Source  string // address of the member that passes the scripts on; empty: they come from the front
+	Source  string // address of the worker node that passes the scripts on; empty: they come from the coordinator
 
 	Unit            uint64
 	From, To        int32   // heights, To not included

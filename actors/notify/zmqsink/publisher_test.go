@@ -266,7 +266,7 @@ func TestConnections(t *testing.T) {
 		s := p.sockets[0]
 		s.mu.Lock()
 		for sub := range s.subscribers {
-			s.settle(sub)
+			s.activate(sub)
 		}
 		s.mu.Unlock()
 		if _, err := pipe(t, p).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {

@@ -98,10 +98,10 @@ func (s *socket) add(conn net.Conn) {
 	}
 	sub := newSubscriber(conn, s.hwm, s.budget, s.topics)
 	sub.silent = s.silent.PushBack(sub)
-	sub.settled = func() {
+	sub.onSubscribed = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.settle(sub)
+		s.activate(sub)
 	}
 	s.subscribers[sub] = struct{}{}
 	s.running.Go(func() { s.serve(sub) })
@@ -133,12 +133,12 @@ func (s *socket) remove(sub *subscriber) {
 
 // forget takes a subscriber out. The lock is held.
 func (s *socket) forget(sub *subscriber) {
-	s.settle(sub)
+	s.activate(sub)
 	delete(s.subscribers, sub)
 }
 
-// settle says that a subscriber is silent no more. The lock is held.
-func (s *socket) settle(sub *subscriber) {
+// activate notes that a subscriber is silent no more. The lock is held.
+func (s *socket) activate(sub *subscriber) {
 	if sub.silent != nil {
 		s.silent.Remove(sub.silent)
 		sub.silent = nil

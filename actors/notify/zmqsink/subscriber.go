@@ -25,8 +25,8 @@ type subscriber struct {
 	budget *budget
 	topics []string // that the socket may publish
 
-	settled func()        // is called when it has subscribed
-	silent  *list.Element // the socket's; nil: it has
+	onSubscribed func()        // is called when it has subscribed
+	silent       *list.Element // the socket's; nil: it has
 
 	mu       sync.Mutex
 	changed  sync.Cond // a message, a PONG or the end has come
@@ -117,8 +117,8 @@ func (s *subscriber) read(r *bufio.Reader, buf *[maxFrame]byte) error {
 			first = flags&flagMore == 0
 		}
 		s.apply(q)
-		if q.subscribe && s.settled != nil {
-			s.settled()
+		if q.subscribe && s.onSubscribed != nil {
+			s.onSubscribed()
 		}
 	}
 }

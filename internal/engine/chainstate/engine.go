@@ -56,7 +56,7 @@ type Config struct {
 	Clock   *clock.Clock
 	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
 	Strip   *StripConfig    // nil: blocks stay whole; else DB must strip
-	// StartOver has the chain state built anew from the blocks where they lie, until the context ends; nil: it is
+	// StartOver has the chain state rebuilt from the blocks where they lie, until the context ends; nil: it is
 	// taken as it is. The error is [ErrSnapshot] where the chain begins with a snapshot.
 	StartOver context.Context //nolint:containedctx // of opening alone
 

@@ -26,9 +26,9 @@ const (
 	// have a tenth of this size.
 	windowBytes = 128 << 20
 
-	// settled is how far below the tip a block is whose filter is looked for in the files.
+	// minDepth is how far below the tip a block is whose filter is looked for in the files.
 	// Filters of newer blocks, which may yet leave the chain, cost little to build.
-	settled = 10
+	minDepth = 10
 
 	// filesRetry is after how long files are looked at again in which filters were missing
 	// or did not fit.
@@ -73,7 +73,7 @@ func (p *proven) filter(b *chainview.Block) ([]byte, bool) {
 // that fits Core's filter headers. Else there is no error: the filter can be built.
 func (f *filterFiles) filter(b *chainview.Block) (filter []byte, ok bool) {
 	active := f.source.tree.Active()
-	if f.dir == "" || active.Height()-b.Height < settled || !active.Contains(b) {
+	if f.dir == "" || active.Height()-b.Height < minDepth || !active.Contains(b) {
 		return nil, false
 	}
 	f.mu.Lock()
@@ -89,16 +89,16 @@ func (f *filterFiles) filter(b *chainview.Block) (filter []byte, ok bool) {
 	p, err := f.prove(b, active)
 	if err != nil {
 		f.refused = time.Now()
-		f.tell(err)
+		f.logChange(err)
 		return nil, false
 	}
-	f.tell(nil)
+	f.logChange(nil)
 	f.proven[0], f.proven[1] = f.proven[1], p
 	return p.filter(b)
 }
 
-// tell logs an error, unless it is the last one, and that there is none any more.
-func (f *filterFiles) tell(err error) {
+// logChange logs an error, unless it is the last one, and that there is none any more.
+func (f *filterFiles) logChange(err error) {
 	why := "none"
 	if err != nil {
 		why = err.Error()
@@ -128,7 +128,7 @@ func (f *filterFiles) prove(b *chainview.Block, active *chainview.Chain) (*prove
 		return nil, err
 	}
 	first := b.Height / window * window
-	last := min(first+window-1, active.Height()-settled)
+	last := min(first+window-1, active.Height()-minDepth)
 	header, err := f.headerBefore(active.At(first))
 	if err != nil {
 		return nil, err

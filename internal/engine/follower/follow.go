@@ -196,7 +196,7 @@ func (e *Engine) moveTo(tip *chainview.Block) error {
 		return err
 	}
 	// A header that was read is of a block which Core has connected. Before this node has
-	// followed, requests for data of the block are told that the node has not got the
+	// followed, requests for data of the block are answered that the node has not got the
 	// block yet.
 	for b := tip; b != nil && b.Status()&chainview.Valid == 0; b = b.Parent {
 		e.tree.SetStatus(b, b.Status()|chainview.Valid)

@@ -1,4 +1,4 @@
-// Package opener opens the engine of a network on its database. Nobody else asks which
+// Package opener is the engine factory: it opens the engine of a network on its database. Nobody else asks which
 // kind of chain a network has.
 package opener
 
@@ -37,7 +37,7 @@ type Config struct {
 	Strip          bool            // old blocks lose their witnesses, where the network allows that
 	TxIndex        bool            // there is an index of transactions, which needs all witnesses
 
-	// At the first opening Reindex builds everything anew from the block files,
+	// At the first opening Reindex rebuilds everything from the block files,
 	// ReindexState the chain state.
 	Reindex, ReindexState bool
 
@@ -47,17 +47,17 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// An Opener opens the chain for its actor, which may do so more than once, one call
+// A Factory opens the chain for its actor, which may do so more than once, one call
 // after the other.
-type Opener struct {
-	cfg      Config
-	opened   bool
-	verified bool
-	anew     context.Context //nolint:containedctx // of the opening, where the chain state is built anew; else nil
+type Factory struct {
+	cfg        Config
+	opened     bool
+	verified   bool
+	rebuilding context.Context //nolint:containedctx // of the opening, where the chain state is rebuilt; else nil
 }
 
-// New returns an Opener.
-func New(cfg Config) *Opener { return &Opener{cfg: cfg} }
+// New returns a Factory.
+func New(cfg Config) *Factory { return &Factory{cfg: cfg} }
 
 // errUnpruned reports that a node which has deleted blocks is to keep all.
 const errUnpruned = messages.StartError("You need to rebuild the database using -reindex to go back to unpruned " +
@@ -69,12 +69,12 @@ const errUnpruned = messages.StartError("You need to rebuild the database using 
 // that verification finds.
 //
 // Errors: [messages.StartError].
-func (o *Opener) Open(ctx context.Context) (engine.Engine, error) {
+func (o *Factory) Open(ctx context.Context) (engine.Engine, error) {
 	if !o.opened && o.keepsIndex() {
-		o.anew = ctx
+		o.rebuilding = ctx
 	}
 	e, err := o.open()
-	o.anew = nil
+	o.rebuilding = nil
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ const (
 )
 
 // verify looks at the last blocks, once.
-func (o *Opener) verify(ctx context.Context, e engine.Engine) error {
+func (o *Factory) verify(ctx context.Context, e engine.Engine) error {
 	v := o.cfg.Verify
 	if v == nil || o.verified {
 		return nil
@@ -117,7 +117,7 @@ func (o *Opener) verify(ctx context.Context, e engine.Engine) error {
 	return err
 }
 
-func (o *Opener) open() (engine.Engine, error) {
+func (o *Factory) open() (engine.Engine, error) {
 	options := chaindb.Options{
 		Dir: o.cfg.Dir, BlocksDir: o.cfg.BlocksDir,
 		Magic: o.cfg.Network.Magic, XOR: !o.cfg.NoXOR, FastPrune: o.cfg.SmallFiles,
@@ -147,7 +147,7 @@ func (o *Opener) open() (engine.Engine, error) {
 	return o.engine(options)
 }
 
-func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
+func (o *Factory) engine(options chaindb.Options) (engine.Engine, error) {
 	db, err := o.database(options)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 }
 
 // validator opens what validates the chains of the network's kind.
-func (o *Opener) validator(db *chaindb.DB) (validator, error) {
+func (o *Factory) validator(db *chaindb.DB) (validator, error) {
 	cfg := o.state(db)
 	if o.cfg.Network.Engine == dialect.EngineP2MR {
 		return p2mr.Open(cfg)
@@ -174,10 +174,10 @@ func (o *Opener) validator(db *chaindb.DB) (validator, error) {
 	return bitcoin.Open(cfg)
 }
 
-func (o *Opener) state(db *chaindb.DB) chainstate.Config {
+func (o *Factory) state(db *chaindb.DB) chainstate.Config {
 	return chainstate.Config{
 		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
-		Strip: o.strips(), StartOver: o.anew, FS: vfs.OS, Mark: o.mark(),
+		Strip: o.strips(), StartOver: o.rebuilding, FS: vfs.OS, Mark: o.mark(),
 		NoIdle: o.cfg.WroteCoins != nil, // a node that ends by chance as it writes does so in the calls that expect it
 	}
 }
@@ -193,7 +193,7 @@ type validator interface {
 
 // database opens the chain database. Data that cannot be trusted is built again
 // from the blocks: a node never refuses to start over a damage it can mend.
-func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
+func (o *Factory) database(options chaindb.Options) (*chaindb.DB, error) {
 	if o.rebuilds() {
 		if err := o.checkStripped(options); err != nil {
 			return nil, err
@@ -206,7 +206,7 @@ func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 			return nil, err
 		}
 	}
-	if o.anew != nil {
+	if o.rebuilding != nil {
 		if err := o.checkCovered(options); err != nil {
 			return nil, err
 		}
@@ -224,10 +224,12 @@ func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 }
 
 // mark is that of a snapshot that the chain begins with.
-func (o *Opener) mark() coinfile.Mark { return coinfile.Mark{FS: vfs.OS, Dir: o.cfg.Dir + "_snapshot"} }
+func (o *Factory) mark() coinfile.Mark {
+	return coinfile.Mark{FS: vfs.OS, Dir: o.cfg.Dir + "_snapshot"}
+}
 
-// dropMark removes it: the chain is built anew from the blocks.
-func (o *Opener) dropMark() error {
+// dropMark removes it: the chain is rebuilt from the blocks.
+func (o *Factory) dropMark() error {
 	_, ok, err := o.mark().Read()
 	if err != nil || !ok {
 		return err

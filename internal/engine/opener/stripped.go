@@ -12,21 +12,21 @@ import (
 )
 
 // strips says how old blocks lose their witnesses; nil: they do not.
-func (o *Opener) strips() *chainstate.StripConfig {
+func (o *Factory) strips() *chainstate.StripConfig {
 	if !o.cfg.Strip || o.cfg.Network.StripDepth == 0 {
 		return nil
 	}
 	return &chainstate.StripConfig{Depth: o.cfg.Network.StripDepth}
 }
 
-// rebuilds reports whether everything is to be built anew from the block files.
-func (o *Opener) rebuilds() bool {
+// rebuilds reports whether everything is to be rebuilt from the block files.
+func (o *Factory) rebuilds() bool {
 	return !o.opened && (o.cfg.Reindex || o.cfg.ReindexState && !o.keepsIndex())
 }
 
-// keepsIndex reports whether the chain state is to be built anew while the block index stays. The index
+// keepsIndex reports whether the chain state is to be rebuilt while the block index stays. The index
 // cannot be read from the files where blocks may have lost their witnesses.
-func (o *Opener) keepsIndex() bool {
+func (o *Factory) keepsIndex() bool {
 	return o.cfg.ReindexState && !o.cfg.Reindex && o.cfg.Network.StripDepth > 0
 }
 
@@ -37,8 +37,8 @@ const errStripped = messages.StartError("Cannot use -reindex on a node that has 
 	"Witness-pruned block index flags would be lost, causing data corruption. Use -reindex-chainstate instead, or " +
 	"delete the data directory and perform a fresh sync.")
 
-// checkStripped refuses to build everything anew where blocks have lost their witnesses.
-func (o *Opener) checkStripped(options chaindb.Options) error {
+// checkStripped refuses to rebuild everything where blocks have lost their witnesses.
+func (o *Factory) checkStripped(options chaindb.Options) error {
 	if o.cfg.Network.StripDepth == 0 {
 		return nil
 	}
@@ -52,9 +52,9 @@ func (o *Opener) checkStripped(options chaindb.Options) error {
 	return nil
 }
 
-// checkCovered refuses to build the chain state anew where blocks have lost witnesses that are needed for it, before
+// checkCovered refuses to rebuild the chain state where blocks have lost witnesses that are needed for it, before
 // anything is changed. A database that cannot be read is no error here: opening it mends it or fails.
-func (o *Opener) checkCovered(options chaindb.Options) error {
+func (o *Factory) checkCovered(options chaindb.Options) error {
 	db, err := chaindb.OpenIndex(options)
 	if err != nil {
 		return nil //nolint:nilerr // it is looked at when it is opened
@@ -73,8 +73,8 @@ func (o *Opener) checkCovered(options chaindb.Options) error {
 const errWithSnapshot = messages.StartError("Cannot use -reindex-chainstate on a witness-pruned node whose chain " +
 	"begins with a snapshot of unspent outputs. Start without it until the blocks before the snapshot are validated.")
 
-// dropSnapshot builds everything anew from the block files, since the chain begins with a snapshot.
-func (o *Opener) dropSnapshot(options chaindb.Options) (engine.Engine, error) {
+// dropSnapshot rebuilds everything from the block files, since the chain begins with a snapshot.
+func (o *Factory) dropSnapshot(options chaindb.Options) (engine.Engine, error) {
 	switch stripped, err := chaindb.WasStripped(options); {
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func (o *Opener) dropSnapshot(options chaindb.Options) (engine.Engine, error) {
 	if err := o.dropMark(); err != nil {
 		return nil, err
 	}
-	o.anew = nil
+	o.rebuilding = nil
 	if err := chaindb.Rebuild(options); err != nil {
 		return nil, err
 	}

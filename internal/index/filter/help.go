@@ -19,7 +19,7 @@ func HeaderOf(store Lookup) func(block *chainhash.Hash) (chainhash.Hash, error) 
 	}
 }
 
-// HelpBy returns what has the actor of the cluster lend heights of passes, for
+// HelpBy returns what has the actor of the cluster lease heights of passes, for
 // [match.SchedulerConfig]. The actor may start later: cluster is called for each pass.
 func HelpBy(cluster func() *ask.Ref) match.Helper { return helper{cluster} }
 
@@ -32,10 +32,10 @@ func (h helper) Help(ctx context.Context, pass *match.Pass) error {
 		return nil
 	}
 	// Beside the slots of its callers, as many as there are passes.
-	_, err := ask.Ask(ctx, cluster, match.LendHeights{Pass: pass})
+	_, err := ask.Ask(ctx, cluster, match.LeaseHeights{Pass: pass})
 	if ctx.Err() != nil {
 		// The context has ended, and heights must come back in any case.
-		_, _ = ask.Ask(context.WithoutCancel(ctx), cluster, match.EndLending{Pass: pass})
+		_, _ = ask.Ask(context.WithoutCancel(ctx), cluster, match.EndLeases{Pass: pass})
 		return nil //nolint:nilerr // the pass has its reason already
 	}
 	return failure(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Parts are the parts of a node.
+// Parts are the components of a node.
 type Parts interface {
 	// Stats returns the numbers of their actors.
 	Stats() []messages.PartStats

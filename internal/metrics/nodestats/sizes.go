@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// sizeAge is how old the sizes of stores may be that are told: to read them means to go
+	// sizeAge is how old the reported sizes of stores may be: to read them means to go
 	// through folders of thousands of files.
 	sizeAge = time.Minute
 
@@ -21,7 +21,7 @@ const (
 	maxEntries = 200_000
 )
 
-// A store is a folder whose size is told.
+// A store is a folder whose size is reported.
 type store struct{ name, dir string }
 
 // stores returns the folders of a node: that of the block files, and those below dir.

@@ -26,7 +26,7 @@ func addr(tb testing.TB, text string) netaddr.Addr {
 	return a
 }
 
-func told(a netaddr.Addr, at time.Time) codec.Address {
+func addressOf(a netaddr.Addr, at time.Time) codec.Address {
 	return codec.Address{Time: uint32(at.Unix()), Services: wire.SFNodeNetwork, Addr: a}
 }
 
@@ -48,10 +48,10 @@ func TestAddAndSelect(t *testing.T) {
 		t.Error("selected from nothing")
 	}
 	a := addr(t, "250.1.1.1")
-	if !m.Add(told(a, now), source, 0, now) || m.Add(told(a, now), source, 0, now) {
+	if !m.Add(addressOf(a, now), source, 0, now) || m.Add(addressOf(a, now), source, 0, now) {
 		t.Error("an address is added once")
 	}
-	if m.Add(told(addr(t, "127.0.0.1"), now), source, 0, now) {
+	if m.Add(addressOf(addr(t, "127.0.0.1"), now), source, 0, now) {
 		t.Error("an address that cannot be reached was added")
 	}
 	if got, ok := m.Select(true, all, now); !ok || got.Addr != a || got.Tried {
@@ -83,13 +83,13 @@ func TestOneSourceIsBounded(t *testing.T) {
 	m := addrman.New(nil)
 	source := addr(t, "250.1.2.1")
 	for n := range 20_000 {
-		m.Add(told(nth(n), now), source, 0, now)
+		m.Add(addressOf(nth(n), now), source, 0, now)
 	}
 	if got, most := m.Len(), 64*64; got > most {
 		t.Errorf("%d addresses of one source, more than %d", got, most)
 	}
 	for n := range 1000 {
-		m.Add(told(nth(100_000+n), now), addr(t, fmt.Sprintf("%d.%d.1.1", 11+n%80, n%250)), 0, now)
+		m.Add(addressOf(nth(100_000+n), now), addr(t, fmt.Sprintf("%d.%d.1.1", 11+n%80, n%250)), 0, now)
 	}
 	if m.Len() < 64*64/2+500 {
 		t.Errorf("others found no place: %d", m.Len())
@@ -99,7 +99,7 @@ func TestOneSourceIsBounded(t *testing.T) {
 func TestSample(t *testing.T) {
 	m := addrman.New(nil)
 	for n := range 1000 {
-		m.Add(told(nth(n), now), addr(t, fmt.Sprintf("%d.7.1.1", 11+n%80)), 0, now)
+		m.Add(addressOf(nth(n), now), addr(t, fmt.Sprintf("%d.7.1.1", 11+n%80)), 0, now)
 	}
 	known := m.Len()
 	if got := len(m.Sample(1000, 23, nil, now)); got != known*23/100 {
@@ -130,7 +130,7 @@ func TestHistories(t *testing.T) {
 		a := nth(n % 1919)
 		switch n % 5 {
 		case 0, 1:
-			m.Add(told(a, at), nth(n%13), time.Hour, at)
+			m.Add(addressOf(a, at), nth(n%13), time.Hour, at)
 		case 2:
 			m.Good(a, at)
 		case 3:
@@ -153,7 +153,7 @@ func TestFixedKey(t *testing.T) {
 	m := addrman.NewFixed(nil)
 	for i, text := range []string{"1.2.3.4:8333", "1.2.5.45:8333"} {
 		a := addr(t, text)
-		if !m.Add(told(a, now), a, 0, now) {
+		if !m.Add(addressOf(a, now), a, 0, now) {
 			t.Fatalf("%s not added", text)
 		}
 		if got := m.Good(a, now); got != (i == 0) {

@@ -21,7 +21,7 @@ var magic = [4]byte{0xfa, 0xbf, 0xb5, 0xda}
 func many(n int) *addrman.Manager {
 	m := addrman.New(nil)
 	for n := range n {
-		m.Add(told(nth(n), now), nth(n+1), 2*time.Hour, now)
+		m.Add(addressOf(nth(n), now), nth(n+1), 2*time.Hour, now)
 		if n%3 == 0 {
 			m.Good(nth(n), now)
 		}
@@ -69,7 +69,7 @@ func shown(m *addrman.Manager) (lines []string) {
 }
 
 // A file of Bitcoin Core is read with every address in Core's own place, which
-// getrawaddrman has told. The file that is then written has the same places and
+// getrawaddrman has reported. The file that is then written has the same places and
 // size, so that Core finds every address.
 func TestCoreFile(t *testing.T) {
 	file, err := os.ReadFile("testdata/core.dat")

@@ -18,7 +18,7 @@ import (
 // ErrUnset reports an element for a filter that is not there.
 var ErrUnset = errors.New("bad filteradd message")
 
-// A Filter is what a peer wants to hear of: everything, until it sets a filter. It is safe
+// A Filter is what a peer wants announced: everything, until it sets a filter. It is safe
 // for concurrent use.
 type Filter struct {
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ func (f *Filter) IsSet() bool {
 	return f.set
 }
 
-// Relevant reports whether the peer wants to hear of a transaction. As the filter says, the
+// Relevant reports whether the peer wants a transaction announced. As the filter says, the
 // outputs that match are added to it, so that those who spend them match as well.
 func (f *Filter) Relevant(tx *wire.MsgTx, id *chainhash.Hash) bool {
 	f.mu.Lock()

@@ -1,5 +1,5 @@
-// Package link is how actors speak of a peer that they share: the peer table
-// owns the connections, others own what is said over them.
+// Package link has the handle of a peer that actors share: the peer table owns
+// the connections, others own what is said over them.
 //
 // The actor of a connection sends [Joined] when the handshake is done, then
 // [Received] for each message that concerns the receiving actor, then [Left] once.
@@ -24,8 +24,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/bloom"
 )
 
-// A Peer is a connection after its handshake. All methods may be called from
-// anywhere, and none waits.
+// A Peer is the handle of a connection after its handshake. All methods may be
+// called from anywhere, and none waits.
 type Peer interface {
 	Info() Info
 
@@ -76,7 +76,7 @@ type Permissions struct {
 // Joined says that a peer has shaken hands.
 type Joined struct{ Peer Peer }
 
-// Restarted says that a receiver of these messages has failed and begun anew, and needs
+// Restarted says that a receiver of these messages has failed and restarted, and needs
 // Joined of all peers again.
 type Restarted struct{}
 

@@ -118,7 +118,7 @@ func (c *ownSession) Close() error {
 	return c.Conn.Close()
 }
 
-// A Reporter is told at which addresses the node is reached.
+// A Reporter is notified of the addresses at which the node is reached.
 type Reporter interface {
 	AddLocal(l Local)
 	RemoveLocal(addr netaddr.Addr)
@@ -130,7 +130,7 @@ type I2PListener struct {
 	session *sam.Session
 	ctx     context.Context //nolint:containedctx // ends with the listener
 	cancel  context.CancelFunc
-	report  Reporter     // is told of the address; set before Accept is called
+	report  Reporter     // is notified of the address; set before Accept is called
 	me      netaddr.Addr // that was reported; of Accept
 	failed  time.Duration
 }
@@ -144,7 +144,7 @@ func (p *I2P) listener() *I2PListener {
 	return &I2PListener{session: p.session, ctx: ctx, cancel: cancel}
 }
 
-// Report names who is told of the node's address, before the first Accept.
+// Report sets the reporter that is notified of the node's address, before the first Accept.
 func (l *I2PListener) Report(to Reporter) { l.report = to }
 
 const (

@@ -32,7 +32,7 @@ type Binds struct {
 	NoOnionBind bool     // without an address of Bind, the port for Tor stays closed
 }
 
-// announced returns the addresses that peers may be told of, and the port where one names
+// announced returns the addresses that peers may be sent, and the port where one names
 // none: the first that an address of Bind has, or else one of Whitebind, or Port.
 func (b Binds) announced() (addrs []netaddr.Addr, port uint16) {
 	for _, bind := range b.Bind {

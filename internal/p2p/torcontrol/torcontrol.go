@@ -36,7 +36,7 @@ type Keys interface {
 	Save(key []byte) error
 }
 
-// An Observer is told what Tor does for the node.
+// An Observer is notified of what Tor does for the node.
 type Observer interface {
 	// Published says that the node is reached at an onion address.
 	Published(a netaddr.Addr)

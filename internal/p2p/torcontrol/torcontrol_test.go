@@ -113,11 +113,11 @@ func (s *tor) serve(conn net.Conn) {
 
 // A node records Tor's services for a node.
 type node struct {
-	mu     sync.Mutex
-	key    []byte
-	log    []string
-	events []string
-	told   chan struct{}
+	mu       sync.Mutex
+	key      []byte
+	log      []string
+	events   []string
+	notified chan struct{}
 }
 
 func (n *node) add(list *[]string, line string) {
@@ -125,7 +125,7 @@ func (n *node) add(list *[]string, line string) {
 	*list = append(*list, line)
 	n.mu.Unlock()
 	select {
-	case n.told <- struct{}{}:
+	case n.notified <- struct{}{}:
 	default:
 	}
 }
@@ -159,7 +159,7 @@ func (n *node) Save(key []byte) error {
 // run runs until a text is among the events or the lines of the log.
 func run(t *testing.T, s *tor, n *node, password, until string) {
 	t.Helper()
-	n.told = make(chan struct{}, 1)
+	n.notified = make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
@@ -181,7 +181,7 @@ func run(t *testing.T, s *tor, n *node, password, until string) {
 	limit := time.After(20 * time.Second)
 	for !strings.Contains(n.text(&n.events)+"\n"+n.text(&n.log), until) {
 		select {
-		case <-n.told:
+		case <-n.notified:
 		case <-limit:
 			t.Errorf("never %q; events %s, log %s", until, n.text(&n.events), n.text(&n.log))
 			cancel()
@@ -276,7 +276,7 @@ func FuzzTor(f *testing.F) {
 	f.Add("250-AUTH METHODS=SAFECOOKIE COOKIEFILE=\"\\101\\n\\\\\"\r\n250 OK\r\n250 AUTHCHALLENGE SERVERHASH=\r\n")
 	f.Fuzz(func(t *testing.T, answers string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		n := &node{told: make(chan struct{}, 1)}
+		n := &node{notified: make(chan struct{}, 1)}
 		torcontrol.Run(ctx, torcontrol.Config{
 			Keys: n, Port: 1, FindProxy: len(answers)%2 == 0,
 			Dial: func(context.Context, string) (net.Conn, error) {

@@ -185,8 +185,8 @@ func (e *Entry) written(input bool) (key, value []byte) {
 	case input && e.Type == MusigParticipants, !input && e.Type == OutMusigParticipants:
 		keys = 1
 		for rest := e.Value; len(rest) > 0; rest = rest[len(noKey):] {
-			if member := rest[:len(noKey)]; IsKey(member) {
-				value = append(value, member...)
+			if participant := rest[:len(noKey)]; IsKey(participant) {
+				value = append(value, participant...)
 			}
 		}
 	case input && (e.Type == MusigPubNonce || e.Type == MusigPartialSig):

@@ -153,13 +153,13 @@ func TestLooseKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nonces, members := p.Inputs[0].Of(psbt.MusigPubNonce), p.Inputs[0].Of(psbt.MusigParticipants)
+	nonces, participants := p.Inputs[0].Of(psbt.MusigPubNonce), p.Inputs[0].Of(psbt.MusigParticipants)
 	if len(nonces) != 2 || nonces[0].Value[0] != '1' || string(nonces[0].Data) != pubKey+ones[:33] ||
 		nonces[1].Value[0] != '4' || string(nonces[1].Data) != pubKey+ones[:33]+ones[:32] {
 		t.Errorf("nonces: %x", nonces)
 	}
-	if len(members) != 1 || string(members[0].Value) != pubKey || psbt.IsKey(members[0].Data) {
-		t.Errorf("participants: %x", members)
+	if len(participants) != 1 || string(participants[0].Value) != pubKey || psbt.IsKey(participants[0].Data) {
+		t.Errorf("participants: %x", participants)
 	}
 }
 

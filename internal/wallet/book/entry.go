@@ -15,7 +15,7 @@ type Entry struct {
 	spent    bool    // it was spent from, in a wallet that avoids reuse
 
 	onLabels bool
-	payee    int // as [Book.MarkPaid] was told, once the entry is among those paid
+	payee    int // as [Book.MarkPaid] was given, once the entry is among those paid
 }
 
 // Address returns the text of the address.
@@ -32,7 +32,7 @@ func (e *Entry) Label() string {
 	return *e.label
 }
 
-// Payee returns the number that [Book.MarkPaid] was told; 0 before that.
+// Payee returns the number that [Book.MarkPaid] was given; 0 before.
 func (e *Entry) Payee() int { return e.payee }
 
 // shelf holds entries in the order of their destinations.

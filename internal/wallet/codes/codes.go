@@ -1,4 +1,4 @@
-// Package codes says no to a request in Core's words.
+// Package codes has the wallet errors: refusals in Core's codes and words.
 package codes
 
 import (

@@ -76,7 +76,7 @@ func (s *Set) pqcStates(ours *script, solution *descriptor.Solution) []messages.
 	return uses
 }
 
-// originKey returns the key whose origin is told: that of an address of a single
+// originKey returns the key whose origin is reported: that of an address of a single
 // key.
 func originKey(to book.Destination, solution *descriptor.Solution) *descriptor.DerivedKey {
 	switch to.Kind() {

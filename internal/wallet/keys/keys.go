@@ -92,7 +92,7 @@ type Payments interface {
 	PaysTo(pkScript []byte) bool
 }
 
-// Listener is told of each script that becomes the wallet's.
+// Listener is notified of each script that becomes the wallet's.
 type Listener interface {
 	Owned(pkScript []byte)
 }

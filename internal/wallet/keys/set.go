@@ -36,10 +36,10 @@ type Set struct {
 	defaultType, changeType walletfile.OutputType
 
 	birth    int64 // of the oldest descriptor
-	reported int64 // the same as clients are told: see NoteActive
+	reported int64 // the same as reported to clients: see NoteActive
 }
 
-// NewSet returns a set of no descriptors. The listener is told of each script that
+// NewSet returns a set of no descriptors. The listener is notified of each script that
 // becomes the wallet's.
 func NewSet(
 	p Params, flags *records.Flags, log *records.Log, secrets *vault.Vault, labels Labels, listener Listener,
@@ -61,7 +61,7 @@ func (s *Set) Len() int { return len(s.managers) }
 // none.
 func (s *Set) Birth() int64 { return s.birth }
 
-// ReportedBirth returns the birth time that clients are told, as Core does.
+// ReportedBirth returns the birth time that is reported to clients, as Core does.
 func (s *Set) ReportedBirth() int64 { return s.reported }
 
 // birthAt notes that a descriptor is from the given time.
@@ -72,7 +72,7 @@ func (s *Set) birthAt(t int64) {
 
 // NoteActive notes which descriptors are active when the wallet is ready, and
 // again after each import. When such a descriptor is imported again with an
-// earlier time, the birth time that clients are told moves at once. For other
+// earlier time, the reported birth time moves at once. For other
 // descriptors it moves when the wallet is loaded again, as in Core. The birth
 // time that the wallet itself uses moves always.
 func (s *Set) NoteActive() {

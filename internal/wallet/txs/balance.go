@@ -50,7 +50,7 @@ func (rs *Reports) balance(minConf int32, withUsed bool) (b messages.Balances) {
 func (rs *Reports) confirmed(minConf int32) (spendable, immature sums) {
 	spendable, immature = make(sums), make(sums)
 	spendable.addAll(rs.ledger.balances.total)
-	awaited := rs.ledger.balances.above(rs.ledger.at.tip.Height) // a chain that is built anew has their blocks later
+	awaited := rs.ledger.balances.above(rs.ledger.at.tip.Height) // a chain that is rebuilt has their blocks later
 	for g, amount := range awaited {
 		spendable[g] -= amount
 	}

@@ -20,7 +20,7 @@ type group struct {
 // that a balance needs only look at the last blocks.
 type balances struct {
 	tip     int32
-	top     int32 // no coin is higher; the tip is lower while the chain is built anew
+	top     int32 // no coin is higher; the tip is lower while the chain is rebuilt
 	total   sums
 	heights map[int32]sums
 	coins   map[*output]bool // unspent ones, confirmed or not

@@ -31,7 +31,7 @@ func reported(flags walletfile.Flags) (r *rig, coinbase, paid, pooled *wire.MsgT
 	return r, coinbase, paid, pooled
 }
 
-// While a chain is built anew, from its beginning, coins of blocks that it does not have yet are in no balance.
+// While a chain is rebuilt, from its beginning, coins of blocks that it does not have yet are in no balance.
 func TestBalancesOfChainBuiltAnew(t *testing.T) {
 	const blocks = 150
 	r := newRig(0, scriptOf(1), scriptOf(2))

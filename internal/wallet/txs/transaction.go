@@ -40,7 +40,7 @@ func (rs *Reports) Transaction(id *chainhash.Hash) (messages.TxDetails, error) {
 	return details, nil
 }
 
-// txOf returns what is told of a transaction.
+// txOf returns the report of a transaction.
 func (rs *Reports) txOf(t *tx, trust *trust) messages.WalletTx {
 	record := t.record
 	shown := messages.WalletTx{

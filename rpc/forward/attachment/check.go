@@ -47,10 +47,10 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 	p := printer{w: w}
 	p.linef("Bitcoin Core       %s at %s", info.Subversion, a.core.Address())
 	p.linef("Chain              %s, %d blocks, %d headers", info.Chain.Chain, info.Chain.Blocks, info.Chain.Headers)
-	p.linef("Block files        %s", a.tellFiles(files.Blocks, "blocks are asked for"))
-	p.linef("REST               %s", tellREST(&info))
-	p.linef("Filter index       %s", a.tellIndex(&info, files.Filters))
-	p.linef("Pruned             %s", tellPruned(&info))
+	p.linef("Block files        %s", a.filesText(files.Blocks, "blocks are asked for"))
+	p.linef("REST               %s", restText(&info))
+	p.linef("Filter index       %s", a.indexText(&info, files.Filters))
+	p.linef("Pruned             %s", prunedText(&info))
 	if info.Chain.PruneHeight == nil && info.Chain.Blocks > 0 { // pruned blocks are not in it
 		part := float64(max(0, info.Chain.Blocks-a.from)) / float64(info.Chain.Blocks)
 		size.Bytes = int64(part * float64(size.Bytes))
@@ -64,7 +64,7 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 	}
 	p.linef("First index        from %s: %s or more", source, roughly(seconds))
 	p.linef("Disk               %.1f GB for filters and their index", disk(&files, size.Bytes)/1e9)
-	p.linef("News               %s", news(info.LongPoll))
+	p.linef("News               %s", eventsText(info.LongPoll))
 	return p.err
 }
 
@@ -106,7 +106,7 @@ func sourceOf(info *corenode.Info, files *corefiles.Survey, bytes int64) (string
 	return "", 0
 }
 
-func (a *Attachment) tellFiles(f corefiles.Files, otherwise string) string {
+func (a *Attachment) filesText(f corefiles.Files, otherwise string) string {
 	switch {
 	case a.configured == nil:
 		return "none: it is at an address, " + otherwise
@@ -118,7 +118,7 @@ func (a *Attachment) tellFiles(f corefiles.Files, otherwise string) string {
 	return fmt.Sprintf("%d of %.1f GB", f.Count, float64(f.Bytes)/1e9)
 }
 
-func tellREST(info *corenode.Info) string {
+func restText(info *corenode.Info) string {
 	switch {
 	case info.SpentREST:
 		return "yes, with spent outputs"
@@ -128,15 +128,15 @@ func tellREST(info *corenode.Info) string {
 	return "no: blocks that are in no finished file come by RPC, which is slow (-rest=1 there)"
 }
 
-func (a *Attachment) tellIndex(info *corenode.Info, f corefiles.Files) string {
+func (a *Attachment) indexText(info *corenode.Info, f corefiles.Files) string {
 	index, ok := info.Indexes[corenode.FilterIndex]
 	if !ok {
 		return "no: filters are made here from the blocks"
 	}
-	return fmt.Sprintf("yes, up to block %d; files: %s", index.Height, a.tellFiles(f, "filters are asked for"))
+	return fmt.Sprintf("yes, up to block %d; files: %s", index.Height, a.filesText(f, "filters are asked for"))
 }
 
-func tellPruned(info *corenode.Info) string {
+func prunedText(info *corenode.Info) string {
 	_, filters := info.Indexes[corenode.FilterIndex]
 	switch height := info.Chain.PruneHeight; {
 	case height == nil:
@@ -150,7 +150,7 @@ func tellPruned(info *corenode.Info) string {
 	}
 }
 
-func news(longPoll bool) string {
+func eventsText(longPoll bool) string {
 	if longPoll {
 		return "by waitfornewblock, at once"
 	}

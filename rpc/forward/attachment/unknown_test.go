@@ -31,10 +31,10 @@ func TestWhyUnknown(t *testing.T) {
 	} {
 		s := messages.AttachState{Phase: test.phase, Reason: test.reason, Tip: messages.BlockID{Height: test.height}}
 		err := whyUnknown(&s)
-		told, _ := errors.AsType[command.Error](err)
+		refusal, _ := errors.AsType[command.Error](err)
 		right := err == nil
 		if test.want != "" {
-			right = told.Code == command.InWarmup && strings.Contains(told.Message, test.want)
+			right = refusal.Code == command.InWarmup && strings.Contains(refusal.Message, test.want)
 		}
 		if !right {
 			t.Errorf("%s at %d: %v, want %q", test.phase, test.height, err, test.want)

@@ -88,7 +88,7 @@ func (l *Ledger) fail(err error) error {
 	return err
 }
 
-// Sync makes everything committed so far survive a loss of power. Without news it
+// Sync makes everything committed so far survive a loss of power. Without changes it
 // costs nothing. After a failed sync nothing is written any more: the system may
 // have dropped the data that it could not write.
 func (l *Ledger) Sync() error {

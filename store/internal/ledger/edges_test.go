@@ -280,8 +280,8 @@ func TestLog(t *testing.T) {
 				o.Log = slog.New(slog.NewTextHandler(&lines, nil))
 			}
 			l, at := mustOpen(t, o)
-			told := strings.Contains(lines.String(), text) && strings.Contains(lines.String(), "index=test")
-			if at != 0 || told != logs || strings.Count(lines.String(), "level=WARN") > 1 {
+			logged := strings.Contains(lines.String(), text) && strings.Contains(lines.String(), "index=test")
+			if at != 0 || logged != logs || strings.Count(lines.String(), "level=WARN") > 1 {
 				t.Errorf("at %d, the log says %q", at, &lines)
 			}
 			mustClose(t, l)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
-// A read that fails with EIO is damage of a cache, which is emptied when it is opened and can be made anew. With
+// A read that fails with EIO is damage of a cache, which is emptied when it is opened and can be rebuilt. With
 // Keep, the ledger is not opened in that case, and is complete the next time.
 func TestUnreadableAtOpen(t *testing.T) {
 	for _, keep := range []bool{false, true} {

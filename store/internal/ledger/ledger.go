@@ -233,7 +233,7 @@ func (l *Ledger) Close() error {
 	}
 	l.closed = true
 	var err error
-	if l.db != nil && l.failed == nil { // else whoever caused it was told
+	if l.db != nil && l.failed == nil { // else its caller got the error
 		err = l.sync()
 	}
 	return errors.Join(err, l.shut(), l.disk.Close())

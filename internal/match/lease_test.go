@@ -15,32 +15,32 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// lender lends heights of a pass at random, and knows their hits.
-type lender struct {
+// lessor leases heights of a pass at random, and knows their hits.
+type lessor struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	pass *match.Pass
 	all  []match.Hit     // of an equal pass with one worker
-	had  []match.Heights // every range that was ever lent
+	had  []match.Heights // every range that was ever leased
 
-	open, back map[match.Heights]bool // lent; given back
-	settled    []match.Heights
+	open, back map[match.Heights]bool // leased; given back
+	finished   []match.Heights
 }
 
-func newLender(t *testing.T, seed uint64, s *source, cfg match.Config) *lender {
+func newLessor(t *testing.T, seed uint64, s *source, cfg match.Config) *lessor {
 	t.Helper()
 	whole := match.New(cfg)
 	if _, err := whole.Work(t.Context(), match.Heights{}); err != nil {
 		t.Fatal(err)
 	}
 	hits, _ := whole.Hits()
-	return &lender{
+	return &lessor{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), pass: match.New(cfg), all: hits,
 		open: make(map[match.Heights]bool), back: make(map[match.Heights]bool),
 	}
 }
 
-func (l *lender) hits(r match.Heights) (in []match.Hit) {
+func (l *lessor) hits(r match.Heights) (in []match.Hit) {
 	for _, hit := range l.all {
 		if hit.Height >= r.From && hit.Height < r.To {
 			in = append(in, hit)
@@ -50,28 +50,28 @@ func (l *lender) hits(r match.Heights) (in []match.Hit) {
 }
 
 // step does one thing at random.
-func (l *lender) step() {
+func (l *lessor) step() {
 	switch l.rnd.IntN(4) {
 	case 0, 1:
-		l.lend()
+		l.lease()
 	case 2:
-		l.settle()
+		l.finishLease()
 	default:
 		l.giveBack()
 	}
 }
 
-func (l *lender) lend() {
+func (l *lessor) lease() {
 	left := l.pass.Left()
-	r, ok := l.pass.Lend(func(from int32) int32 { return from + 1 + l.rnd.Int32N(9) })
+	r, ok := l.pass.Lease(func(from int32) int32 { return from + 1 + l.rnd.Int32N(9) })
 	if ok != (left > 0) || ok == r.Empty() {
-		l.t.Fatalf("lent %v, %v with %d left", r, ok, left)
+		l.t.Fatalf("leased %v, %v with %d left", r, ok, left)
 	}
 	if !ok {
 		return
 	}
 	if len(l.back) > 0 && !l.back[r] {
-		l.t.Fatalf("lent %v before what was given back", r)
+		l.t.Fatalf("leased %v before what was given back", r)
 	}
 	if now := l.pass.Left(); now != left-(r.To-r.From) {
 		l.t.Fatalf("%d left after %v, before it %d", now, r, left)
@@ -81,24 +81,24 @@ func (l *lender) lend() {
 	l.had = append(l.had, r)
 }
 
-// settle answers for any range, in time or late, for the first time or again.
-func (l *lender) settle() {
+// finishLease answers for any range, in time or late, for the first time or again.
+func (l *lessor) finishLease() {
 	if len(l.had) == 0 {
 		return
 	}
 	r := l.had[l.rnd.IntN(len(l.had))]
-	counts := l.pass.Settle(r, l.hits(r))
+	counts := l.pass.Finish(r, l.hits(r))
 	if want := l.open[r] || l.back[r]; counts != want {
-		l.t.Fatalf("settling %v counts: %v, want %v", r, counts, want)
+		l.t.Fatalf("finishing %v counts: %v, want %v", r, counts, want)
 	}
 	if counts {
-		l.settled = append(l.settled, r)
+		l.finished = append(l.finished, r)
 	}
 	delete(l.open, r)
 	delete(l.back, r)
 }
 
-func (l *lender) giveBack() {
+func (l *lessor) giveBack() {
 	if len(l.had) == 0 {
 		return
 	}
@@ -110,13 +110,13 @@ func (l *lender) giveBack() {
 	}
 }
 
-// check holds what the pass says against what has been settled.
-func (l *lender) check() {
+// check holds what the pass says against what has been finished.
+func (l *lessor) check() {
 	l.t.Helper()
 	done := l.pass.First
 	for again := true; again; {
 		again = false
-		for _, r := range l.settled {
+		for _, r := range l.finished {
 			if r.From == done {
 				done, again = r.To, true
 			}
@@ -127,21 +127,21 @@ func (l *lender) check() {
 		l.t.Fatalf("%v up to %d, want %v up to %d", heights(hits), frontier, heights(want), done)
 	}
 	if l.pass.Complete() != (done > l.pass.Stop.Height) {
-		l.t.Fatalf("complete: %v, settled up to %d", l.pass.Complete(), done)
+		l.t.Fatalf("complete: %v, finished up to %d", l.pass.Complete(), done)
 	}
 }
 
-// Heights may be lent, settled, settled again, given back and matched by workers in
+// Leases may be made, finished, finished again and given back, and workers may match, in
 // any order. The pass has the hits of a pass with one worker, and is complete only
 // after the last height.
-func TestLend(t *testing.T) {
+func TestLease(t *testing.T) {
 	s := newSource(95)
 	for seed := range uint64(300) {
 		cfg := match.Config{
 			Source: s, Query: filters.NewQuery([][]byte{script(3), script(7)}),
 			First: int32(seed % 20), Stop: s.chain.Active().At(90 - int32(seed%7)),
 		}
-		l := newLender(t, seed, s, cfg)
+		l := newLessor(t, seed, s, cfg)
 		for range l.rnd.IntN(80) {
 			l.step()
 			l.check()
@@ -150,21 +150,21 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// finish has workers do the rest, while what is lent comes back or is settled.
-func (l *lender) finish() {
+// finish has workers do the rest, while what is leased comes back or is finished.
+func (l *lessor) finish() {
 	if _, err := l.pass.Work(l.t.Context(), match.Heights{}); err != nil {
 		l.t.Fatal(err)
 	}
 	for r := range l.open {
 		if l.rnd.IntN(2) == 0 {
-			l.pass.Settle(r, l.hits(r))
+			l.pass.Finish(r, l.hits(r))
 			continue
 		}
 		l.pass.GiveBack(r)
 		if _, err := l.pass.Work(l.t.Context(), match.Heights{}); err != nil {
 			l.t.Fatal(err)
 		}
-		if l.pass.Settle(r, l.hits(r)) {
+		if l.pass.Finish(r, l.hits(r)) {
 			l.t.Fatalf("%v counts twice", r)
 		}
 	}
@@ -189,26 +189,26 @@ func helped(ctx context.Context, h helper, workers int) (*match.Pass, error) {
 	return pass, s.Run(ctx, pass)
 }
 
-// A run is not over before all lent heights are done: settled by the helper, or given
+// A run is not over before all leased heights are done: by the helper, or given
 // back and matched by a worker that has waited.
 func TestHelper(t *testing.T) {
-	for name, settles := range map[string]bool{"settles": true, "gives back": false} {
+	for name, finishes := range map[string]bool{"finishes": true, "gives back": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pass, err := helped(t.Context(), func(_ context.Context, pass *match.Pass) error {
 					pass.Reserve(true)
-					var lent []match.Heights
-					for r, ok := pass.Lend(tens); ok; r, ok = pass.Lend(tens) {
-						lent = append(lent, r)
+					var leased []match.Heights
+					for r, ok := pass.Lease(tens); ok; r, ok = pass.Lease(tens) {
+						leased = append(leased, r)
 					}
 					pass.Reserve(false)
 					time.Sleep(time.Minute) // the workers find nothing
-					if pass.Complete() || len(lent) == 0 {
-						t.Error("complete with all of it lent")
+					if pass.Complete() || len(leased) == 0 {
+						t.Error("complete with all of it leased")
 					}
-					for _, r := range lent {
-						if settles {
-							pass.Settle(r, []match.Hit{{Height: r.From}})
+					for _, r := range leased {
+						if finishes {
+							pass.Finish(r, []match.Hit{{Height: r.From}})
 						} else {
 							pass.GiveBack(r)
 						}
@@ -216,7 +216,7 @@ func TestHelper(t *testing.T) {
 					return nil
 				}, 2)
 				hits, _ := pass.Hits()
-				if err != nil || !pass.Complete() || (len(hits) > 0) != settles {
+				if err != nil || !pass.Complete() || (len(hits) > 0) != finishes {
 					t.Errorf("%v, complete %v, %d hits", err, pass.Complete(), len(hits))
 				}
 			})
@@ -225,7 +225,7 @@ func TestHelper(t *testing.T) {
 }
 
 // A helper is told to end when all is matched, and when the run is aborted while heights
-// are lent; then it is not complete.
+// are leased; then it is not complete.
 func TestHelperEnds(t *testing.T) { synctest.Test(t, testHelperEnds) }
 
 func testHelperEnds(t *testing.T) {
@@ -238,7 +238,7 @@ func testHelperEnds(t *testing.T) {
 	}
 	ctx, abort := context.WithCancelCause(t.Context())
 	pass, err := helped(ctx, func(ctx context.Context, pass *match.Pass) error {
-		r, _ := pass.Lend(tens)
+		r, _ := pass.Lease(tens)
 		abort(errBroken)
 		<-ctx.Done()
 		pass.GiveBack(r)
@@ -273,7 +273,7 @@ func TestHelperFails(t *testing.T) { synctest.Test(t, testHelperFails) }
 
 func testHelperFails(t *testing.T) {
 	pass, err := helped(t.Context(), func(_ context.Context, pass *match.Pass) error {
-		r, _ := pass.Lend(tens)
+		r, _ := pass.Lease(tens)
 		defer pass.GiveBack(r)
 		return errBroken
 	}, 1)
@@ -286,7 +286,7 @@ func testHelperFails(t *testing.T) {
 		}
 	}()
 	_, _ = helped(t.Context(), func(_ context.Context, pass *match.Pass) error {
-		pass.Lend(tens)
+		pass.Lease(tens)
 		panic("helper fell")
 	}, 1)
 }

@@ -23,9 +23,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // How the tip is waited for. Core is asked again after it was away, for it may be another
 // version then.
 const (
-	newsUnknown int32 = iota
-	newsLongPoll
-	newsPoll
+	waitUnknown int32 = iota
+	waitLongPoll
+	waitPoll
 )
 
 const (
@@ -52,28 +52,28 @@ func (c *Client) BestBlock(ctx context.Context) (chainhash.Hash, error) {
 func (c *Client) WaitNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
 	tip, err := c.waitNewBlock(ctx, have, min(atMost, maxWait))
 	if errors.Is(err, ErrAway) {
-		c.news.Store(newsUnknown)
+		c.wait.Store(waitUnknown)
 	}
 	return tip, err
 }
 
 func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
-	if c.news.Load() == newsUnknown {
+	if c.wait.Load() == waitUnknown {
 		tip, err := c.BestBlock(ctx) // at once, and from every Core
 		if err != nil || tip != *have {
 			return tip, err
 		}
-		if err := c.chooseNews(ctx); err != nil {
+		if err := c.chooseWait(ctx); err != nil {
 			return chainhash.Hash{}, err
 		}
 	}
-	if c.news.Load() == newsPoll || c.isFull() { // it may have few threads, and one would be ours
+	if c.wait.Load() == waitPoll || c.isFull() { // it may have few threads, and one would be ours
 		return c.pollNewBlock(ctx, have, atMost)
 	}
 	var tip struct{ Hash Hash }
 	err := c.callWithin(ctx, atMost, &tip, "waitfornewblock", []any{atMost.Milliseconds(), have.String()})
 	if unknown(err) {
-		c.news.Store(newsPoll)
+		c.wait.Store(waitPoll)
 		return c.pollNewBlock(ctx, have, atMost)
 	}
 	if err == nil && tip.Hash == (Hash{}) {
@@ -82,14 +82,14 @@ func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost 
 	return chainhash.Hash(tip.Hash), err
 }
 
-// chooseNews finds out whether Core's long poll knows what the caller has.
-func (c *Client) chooseNews(ctx context.Context) error {
+// chooseWait finds out whether Core's long poll knows what the caller has.
+func (c *Client) chooseWait(ctx context.Context) error {
 	var network struct{ Version int }
 	switch err := c.Call(ctx, &network, "getnetworkinfo"); {
 	case err == nil && network.Version >= sinceSpent:
-		c.news.Store(newsLongPoll)
+		c.wait.Store(waitLongPoll)
 	case err == nil, unknown(err):
-		c.news.Store(newsPoll)
+		c.wait.Store(waitPoll)
 	default:
 		return err
 	}

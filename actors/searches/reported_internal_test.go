@@ -6,14 +6,14 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// The mode that a search was told last is the one to go by, also while it is being written.
-func TestToldMode(t *testing.T) {
+// The mode that was ordered last is reported, also while it is being written.
+func TestReportedMode(t *testing.T) {
 	t.Parallel()
 	j := &job{Search: &searchdb.Search{ID: 7}, shown: &searchdb.Status{}}
 	w := &modeWriter{}
 	check := func(when string, mode searchdb.Mode, pending bool) {
 		t.Helper()
-		if got, waits := w.told(j); got != mode || waits != pending {
+		if got, waits := w.reported(j); got != mode || waits != pending {
 			t.Errorf("%s: %v, %v", when, got, waits)
 		}
 	}
@@ -22,7 +22,7 @@ func TestToldMode(t *testing.T) {
 	w.writing = map[searchdb.ID]order{j.ID: {j, searchdb.ModeChange{Mode: searchdb.Paused}}}
 	check("while it is written", searchdb.Paused, true)
 	w.next = map[searchdb.ID]order{j.ID: {j, searchdb.ModeChange{Mode: searchdb.Running}}}
-	check("told again", searchdb.Running, true)
+	check("ordered again", searchdb.Running, true)
 }
 
 // Data of any length counts by its digits, every other opcode by the longest name.

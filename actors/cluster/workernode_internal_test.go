@@ -49,11 +49,11 @@ func testConfig(link Link) *Config {
 	}
 }
 
-// A member is sent a chunk that is there, and waits once for each that is to come; no more members wait than there is
-// room for. For a chunk that this node cannot have, it gets an empty answer at once.
-func TestMembersWaitForChunks(t *testing.T) {
+// A worker node is sent a chunk that is there, and waits once for each that is to come; no more worker nodes wait
+// than there is room for. For a chunk that this node cannot have, it gets an empty answer at once.
+func TestWorkerNodesWaitForChunks(t *testing.T) {
 	link := new(sentLink)
-	m := newMember(testConfig(link), nil)
+	m := newWorkerNode(testConfig(link), nil)
 	s := m.sets.take(&session{}, announce(3))
 	s.chunks[0] = []byte("first")
 	fetch := func(from string, set byte, index uint32) {
@@ -101,13 +101,13 @@ func TestMembersWaitForChunks(t *testing.T) {
 	}
 }
 
-// A member asks the one before it for a few chunks at a time, and for each again after a while. It has the front send
-// them when the other has said for long that it has nothing, or has been silent.
-func TestChunksOfAnotherMember(t *testing.T) {
+// A worker node asks the one before it for a few chunks at a time, and for each again after a while. It has the
+// coordinator send them when the other has said for long that it has nothing, or has been silent.
+func TestChunksOfAnotherWorkerNode(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			link := new(sentLink)
-			m := newMember(testConfig(link), nil)
+			m := newWorkerNode(testConfig(link), nil)
 			announced := announce(9)
 			announced.Source = "before:1"
 			s := m.sets.take(&session{}, announced)
@@ -161,32 +161,33 @@ func TestChunksOfAnotherMember(t *testing.T) {
 			}
 			link.kinds()
 			if m.fetch(time.Now()); len(link.sent) > 0 {
-				t.Error("the other member is still asked")
+				t.Error("the other worker node is still asked")
 			}
 		})
 	}
 }
 
-// A front and its scans are forgotten after they have been silent for long; work that goes on is not.
-func TestSilentFrontsAreForgotten(t *testing.T) {
+// A coordinator and its scans are forgotten after they have been silent for long; work that goes on is not.
+func TestSilentCoordinatorsAreForgotten(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, test := range []struct {
-		name           string
-		front, scan    time.Duration // since they were heard
-		works          bool
-		fronts, served int
+		name                 string
+		coordinator, scan    time.Duration // since their last message
+		works                bool
+		coordinators, served int
 	}{
-		{"heard", maxSilence, maxSilence, false, 1, 1},
-		{"a silent front", maxSilence + 1, 0, true, 0, 0},
+		{"not silent", maxSilence, maxSilence, false, 1, 1},
+		{"a silent coordinator", maxSilence + 1, 0, true, 0, 0},
 		{"a silent scan", 0, maxSilence + 1, false, 1, 0},
 		{"a silent scan that is worked on", 0, maxSilence + 1, true, 1, 1},
 	} {
-		m := newMember(testConfig(new(sentLink)), nil)
-		s := &session{token: [16]byte{1}, heard: now.Add(-test.front), scans: map[uint64]*served{}}
+		m := newWorkerNode(testConfig(new(sentLink)), nil)
+		s := &session{token: [16]byte{1}, lastSeen: now.Add(-test.coordinator), scans: map[uint64]*served{}}
 		m.sessions[s.token] = s
 		ctx, cancel := context.WithCancel(t.Context())
 		scan := &served{
-			session: s, id: 7, set: m.sets.take(s, announce(2)), heard: now.Add(-test.scan), ctx: ctx, cancel: cancel,
+			session: s, id: 7, set: m.sets.take(s, announce(2)), lastSeen: now.Add(-test.scan),
+			ctx: ctx, cancel: cancel,
 		}
 		if test.works {
 			scan.cancelUnit = func() {}
@@ -194,18 +195,18 @@ func TestSilentFrontsAreForgotten(t *testing.T) {
 		s.scans[7] = scan
 		m.tick(now)
 		ended := scan.ctx.Err() != nil
-		if len(m.sessions) != test.fronts || len(s.scans) != test.served || ended != (test.served == 0) {
-			t.Errorf("%s: %d fronts, %d scans", test.name, len(m.sessions), len(s.scans))
+		if len(m.sessions) != test.coordinators || len(s.scans) != test.served || ended != (test.served == 0) {
+			t.Errorf("%s: %d coordinators, %d scans", test.name, len(m.sessions), len(s.scans))
 		}
 	}
 }
 
-// A member works for so many fronts and no more, and for each once, however often that begins anew.
+// A worker node works for so many coordinators and no more, and for each once, however often that begins anew.
 func TestSessionsAreBounded(t *testing.T) {
 	link := new(sentLink)
 	cfg := testConfig(link)
 	cfg.Chain = noChain()
-	m := newMember(cfg, nil)
+	m := newWorkerNode(cfg, nil)
 	hello := func(n byte, from string) *wire.Message {
 		link.kinds()
 		m.receive(nil, from, &wire.Message{
@@ -214,20 +215,20 @@ func TestSessionsAreBounded(t *testing.T) {
 		return link.sent[0]
 	}
 	for n := range byte(maxSessions) {
-		got := hello(n+1, "front"+string(rune('a'+n)))
+		got := hello(n+1, "coordinator"+string(rune('a'+n)))
 		if got.Kind != wire.Welcome || got.Height != -1 {
-			t.Fatalf("front %d: %+v", n, got)
+			t.Fatalf("coordinator %d: %+v", n, got)
 		}
 	}
 	if got := hello(200, "another"); got.Kind != wire.Refused {
-		t.Errorf("one front more: %+v", got)
+		t.Errorf("one coordinator more: %+v", got)
 	}
-	got := hello(201, "fronta")
+	got := hello(201, "coordinatora")
 	if got.Kind != wire.Welcome || len(m.sessions) != maxSessions || m.sessions[[16]byte{1}] != nil {
-		t.Errorf("a front that begins anew: %+v, %d sessions", got, len(m.sessions))
+		t.Errorf("a coordinator that begins anew: %+v, %d sessions", got, len(m.sessions))
 	}
-	if got := hello(201, "fronta"); got.Kind != wire.Welcome || len(link.watched) != maxSessions+1 {
-		t.Errorf("a front that is there: %+v, %d were watched", got, len(link.watched))
+	if got := hello(201, "coordinatora"); got.Kind != wire.Welcome || len(link.watched) != maxSessions+1 {
+		t.Errorf("a coordinator that is there: %+v, %d were watched", got, len(link.watched))
 	}
 }
 
@@ -235,15 +236,15 @@ func TestSessionsAreBounded(t *testing.T) {
 // dropped.
 func TestUnitsThatWait(t *testing.T) {
 	link := new(sentLink)
-	m := newMember(testConfig(link), nil)
-	s := &session{token: [16]byte{1}, front: "front:1", scans: map[uint64]*served{}}
+	m := newWorkerNode(testConfig(link), nil)
+	s := &session{token: [16]byte{1}, coordinator: "coordinator:1", scans: map[uint64]*served{}}
 	m.sessions[s.token] = s
 	scan := &served{session: s, id: 7, stop: blockAt(100), set: m.sets.take(s, announce(2))}
 	scan.ctx, scan.cancel = context.WithCancel(t.Context())
 	s.scans[7] = scan
 	unit := func(number uint64, id uint64, to int32) string {
 		link.kinds()
-		m.receive(nil, "front:1", &wire.Message{
+		m.receive(nil, "coordinator:1", &wire.Message{
 			Kind: wire.Unit, Session: s.token, Scan: id, Unit: number, From: 1, To: to,
 		})
 		if len(link.sent) == 0 {

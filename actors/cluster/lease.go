@@ -8,35 +8,35 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// fillAll has all members work.
-func (f *front) fillAll() {
-	for _, p := range f.sorted() {
-		f.fill(p)
+// fillAll has all worker nodes work.
+func (co *coordinator) fillAll() {
+	for _, p := range co.sorted() {
+		co.fill(p)
 	}
 }
 
-// fill lends to a member until it has lentAtOnce units: one to work on, the next waiting. Passes
+// fill leases to a worker node until it has leasesAtOnce units: one to work on, the next waiting. Passes
 // take turns.
-func (f *front) fill(p *peer) {
-	for len(p.out) < lentAtOnce && !p.late {
-		lent := false
-		for i, j := range f.jobs {
-			if !p.works(j) || j.checks >= mostChecks || !f.lendTo(p, j) {
+func (co *coordinator) fill(p *peer) {
+	for len(p.out) < leasesAtOnce && !p.late {
+		leased := false
+		for i, j := range co.jobs {
+			if !p.works(j) || j.checks >= mostChecks || !co.leaseTo(p, j) {
 				continue
 			}
-			f.jobs = append(slices.Delete(slices.Clone(f.jobs), i, i+1), j)
-			lent = true
+			co.jobs = append(slices.Delete(slices.Clone(co.jobs), i, i+1), j)
+			leased = true
 			break
 		}
-		if !lent {
+		if !leased {
 			return
 		}
 	}
 }
 
-// lendTo lends a member the next heights, or heights that another member has had for long.
-func (f *front) lendTo(p *peer, j *job) bool {
-	heights, ok := j.pass.Lend(func(from int32) int32 { return f.unitEnd(p, j, from) })
+// leaseTo leases a worker node the next heights, or heights that another worker node has had for long.
+func (co *coordinator) leaseTo(p *peer, j *job) bool {
+	heights, ok := j.pass.Lease(func(from int32) int32 { return co.unitEnd(p, j, from) })
 	if !ok {
 		if heights, ok = j.straggling(p); !ok {
 			return false
@@ -44,8 +44,8 @@ func (f *front) lendTo(p *peer, j *job) bool {
 		p.counts.Twice++
 	}
 	scan := p.scans[j]
-	f.issued++
-	l := &loan{unit: f.issued, job: j, peer: p, heights: heights, at: time.Now()}
+	co.issued++
+	l := &lease{unit: co.issued, job: j, peer: p, heights: heights, at: time.Now()}
 	if scan.rate > 0 {
 		l.takes = time.Duration(float64(heights.To-heights.From) / scan.rate * float64(time.Second))
 	}
@@ -54,8 +54,8 @@ func (f *front) lendTo(p *peer, j *job) bool {
 		l.expected += before.takes
 	}
 	p.out[l.unit] = l
-	j.loans[heights] = append(j.loans[heights], l)
-	f.say(p, &wire.Message{Kind: wire.Unit, Scan: j.id, Unit: l.unit, From: heights.From, To: heights.To})
+	j.leases[heights] = append(j.leases[heights], l)
+	co.say(p, &wire.Message{Kind: wire.Unit, Scan: j.id, Unit: l.unit, From: heights.From, To: heights.To})
 	return true
 }
 
@@ -64,32 +64,32 @@ const (
 	leastTime = unitTime / 10         // and at the end, where all are to end at the same time
 	mostTime  = 4 * unitTime          // and where it takes long until then:
 	longPart  = 1. / 8                // that part of it
-	longTime  = time.Second           // and where more passes wait than there are members
+	longTime  = time.Second           // and where more passes wait than there are worker nodes
 	firstUnit = 4                     // heights for each core, before the speed is known
 	manyMore  = 300_000               // scripts, from which on one is enough: it takes milliseconds
 	fewest    = 16                    // scripts from which on whole ranges are passed over
 )
 
-// crowded reports whether more passes are lent from than there are members. Then units are
-// larger: each member has a pass, or a second's work of it, to itself.
-func (f *front) crowded() bool {
-	lent, members := 0, 0
-	for _, j := range f.jobs {
+// oversubscribed reports whether there are more passes with leases than worker nodes. Then units are
+// larger: each worker node has a pass, or a second's work of it, to itself.
+func (co *coordinator) oversubscribed() bool {
+	leased, workerNodes := 0, 0
+	for _, j := range co.jobs {
 		if j.set != nil {
-			lent++
+			leased++
 		}
 	}
-	for _, p := range f.peers {
+	for _, p := range co.peers {
 		if p.up && !p.excluded {
-			members++
+			workerNodes++
 		}
 	}
-	return lent > members
+	return leased > workerNodes
 }
 
-// unitEnd is up to where a member gets heights.
-func (f *front) unitEnd(p *peer, j *job, from int32) int32 {
-	end := int64(from) + int64(min(max(f.unitSize(p, j, from), 1), wire.MaxHits))
+// unitEnd is up to where a worker node gets heights.
+func (co *coordinator) unitEnd(p *peer, j *job, from int32) int32 {
+	end := int64(from) + int64(min(max(co.unitSize(p, j, from), 1), wire.MaxHits))
 	if j.pass.Exact && j.pass.Query.Len() >= fewest {
 		view := j.pass.Source.View()
 		known := view.RangeEnd(from)
@@ -99,8 +99,8 @@ func (f *front) unitEnd(p *peer, j *job, from int32) int32 {
 	return int32(min(end, int64(j.pass.Stop.Height)+1))
 }
 
-// unitSize is how many heights a member gets at a time.
-func (f *front) unitSize(p *peer, j *job, from int32) float64 {
+// unitSize is how many heights a worker node gets at a time.
+func (co *coordinator) unitSize(p *peer, j *job, from int32) float64 {
 	workers := float64(max(p.workers, 1))
 	rate := p.scans[j].rate
 	switch {
@@ -108,11 +108,11 @@ func (f *front) unitSize(p *peer, j *job, from int32) float64 {
 		return workers
 	case rate == 0:
 		return firstUnit * workers
-	case f.crowded():
+	case co.oversubscribed():
 		return rate * longTime.Seconds()
 	}
 	working, together := 0, 0.0
-	for _, other := range f.peers {
+	for _, other := range co.peers {
 		if other.works(j) {
 			working++
 			together += other.scans[j].rate
@@ -130,14 +130,14 @@ func (f *front) unitSize(p *peer, j *job, from int32) float64 {
 	return min(most, max(left/float64(3*max(working, 1)), rate*leastTime.Seconds()))
 }
 
-// straggling returns heights that a single other member has had for longer than expected.
+// straggling returns heights that a single other worker node has had for longer than expected.
 func (j *job) straggling(p *peer) (match.Heights, bool) {
 	if len(p.out) > 0 {
 		return match.Heights{}, false
 	}
 	now := time.Now()
-	var oldest *loan
-	for _, list := range j.loans {
+	var oldest *lease
+	for _, list := range j.leases {
 		l := list[0]
 		late := l.peer.out[l.unit] == l && now.Sub(l.at) > max(3*l.expected, 200*time.Millisecond)
 		if len(list) == 1 && l.peer != p && late && (oldest == nil || l.at.Before(oldest.at)) {

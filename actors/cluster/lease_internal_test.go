@@ -12,27 +12,28 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// Heights that another member has had for long are lent once more: the oldest, to a member that has nothing to do.
+// Heights that another worker node has had for long are leased a second time: the oldest, to a worker node that has
+// nothing to do.
 func TestHeightsThatTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := &job{loans: map[match.Heights][]*loan{}}
-		idle, busy := &peer{}, &peer{out: map[uint64]*loan{}}
+		j := &job{leases: map[match.Heights][]*lease{}}
+		idle, busy := &peer{}, &peer{out: map[uint64]*lease{}}
 		issued := uint64(0)
-		give := func(from int32, ago, expected time.Duration) *loan {
+		give := func(from int32, ago, expected time.Duration) *lease {
 			issued++
-			l := &loan{
+			l := &lease{
 				unit: issued, job: j, peer: busy, heights: match.Heights{From: from, To: from + 1},
 				at: time.Now().Add(-ago), expected: expected,
 			}
 			busy.out[l.unit] = l
-			j.loans[l.heights] = []*loan{l}
+			j.leases[l.heights] = []*lease{l}
 			return l
 		}
 		const least = 200 * time.Millisecond
 		give(1, least, 0)
 		give(2, 3*time.Second, time.Second)
 		if _, ok := j.straggling(idle); ok {
-			t.Error("heights are lent once more that take no longer than they should")
+			t.Error("heights are leased twice that take no longer than they should")
 		}
 		give(3, least+1, 0)
 		oldest := give(4, 3*time.Second+1, time.Second)
@@ -40,81 +41,81 @@ func TestHeightsThatTakeLong(t *testing.T) {
 		lost := give(6, time.Hour, 0)
 		delete(busy.out, lost.unit)
 		twice := give(7, time.Hour, 0)
-		j.loans[twice.heights] = append(j.loans[twice.heights], &loan{peer: idle})
+		j.leases[twice.heights] = append(j.leases[twice.heights], &lease{peer: idle})
 		if got, ok := j.straggling(idle); !ok || got != oldest.heights {
-			t.Errorf("lent once more are %v, %v; want %v", got, ok, oldest.heights)
+			t.Errorf("leased a second time are %v, %v; want %v", got, ok, oldest.heights)
 		}
 		if _, ok := j.straggling(busy); ok {
-			t.Error("a member gets once more what it has")
+			t.Error("a worker node gets once more what it has")
 		}
 	})
 }
 
-// There are more passes than members where those that are lent from are more than those that may work.
-func TestCrowdedMembers(t *testing.T) {
-	f := newFront(testConfig(new(sentLink)), nil)
-	f.peers = map[string]*peer{"a": {up: true}, "b": {up: true, excluded: true}, "c": {}, "d": {up: true}}
+// Only passes whose heights are leased, and worker nodes that may work, are counted against each other.
+func TestMorePassesThanWorkerNodes(t *testing.T) {
+	co := newCoordinator(testConfig(new(sentLink)), nil)
+	co.peers = map[string]*peer{"a": {up: true}, "b": {up: true, excluded: true}, "c": {}, "d": {up: true}}
 	for n, want := range []bool{false, false, false, true} {
-		if f.crowded() != want {
-			t.Errorf("%d passes for two members: crowded %v", n, !want)
+		if co.oversubscribed() != want {
+			t.Errorf("%d passes for two worker nodes: oversubscribed %v", n, !want)
 		}
-		f.jobs = append(f.jobs, &job{set: new(wire.Set)}, new(job))
+		co.jobs = append(co.jobs, &job{set: new(wire.Set)}, new(job))
 	}
 }
 
 // Units take about as long as they are to, and less towards the end, for all to end at the same time.
 func TestSizesOfUnits(t *testing.T) {
 	few := filters.NewQuery([][]byte{{1}})
-	type member struct{ workers, rate float64 }
+	type workerNode struct{ workers, rate float64 }
 	for _, test := range []struct {
-		name    string
-		of      member
-		others  []member
-		local   bool
-		crowded bool
-		left    int32
-		want    float64
+		name           string
+		of             workerNode
+		others         []workerNode
+		local          bool
+		oversubscribed bool
+		left           int32
+		want           float64
 	}{
-		{"of unknown speed", member{2, 0}, nil, false, false, 1000, 8},
-		{"of unknown speed and cores", member{0, 0}, nil, false, false, 1000, 4},
-		{"alone, in the middle", member{1, 1000}, nil, false, false, 1000, 125},
-		{"alone, far from the end", member{1, 1000}, nil, false, false, 100_000, 200},
-		{"alone, at the end", member{1, 1000}, nil, false, false, 10, 50},
-		{"slow", member{4, 1}, nil, false, false, 10, 4},
-		{"crowded", member{1, 1000}, nil, false, true, 10, 1000},
-		{"two, far from the end", member{1, 1000}, []member{{1, 1000}}, false, false, 100_000, 200},
-		{"two, near the end", member{1, 1000}, []member{{1, 1000}}, false, false, 180, 30},
-		{"two, at the end", member{1, 1000}, []member{{1, 1000}}, false, false, 10, 5},
-		{"with this node, near the end", member{1, 1000}, nil, true, false, 120, 40},
-		{"with this node, far from the end", member{1, 1000}, nil, true, false, 2400, 150},
+		{"of unknown speed", workerNode{2, 0}, nil, false, false, 1000, 8},
+		{"of unknown speed and cores", workerNode{0, 0}, nil, false, false, 1000, 4},
+		{"alone, in the middle", workerNode{1, 1000}, nil, false, false, 1000, 125},
+		{"alone, far from the end", workerNode{1, 1000}, nil, false, false, 100_000, 200},
+		{"alone, at the end", workerNode{1, 1000}, nil, false, false, 10, 50},
+		{"slow", workerNode{4, 1}, nil, false, false, 10, 4},
+		{"more passes than worker nodes", workerNode{1, 1000}, nil, false, true, 10, 1000},
+		{"two, far from the end", workerNode{1, 1000}, []workerNode{{1, 1000}}, false, false, 100_000, 200},
+		{"two, near the end", workerNode{1, 1000}, []workerNode{{1, 1000}}, false, false, 180, 30},
+		{"two, at the end", workerNode{1, 1000}, []workerNode{{1, 1000}}, false, false, 10, 5},
+		{"with this node, near the end", workerNode{1, 1000}, nil, true, false, 120, 40},
+		{"with this node, far from the end", workerNode{1, 1000}, nil, true, false, 2400, 150},
 	} {
-		f := newFront(testConfig(new(sentLink)), nil)
+		co := newCoordinator(testConfig(new(sentLink)), nil)
 		pass := &match.Pass{Config: match.Config{Query: few, Stop: blockAt(test.left - 1)}}
 		j := &job{local: test.local, set: new(wire.Set), pass: pass}
 		var of *peer
-		for i, m := range append([]member{test.of}, test.others...) {
+		for i, m := range append([]workerNode{test.of}, test.others...) {
 			p := &peer{up: true, workers: int(m.workers), scans: map[*job]*opened{j: {ready: true, rate: m.rate}}}
-			f.peers[strconv.Itoa(i)] = p
+			co.peers[strconv.Itoa(i)] = p
 			if i == 0 {
 				of = p
 			}
 		}
-		if test.crowded {
-			f.jobs = []*job{j, {set: new(wire.Set)}}
+		if test.oversubscribed {
+			co.jobs = []*job{j, {set: new(wire.Set)}}
 		}
-		if got := f.unitSize(of, j, 0); math.Abs(got-test.want) > 0.01 {
+		if got := co.unitSize(of, j, 0); math.Abs(got-test.want) > 0.01 {
 			t.Errorf("%s: %v heights, want %v", test.name, got, test.want)
 		}
 		size := int32(max(test.want, 1))
-		if got := f.unitEnd(of, j, 0); got != min(size, test.left) && got != min(size-1, test.left) {
+		if got := co.unitEnd(of, j, 0); got != min(size, test.left) && got != min(size-1, test.left) {
 			t.Errorf("%s: up to height %d", test.name, got)
 		}
 	}
 }
 
-// A member has two units of the passes in turns, and none of a pass of which many answers are looked into here, or
-// while it is late.
-func TestWhatAMemberIsLent(t *testing.T) {
+// A worker node has two units of the passes in turns, and none of a pass of which many answers are looked into
+// here, or while it is late.
+func TestUnitsOfAWorkerNode(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		checks      [2]int // of each pass
@@ -128,21 +129,21 @@ func TestWhatAMemberIsLent(t *testing.T) {
 		{"not ready", [2]int{}, false, false, [2]int{}},
 	} {
 		link := new(sentLink)
-		f := newFront(testConfig(link), nil)
-		p := &peer{up: true, late: test.late, out: map[uint64]*loan{}, scans: map[*job]*opened{}}
+		co := newCoordinator(testConfig(link), nil)
+		p := &peer{up: true, late: test.late, out: map[uint64]*lease{}, scans: map[*job]*opened{}}
 		for i, checks := range test.checks {
 			pass := match.New(match.Config{Query: filters.NewQuery([][]byte{{1}}), Stop: blockAt(1000)})
-			j := &job{id: uint64(i), pass: pass, checks: checks, loans: map[match.Heights][]*loan{}}
-			f.jobs = append(f.jobs, j)
+			j := &job{id: uint64(i), pass: pass, checks: checks, leases: map[match.Heights][]*lease{}}
+			co.jobs = append(co.jobs, j)
 			p.scans[j] = &opened{ready: test.ready}
 		}
-		f.fill(p)
+		co.fill(p)
 		var got [2]int
 		for _, m := range link.sent {
 			got[m.Scan]++
 		}
 		if got != test.want || len(p.out) != got[0]+got[1] {
-			t.Errorf("%s: lent are %v units of the passes, want %v", test.name, got, test.want)
+			t.Errorf("%s: %v units of the passes are leased, want %v", test.name, got, test.want)
 		}
 	}
 }
@@ -187,11 +188,11 @@ func TestUnitsOfKnownRanges(t *testing.T) {
 		})
 		j := &job{pass: pass}
 		p := &peer{workers: 1, scans: map[*job]*opened{j: {}}}
-		if got := newFront(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != test.want {
+		if got := newCoordinator(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != test.want {
 			t.Errorf("%+v: up to height %d", test, got)
 		}
 		pass.Stop = blockAt(102)
-		if got := newFront(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != 103 {
+		if got := newCoordinator(testConfig(new(sentLink)), nil).unitEnd(p, j, 100); got != 103 {
 			t.Errorf("%+v: up to height %d, and the last is 102", test, got)
 		}
 	}

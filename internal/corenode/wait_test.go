@@ -13,7 +13,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// The news of a Core that has had too many calls are polled: a long poll would keep one of its
+// The tip of a Core that has had too many calls is polled: a long poll would keep one of its
 // threads, of which it may have no other.
 func TestNewsOfFullCore(t *testing.T) {
 	var polls, waits atomic.Int32

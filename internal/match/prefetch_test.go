@@ -124,7 +124,7 @@ func workCold(t *testing.T, s *coldSource, pass *match.Pass, workers int) {
 	}
 }
 
-// Once a worker has waited for the disk all else is read ahead, and no worker waits
+// Once a worker has waited for the disk all else is prefetched, and no worker waits
 // for the disk again. This holds whether readers or workers are faster, and the
 // hits are the same.
 func TestReadsAhead(t *testing.T) {
@@ -142,7 +142,7 @@ func TestReadsAhead(t *testing.T) {
 				t.Errorf("%d others, %d workers: %d waits for the disk", others, workers, n)
 			}
 			if n := s.fetches.Load(); n == 0 {
-				t.Errorf("%d others, %d workers: nothing is read ahead", others, workers)
+				t.Errorf("%d others, %d workers: nothing is prefetched", others, workers)
 			}
 			fetches := s.fetches.Load()
 			if workCold(t, s, coldPass(s, others), workers); s.fetches.Load() != fetches {

@@ -8,24 +8,24 @@ import (
 	"sync"
 )
 
-// A crowd is a listener with a bounded number of connections. A new one takes the place of the oldest of that address
-// which has most of them: so neither silent clients nor slow ones keep others out.
-type crowd struct {
+// A limitListener is a listener with a bounded number of connections. A new one takes the place of the oldest of
+// that address which has most of them: so neither silent clients nor slow ones keep others out.
+type limitListener struct {
 	net.Listener
 
 	mu   sync.Mutex
-	open list.List // of *member, the oldest first
+	open list.List // of *limitedConn, the oldest first
 }
 
-type member struct {
+type limitedConn struct {
 	net.Conn
-	of    *crowd
+	of    *limitListener
 	from  string
 	place *list.Element // nil: it is closed
 }
 
 // Accept implements net.Listener.
-func (c *crowd) Accept() (net.Conn, error) {
+func (c *limitListener) Accept() (net.Conn, error) {
 	conn, err := c.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 	if err != nil {
 		host = ""
 	}
-	m := &member{Conn: conn, of: c, from: host}
+	m := &limitedConn{Conn: conn, of: c, from: host}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open.Len() >= MaxConns {
@@ -45,16 +45,16 @@ func (c *crowd) Accept() (net.Conn, error) {
 }
 
 // evict closes the connection that makes room. The lock is held.
-func (c *crowd) evict() {
+func (c *limitListener) evict() {
 	count := map[string]int{}
 	most := 0
 	for e := c.open.Front(); e != nil; e = e.Next() {
-		from := e.Value.(*member).from
+		from := e.Value.(*limitedConn).from
 		count[from]++
 		most = max(most, count[from])
 	}
 	for e := c.open.Front(); e != nil; e = e.Next() {
-		if m := e.Value.(*member); count[m.from] == most {
+		if m := e.Value.(*limitedConn); count[m.from] == most {
 			m.leave()
 			_ = m.Conn.Close()
 			return
@@ -63,7 +63,7 @@ func (c *crowd) evict() {
 }
 
 // leave takes a connection out. The lock is held.
-func (m *member) leave() {
+func (m *limitedConn) leave() {
 	if m.place != nil {
 		m.of.open.Remove(m.place)
 		m.place = nil
@@ -71,7 +71,7 @@ func (m *member) leave() {
 }
 
 // Close implements net.Conn.
-func (m *member) Close() error {
+func (m *limitedConn) Close() error {
 	m.of.mu.Lock()
 	m.leave()
 	m.of.mu.Unlock()

@@ -20,11 +20,11 @@ const (
 	maxSessions = 64
 	maxScans    = 16               // of a session
 	maxQueued   = 4                // units of a scan that wait
-	maxSilence  = 10 * time.Second // after which a front is forgotten
+	maxSilence  = 10 * time.Second // after which a coordinator is forgotten
 )
 
-// member is the side that works for others.
-type member struct {
+// workerNode is the side that works for others.
+type workerNode struct {
 	cfg      *Config
 	tasks    *ask.Tasks
 	sets     *sets
@@ -32,15 +32,15 @@ type member struct {
 	units    uint64
 }
 
-// session is a front, from its first Hello on.
+// session is a coordinator, from its first Hello on.
 type session struct {
-	token [16]byte
-	front string // address
-	heard time.Time
-	scans map[uint64]*served
+	token       [16]byte
+	coordinator string // address
+	lastSeen    time.Time
+	scans       map[uint64]*served
 }
 
-// served is a scan of a front.
+// served is a scan of a coordinator.
 type served struct {
 	session      *session
 	id           uint64
@@ -49,24 +49,24 @@ type served struct {
 	stop         *chainview.Block
 	check, exact bool
 	set          *set
-	heard        time.Time
+	lastSeen     time.Time
 	before       *match.Pass     // the last unit, from whose speed the next one learns
 	queue        []*wire.Message // units that wait
 	unit         uint64          // that is worked on
 	cancelUnit   context.CancelFunc
 }
 
-func newMember(cfg *Config, tasks *ask.Tasks) *member {
-	return &member{
+func newWorkerNode(cfg *Config, tasks *ask.Tasks) *workerNode {
+	return &workerNode{
 		cfg: cfg, tasks: tasks, sessions: make(map[[16]byte]*session), sets: newSets(cfg.Memory, cfg.PassOn),
 	}
 }
 
-// receive looks at a message of a front.
-func (m *member) receive(c actor.Context, from string, r *wire.Message) {
+// receive looks at a message of a coordinator.
+func (m *workerNode) receive(c actor.Context, from string, r *wire.Message) {
 	s := m.sessions[r.Session]
-	if s != nil && s.front != from {
-		return // from a node that knows another front's session
+	if s != nil && s.coordinator != from {
+		return // from a node that knows another coordinator's session
 	}
 	if r.Kind == wire.Hello {
 		m.hello(s, from, r)
@@ -76,10 +76,10 @@ func (m *member) receive(c actor.Context, from string, r *wire.Message) {
 		m.cfg.send(from, &wire.Message{Kind: wire.Unknown, Session: r.Session})
 		return
 	}
-	s.heard = time.Now()
+	s.lastSeen = time.Now()
 	scan := s.scans[r.Scan]
 	if scan != nil {
-		scan.heard = s.heard
+		scan.lastSeen = s.lastSeen
 	}
 	switch {
 	case r.Kind == wire.Open:
@@ -99,7 +99,7 @@ func (m *member) receive(c actor.Context, from string, r *wire.Message) {
 }
 
 // hello begins a session, or confirms that it goes on.
-func (m *member) hello(s *session, from string, r *wire.Message) {
+func (m *workerNode) hello(s *session, from string, r *wire.Message) {
 	refuse := func(why string) {
 		m.cfg.send(from, &wire.Message{Kind: wire.Refused, Session: r.Session, Text: why})
 	}
@@ -115,16 +115,16 @@ func (m *member) hello(s *session, from string, r *wire.Message) {
 		return
 	}
 	if s == nil {
-		m.gone(from) // a front has one session
+		m.gone(from) // a coordinator has one session
 		if len(m.sessions) >= maxSessions {
 			refuse("it works for too many nodes")
 			return
 		}
-		s = &session{token: r.Session, front: from, scans: make(map[uint64]*served)}
+		s = &session{token: r.Session, coordinator: from, scans: make(map[uint64]*served)}
 		m.sessions[s.token] = s
 		m.cfg.Link.Watch(from)
 	}
-	s.heard = time.Now()
+	s.lastSeen = time.Now()
 	height := int32(-1)
 	if reader := m.cfg.Chain.Open(); reader != nil {
 		height = reader.Active().Tip().Height
@@ -136,14 +136,14 @@ func (m *member) hello(s *session, from string, r *wire.Message) {
 }
 
 // open takes a scan on, where this node has the same blocks and filters.
-func (m *member) open(s *session, r *wire.Message) {
+func (m *workerNode) open(s *session, r *wire.Message) {
 	if scan := s.scans[r.Scan]; scan != nil {
 		m.opened(scan)
 		return
 	}
 	scan, why := m.newScan(s, r)
 	if scan == nil {
-		m.cfg.send(s.front, &wire.Message{
+		m.cfg.send(s.coordinator, &wire.Message{
 			Kind: wire.Opened, Session: s.token, Scan: r.Scan, Text: why, Retry: why != differs,
 		})
 		return
@@ -158,8 +158,8 @@ func (m *member) open(s *session, r *wire.Message) {
 // differs is why a scan is refused for good.
 const differs = "its filters are others"
 
-// newScan returns the scan that a front asks for, or why it cannot be.
-func (m *member) newScan(s *session, r *wire.Message) (scan *served, why string) {
+// newScan returns the scan that a coordinator asks for, or why it cannot be.
+func (m *workerNode) newScan(s *session, r *wire.Message) (scan *served, why string) {
 	reader := m.cfg.Chain.Open()
 	if reader == nil {
 		return nil, "its chain cannot be read yet"
@@ -188,13 +188,13 @@ func (m *member) newScan(s *session, r *wire.Message) (scan *served, why string)
 	if set == nil {
 		return nil, "it has no memory for the scripts"
 	}
-	scan = &served{session: s, id: r.Scan, stop: stop, check: r.Check, exact: r.Exact, set: set, heard: s.heard}
+	scan = &served{session: s, id: r.Scan, stop: stop, check: r.Check, exact: r.Exact, set: set, lastSeen: s.lastSeen}
 	scan.ctx, scan.cancel = context.WithCancel(context.Background())
 	return scan, ""
 }
 
-// opened tells the front whether a scan's scripts are still needed of it, from which chunk on.
-func (m *member) opened(scan *served) {
+// opened tells the coordinator whether a scan's scripts are still needed of it, from which chunk on.
+func (m *workerNode) opened(scan *served) {
 	need := scan.set.receiving() && scan.set.from == nil
 	reply := &wire.Message{
 		Kind: wire.Opened, Session: scan.session.token, Scan: scan.id,
@@ -203,21 +203,21 @@ func (m *member) opened(scan *served) {
 	if need {
 		reply.Index = uint32(scan.set.first())
 	}
-	m.cfg.send(scan.session.front, reply)
+	m.cfg.send(scan.session.coordinator, reply)
 }
 
 // chunk takes a part of the scripts.
-func (m *member) chunk(c actor.Context, scan *served, r *wire.Message) {
+func (m *workerNode) chunk(c actor.Context, scan *served, r *wire.Message) {
 	if scan.set.receiving() && !m.take(c, scan.set, r) {
 		return
 	}
-	m.cfg.send(scan.session.front, &wire.Message{
+	m.cfg.send(scan.session.coordinator, &wire.Message{
 		Kind: wire.Taken, Session: scan.session.token, Scan: scan.id, Index: r.Index,
 	})
 }
 
 // take takes a chunk, and reports false where it cannot be of the set, whose scans end.
-func (m *member) take(c actor.Context, s *set, r *wire.Message) bool {
+func (m *workerNode) take(c actor.Context, s *set, r *wire.Message) bool {
 	if !s.add(r.Index, r.Data) {
 		m.failed(s)
 		return false
@@ -229,8 +229,8 @@ func (m *member) take(c actor.Context, s *set, r *wire.Message) bool {
 	return true
 }
 
-// prepare makes the query of a set, in a worker, and answers the fronts whose scans use it.
-func (m *member) prepare(c actor.Context, s *set) {
+// prepare makes the query of a set, in a worker, and answers the coordinators whose scans use it.
+func (m *workerNode) prepare(c actor.Context, s *set) {
 	chunks := s.chunks
 	if s.size < m.sets.passOn {
 		s.chunks = nil
@@ -252,9 +252,9 @@ func (m *member) prepare(c actor.Context, s *set) {
 }
 
 // failed ends the scans of a set that differs from its announcement.
-func (m *member) failed(s *set) {
+func (m *workerNode) failed(s *set) {
 	for scan := range m.of(s) {
-		m.cfg.send(scan.session.front, &wire.Message{
+		m.cfg.send(scan.session.coordinator, &wire.Message{
 			Kind: wire.Opened, Session: scan.session.token, Scan: scan.id, Text: wire.ErrScripts.Error(), Retry: true,
 		})
 		m.drop(scan)
@@ -263,7 +263,7 @@ func (m *member) failed(s *set) {
 }
 
 // of yields the scans that look for a set of scripts.
-func (m *member) of(s *set) func(yield func(*served) bool) {
+func (m *workerNode) of(s *set) func(yield func(*served) bool) {
 	return func(yield func(*served) bool) {
 		for _, session := range m.sessions {
 			for _, scan := range session.scans {
@@ -275,38 +275,38 @@ func (m *member) of(s *set) func(yield func(*served) bool) {
 	}
 }
 
-func (m *member) drop(scan *served) {
+func (m *workerNode) drop(scan *served) {
 	scan.cancel()
 	delete(scan.session.scans, scan.id)
 	m.sets.release(scan.set)
 }
 
-// gone forgets a front.
-func (m *member) gone(address string) {
+// gone forgets a coordinator.
+func (m *workerNode) gone(address string) {
 	for token, s := range m.sessions {
-		if s.front == address {
+		if s.coordinator == address {
 			m.end(token)
 		}
 	}
 }
 
-func (m *member) end(token [16]byte) {
+func (m *workerNode) end(token [16]byte) {
 	for _, scan := range m.sessions[token].scans {
 		m.drop(scan)
 	}
 	delete(m.sessions, token)
 }
 
-// tick forgets fronts that have been silent for long. It also forgets scans without messages: the
+// tick forgets coordinators that have been silent for long. It also forgets scans without messages: the
 // message that ended them may be lost.
-func (m *member) tick(now time.Time) {
+func (m *workerNode) tick(now time.Time) {
 	for token, s := range m.sessions {
-		if now.Sub(s.heard) > maxSilence {
+		if now.Sub(s.lastSeen) > maxSilence {
 			m.end(token)
 			continue
 		}
 		for _, scan := range s.scans {
-			if scan.cancelUnit == nil && now.Sub(scan.heard) > maxSilence {
+			if scan.cancelUnit == nil && now.Sub(scan.lastSeen) > maxSilence {
 				m.drop(scan)
 			}
 		}
@@ -314,13 +314,13 @@ func (m *member) tick(now time.Time) {
 	m.fetch(now)
 }
 
-func (m *member) close() {
+func (m *workerNode) close() {
 	for token := range m.sessions {
 		m.end(token)
 	}
 }
 
-func (m *member) state(s *messages.Cluster) {
+func (m *workerNode) state(s *messages.Cluster) {
 	s.Fronts, s.Units, s.Scripts = len(m.sessions), m.units, m.sets.used
 	for _, session := range m.sessions {
 		s.Scans += len(session.scans)

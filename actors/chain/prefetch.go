@@ -9,8 +9,8 @@ import (
 // Blocks are read and checked ahead of the engine, as far as that needs nothing but the
 // block. At most so many, and so many bytes of them, wait or are in the engine's hands.
 const (
-	aheadBlocks = 32
-	aheadBytes  = 8 << 20
+	prefetchBlocks = 32
+	prefetchBytes  = 8 << 20
 )
 
 // A readBlock is a block that was read from a source, or why there is none: the last one
@@ -22,10 +22,10 @@ type readBlock struct {
 	err    error
 }
 
-// readAhead reads the blocks of an open source.
-func readAhead(e engine.Engine, src source) *cores.Ahead[readBlock] {
+// prefetch reads the blocks of an open source.
+func prefetch(e engine.Engine, src source) *cores.Prefetch[readBlock] {
 	ended := false
-	return cores.StartAhead(aheadBlocks, aheadBytes, func() (p cores.Piece[readBlock], ok bool) {
+	return cores.StartPrefetch(prefetchBlocks, prefetchBytes, func() (p cores.Piece[readBlock], ok bool) {
 		if ended {
 			return p, false
 		}
@@ -41,9 +41,9 @@ func readAhead(e engine.Engine, src source) *cores.Ahead[readBlock] {
 	})
 }
 
-// checkAhead checks blocks that are there.
-func checkAhead(e engine.Engine, blocks [][]byte) *cores.Ahead[func() error] {
-	return cores.StartAhead(aheadBlocks, aheadBytes, func() (p cores.Piece[func() error], ok bool) {
+// prefetchChecks checks blocks that are there.
+func prefetchChecks(e engine.Engine, blocks [][]byte) *cores.Prefetch[func() error] {
+	return cores.StartPrefetch(prefetchBlocks, prefetchBytes, func() (p cores.Piece[func() error], ok bool) {
 		if len(blocks) == 0 {
 			return p, false
 		}

@@ -23,24 +23,24 @@ type Fetcher interface {
 }
 
 const (
-	// aheadReaders is how many goroutines read ahead: while some wait for what tells
+	// prefetchReaders is how many goroutines prefetch: while some wait for what tells
 	// them what else to read, others keep the disk busy.
-	aheadReaders = 4
+	prefetchReaders = 4
 
-	// aheadBlocks is how many blocks a reader reads at a time, where the query is not
+	// prefetchBlocks is how many blocks a reader reads at a time, where the query is not
 	// restricted.
-	aheadBlocks = 1024
+	prefetchBlocks = 1024
 
-	// aheadPieces is how many pieces that no worker was given may be read or in
+	// prefetchPieces is how many pieces that no worker was given may be read or in
 	// memory. With full blocks a restricted piece has 46 MB, others at most half.
-	aheadPieces = 4
+	prefetchPieces = 4
 
-	// aheadIdle is after how many pieces in a row that were in memory readers end.
-	aheadIdle = 4
+	// prefetchIdle is after how many pieces in a row that were in memory readers end.
+	prefetchIdle = 4
 )
 
-// ahead is what a pass knows of its readers, with its mutex held.
-type ahead struct {
+// prefetch is what a pass knows of its readers, with its mutex held.
+type prefetch struct {
 	on      bool
 	next    int32         // first height that no reader was given
 	pieces  []*piece      // given to readers, ascending, and not all given to workers
@@ -55,7 +55,7 @@ type piece struct {
 }
 
 // change wakes all waiting goroutines.
-func (a *ahead) change() {
+func (a *prefetch) change() {
 	if a.on {
 		close(a.changed)
 		a.changed = make(chan struct{})
@@ -63,7 +63,7 @@ func (a *ahead) change() {
 }
 
 // frontier returns up to which height readers are done.
-func (a *ahead) frontier() int32 {
+func (a *prefetch) frontier() int32 {
 	for _, p := range a.pieces {
 		if !p.read {
 			return p.From
@@ -73,14 +73,14 @@ func (a *ahead) frontier() int32 {
 }
 
 // passed forgets the pieces before a height.
-func (a *ahead) passed(height int32) {
+func (a *prefetch) passed(height int32) {
 	for len(a.pieces) > 0 && a.pieces[0].read && a.pieces[0].To <= height {
 		a.pieces = a.pieces[1:]
 	}
 }
 
 // waiting returns how many pieces there are that no worker was given.
-func (a *ahead) waiting(next int32) (n int) {
+func (a *prefetch) waiting(next int32) (n int) {
 	for _, p := range a.pieces {
 		if p.To > next {
 			n++
@@ -102,11 +102,11 @@ func (w *worker) watch() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ahead.on || w.Pass.next > w.Stop.Height {
+	if w.prefetch.on || w.Pass.next > w.Stop.Height {
 		return
 	}
-	w.ahead = ahead{on: true, next: w.Pass.next, changed: make(chan struct{})}
-	for range aheadReaders {
+	w.prefetch = prefetch{on: true, next: w.Pass.next, changed: make(chan struct{})}
+	for range prefetchReaders {
 		w.readers.Add(1)
 		cores.Start(nil).Go(func() { // a core does not matter: it waits for the disk
 			defer w.readers.Done()
@@ -116,14 +116,14 @@ func (w *worker) watch() {
 }
 
 // read is the loop of a reader. Its errors are not reported: a worker reads by itself what
-// was not read ahead.
+// was not prefetched.
 func (w *worker) read() {
 	err := cores.Catch(func() error {
 		view := w.Source.View()
 		defer view.Release()
 		fetcher, ok := view.(Fetcher)
 		for ok {
-			p := w.takeAhead(view)
+			p := w.takePiece(view)
 			if p == nil {
 				break
 			}
@@ -141,18 +141,18 @@ func (w *worker) read() {
 func (p *Pass) endReaders() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ahead.change()
-	p.ahead.on = false
+	p.prefetch.change()
+	p.prefetch.on = false
 }
 
-// takeAhead gives a reader the next piece, when workers have come near enough; nil when
+// takePiece gives a reader the next piece, when workers have come near enough; nil when
 // readers are to end.
-func (w *worker) takeAhead(view View) *piece {
+func (w *worker) takePiece(view View) *piece {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := &w.ahead
+	a := &w.prefetch
 	for a.on && w.reading.Err() == nil && a.next <= w.Stop.Height {
-		if a.passed(w.Pass.next); a.waiting(w.Pass.next) < aheadPieces {
+		if a.passed(w.Pass.next); a.waiting(w.Pass.next) < prefetchPieces {
 			p := &piece{Heights: Heights{a.next, min(w.pieceEnd(view, a.next), w.Stop.Height+1)}}
 			a.pieces, a.next = append(a.pieces, p), p.To
 			return p
@@ -169,20 +169,20 @@ func (w *worker) pieceEnd(view View, from int32) int32 {
 			return known
 		}
 	}
-	return from + aheadBlocks
+	return from + prefetchBlocks
 }
 
 // haveRead notes that a piece is in memory.
 func (p *Pass) haveRead(piece *piece, missing int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := &p.ahead
+	a := &p.prefetch
 	piece.read = true
 	if a.idle++; missing > 0 {
 		a.idle = 0
 	}
 	a.change()
-	a.on = a.on && a.idle < aheadIdle
+	a.on = a.on && a.idle < prefetchIdle
 }
 
 // awaitRead waits until a unit is in memory, if it is being read.
@@ -193,7 +193,7 @@ func (w *worker) awaitRead(unit Heights) {
 	Outside(w.ctx, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		for w.ahead.on && unit.To > w.ahead.frontier() && w.ctx.Err() == nil {
+		for w.prefetch.on && unit.To > w.prefetch.frontier() && w.ctx.Err() == nil {
 			w.waitChange(w.ctx)
 		}
 	})
@@ -202,12 +202,12 @@ func (w *worker) awaitRead(unit Heights) {
 func (w *worker) mustWait(unit Heights) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ahead.on && unit.To > w.ahead.frontier()
+	return w.prefetch.on && unit.To > w.prefetch.frontier()
 }
 
 // waitChange waits for a change or the end of ctx, without the mutex, which is held.
 func (p *Pass) waitChange(ctx context.Context) {
-	changed := p.ahead.changed
+	changed := p.prefetch.changed
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	select {

@@ -25,7 +25,7 @@ func pieces(n int, size int64, work func(i int) int) func() (Piece[int], bool) {
 func number(i int) int { return i }
 
 // takeAll takes what there is.
-func takeAll(a *Ahead[int]) (got []int) {
+func takeAll(a *Prefetch[int]) (got []int) {
 	for {
 		v, ok := a.Take(nil)
 		if !ok {
@@ -36,14 +36,14 @@ func takeAll(a *Ahead[int]) (got []int) {
 }
 
 // Results come in the order of the source, whatever is done first and whatever fits.
-func TestAheadInOrder(t *testing.T) {
+func TestPrefetchInOrder(t *testing.T) {
 	want := make([]int, 1000)
 	for i := range want {
 		want[i] = i
 	}
 	for _, items := range []int{0, 1, 2, 7, 100} {
 		for _, limit := range []int64{0, 1, 10, 1000} {
-			a := StartAhead(items, limit, pieces(len(want), 3, number))
+			a := StartPrefetch(items, limit, pieces(len(want), 3, number))
 			if got := takeAll(a); !slices.Equal(got, want) {
 				t.Errorf("%d items, %d bytes: %d results, or not in order", items, limit, len(got))
 			}
@@ -57,7 +57,7 @@ func TestAheadInOrder(t *testing.T) {
 }
 
 // As much is done ahead as there is room for: by number and by bytes.
-func TestAheadBounds(t *testing.T) {
+func TestPrefetchBounds(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		items       int
@@ -71,7 +71,7 @@ func TestAheadBounds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var begun atomic.Int32
-				a := StartAhead(test.items, test.limit, pieces(50, test.size, func(i int) int {
+				a := StartPrefetch(test.items, test.limit, pieces(50, test.size, func(i int) int {
 					begun.Add(1)
 					return i
 				}))
@@ -91,10 +91,10 @@ func TestAheadBounds(t *testing.T) {
 }
 
 // A long piece of work holds up no other piece, only the results after its own.
-func TestAheadWaitsForTheNext(t *testing.T) {
+func TestPrefetchWaitsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		a := StartAhead(8, 100, pieces(5, 1, func(i int) int {
+		a := StartPrefetch(8, 100, pieces(5, 1, func(i int) int {
 			if i == 1 {
 				<-held
 			}
@@ -128,21 +128,21 @@ func TestAheadWaitsForTheNext(t *testing.T) {
 }
 
 // A panic of work or source is that of the taker, in its turn; what came before is whole.
-func TestAheadPanics(t *testing.T) {
+func TestPrefetchPanics(t *testing.T) {
 	broken := errors.New("broken")
-	for name, start := range map[string]func() *Ahead[int]{
-		"work": func() *Ahead[int] {
-			return StartAhead(4, 100, pieces(10, 1, func(i int) int {
+	for name, start := range map[string]func() *Prefetch[int]{
+		"work": func() *Prefetch[int] {
+			return StartPrefetch(4, 100, pieces(10, 1, func(i int) int {
 				if i == 3 {
 					panic(broken)
 				}
 				return i
 			}))
 		},
-		"source": func() *Ahead[int] {
+		"source": func() *Prefetch[int] {
 			source := pieces(10, 1, number)
 			asked := 0
-			return StartAhead(4, 100, func() (Piece[int], bool) {
+			return StartPrefetch(4, 100, func() (Piece[int], bool) {
 				if asked++; asked == 4 {
 					panic(broken)
 				}
@@ -160,7 +160,7 @@ func TestAheadPanics(t *testing.T) {
 			}
 			err := Catch(func() error { a.Take(nil); return nil })
 			var p *Panic
-			if !errors.As(err, &p) || !errors.Is(err, broken) || !strings.Contains(p.Stack, "ahead_test") {
+			if !errors.As(err, &p) || !errors.Is(err, broken) || !strings.Contains(p.Stack, "prefetch_test") {
 				t.Errorf("panic: %v", err)
 			}
 		})
@@ -168,7 +168,7 @@ func TestAheadPanics(t *testing.T) {
 }
 
 // Close returns when nothing is left running, whatever everybody waits for.
-func TestAheadClose(t *testing.T) {
+func TestPrefetchClose(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		items int
@@ -179,7 +179,7 @@ func TestAheadClose(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // which fails over a goroutine that is left
-				a := StartAhead(test.items, test.limit, pieces(20, 1, number))
+				a := StartPrefetch(test.items, test.limit, pieces(20, 1, number))
 				for range test.takes {
 					a.Take(nil)
 				}
@@ -190,7 +190,7 @@ func TestAheadClose(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		a := StartAhead(2, 10, pieces(20, 1, func(i int) int { <-held; return i }))
+		a := StartPrefetch(2, 10, pieces(20, 1, func(i int) int { <-held; return i }))
 		synctest.Wait()
 		closed := make(chan struct{})
 		go func() { a.Close(); close(closed) }()

@@ -17,9 +17,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// The log tells of each new header once, by whom it came and how; in the initial
+// Each new header is logged once, by whom it came and how; in the initial
 // download only at the debug level.
-func TestTellsOfNewHeaders(t *testing.T) {
+func TestLogsNewHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, err := dialect.Bitcoin("regtest")
 		if err != nil {
@@ -75,7 +75,7 @@ func TestTellsOfNewHeaders(t *testing.T) {
 }
 
 // Blocks that a peer has just announced are asked for at once; the log says so of more than one.
-func TestTellsOfAnnouncedBlocks(t *testing.T) {
+func TestLogsAnnouncedBlocks(t *testing.T) {
 	var log bytes.Buffer
 	bubbleWith(t, func(c *sync.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -15,8 +15,8 @@ import (
 
 // A thousand subscribers that come and go, stall, or send garbage delay neither the
 // publisher nor a subscriber that reads.
-func TestCrowd(t *testing.T) {
-	const crowd, messages, size, hwm = 1000, 400, 50_000, 50
+func TestManySubscribers(t *testing.T) {
+	const subscribers, messages, size, hwm = 1000, 400, 50_000, 50
 	p := open(t, hwm, "x")
 	addr := p.sockets[0].listener.Addr()
 	reader := meet(t, dial(t, p))
@@ -27,7 +27,7 @@ func TestCrowd(t *testing.T) {
 	var stop atomic.Bool
 	var group sync.WaitGroup
 	var stalled []*peer
-	for range crowd / 2 { // which never read again
+	for range subscribers / 2 { // which never read again
 		s := meet(t, dial(t, p))
 		s.subscribe("")
 		s.synced()
@@ -38,7 +38,7 @@ func TestCrowd(t *testing.T) {
 		group.Go(func() {
 			for !stop.Load() {
 				var conns []net.Conn
-				for range crowd / 2 / 20 {
+				for range subscribers / 2 / 20 {
 					conn, err := net.Dial(addr.Network(), addr.String())
 					if err != nil {
 						t.Error(err)
@@ -76,7 +76,7 @@ func TestCrowd(t *testing.T) {
 	if used := p.sockets[0].budget.used.Load(); used > 3*hwm*size {
 		t.Errorf("%d bytes wait", used)
 	}
-	if limit := int64(crowd*40<<10 + 3*hwm*size); grown > limit { // connections have two goroutines
+	if limit := int64(subscribers*40<<10 + 3*hwm*size); grown > limit { // connections have two goroutines
 		t.Errorf("heap grew by %d bytes, want at most %d", grown, limit)
 	}
 	runtime.KeepAlive(stalled)

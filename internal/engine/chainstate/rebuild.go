@@ -57,7 +57,7 @@ func isAssumedAncestor(e *Engine, b *chainview.Block) bool {
 
 func hasWork(e *Engine, best *chainview.Block) bool { return best.Work().Cmp(e.minWork) >= 0 }
 
-// ErrSnapshot reports a chain state that cannot be built anew from the blocks where they lie, because the chain
+// ErrSnapshot reports a chain state that cannot be rebuilt from the blocks where they lie, because the chain
 // begins with a snapshot.
 var ErrSnapshot = errors.New("the chain begins with a snapshot")
 
@@ -99,7 +99,7 @@ func (l loader) startOver() error {
 	return err
 }
 
-// CheckCovered refuses to build the chain state anew from blocks if some of them have lost witnesses that the
+// CheckCovered refuses to rebuild the chain state from blocks if some of them have lost witnesses that the
 // building needs. The database comes from [chaindb.OpenIndex], and stays open. The error is a
 // [messages.StartError], or says what cannot be read.
 func CheckCovered(cfg Config, kind Kind) error {

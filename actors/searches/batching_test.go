@@ -7,12 +7,12 @@ import (
 
 // Searches wait while others are made one after the other, but no longer than their time, and
 // then not again before that has ended.
-func TestGathering(t *testing.T) {
+func TestBatching(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	at := func(ms float64) time.Time { return begin.Add(time.Duration(ms * float64(time.Millisecond))) }
-	long := float64(gatherTime / time.Millisecond)
+	long := float64(batchTime / time.Millisecond)
 	settled := float64(settleTime / time.Millisecond)
-	var g gathering
+	var g batching
 	for _, step := range []struct {
 		now    float64
 		making bool

@@ -61,14 +61,14 @@ type foundEvent struct {
 	Cursor  string `json:"cursor"`
 }
 
-// exhaustedEvent tells that the range of a descriptor is used up.
+// exhaustedEvent says that the range of a descriptor is used up.
 type exhaustedEvent struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
 	Descriptor any    `json:"descriptor"`
 }
 
-// searchPool tells about an entry of a search that is, or was, in the memory
+// searchPool is about an entry of a search that is, or was, in the memory
 // pool.
 type searchPool struct {
 	ID    string `json:"id"`
@@ -84,11 +84,11 @@ func entriesOf(p *searches.Printer, list []messages.SearchEntry) []any {
 	return all
 }
 
-// tell queues what is told of news.
-func (s *stream) tell(news messages.News) {
+// queueNews queues the events of an announcement.
+func (s *stream) queueNews(news messages.News) {
 	switch m := news.(type) {
 	case messages.TipChanged:
-		// News of tips may be late: what the chain's view shows is never older.
+		// Announcements of tips may be late: what the chain's view shows is never older.
 		if reader := s.chain.Open(); reader != nil {
 			s.moveTo(reader.Active())
 		}

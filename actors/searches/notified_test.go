@@ -30,8 +30,8 @@ func refuses[Q messages.Request[R], R any](t *testing.T, ref *ask.Ref, q Q, want
 	}
 }
 
-// While the store takes nothing, what would change or read lists is refused at once, and what is known is told. When it
-// can be opened again, which is tried until it can, all goes on.
+// While the store takes nothing, what would change or read lists is refused at once, and what is known is answered.
+// When it can be opened again, which is tried until it can, all goes on.
 func TestStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
@@ -164,8 +164,8 @@ func TestExtendDone(t *testing.T) {
 	}
 }
 
-// New entries of a search that follows are told when they can be read, in the order of its list, with a cursor behind
-// them. Entries of a search that is far behind are not told. The removal of a search is told.
+// New entries of a search that follows are reported when they can be read, in the order of its list, with a cursor
+// behind them. Entries of a search that is far behind are not reported. The removal of a search is.
 func TestNewsOfSearches(t *testing.T) {
 	r := newRig(t, 7)
 	r.news = new(ask.Feed[messages.News])
@@ -200,16 +200,16 @@ func TestNewsOfSearches(t *testing.T) {
 		r.grow(1, r.rng.IntN(3))
 		a.wait(messages.SearchFollowing)
 	}
-	var told []messages.SearchEntry
+	var notified []messages.SearchEntry
 	for m := range found {
 		if m.ID != id || m.Name != "n" {
-			t.Fatalf("told of %s, %s", m.ID, m.Name)
+			t.Fatalf("notified of %s, %s", m.ID, m.Name)
 		}
 		if len(m.Entries) == 0 || m.Entries[0].Height < 50 && m.Entries[0].Type != messages.SearchDisconnect {
-			t.Errorf("told of %d entries from %+v", len(m.Entries), m.Entries)
+			t.Errorf("notified of %d entries from %+v", len(m.Entries), m.Entries)
 		}
-		if m.Entries[0].Height > 148 || len(told) > 0 { // of the blocks that came later
-			told = append(told, m.Entries...)
+		if m.Entries[0].Height > 148 || len(notified) > 0 { // of the blocks that came later
+			notified = append(notified, m.Entries...)
 		}
 		page := do(t, r.ref, messages.GetSearchEntries{ID: id, Cursor: m.Cursor, Limit: 1000})
 		if len(page.Entries) == 0 {
@@ -217,12 +217,12 @@ func TestNewsOfSearches(t *testing.T) {
 		}
 	}
 	p := do(t, r.ref, messages.GetSearchEntries{ID: id, Cursor: after, Limit: 1000})
-	if n := len(p.Entries); n == 0 || len(told) < n || !reflect.DeepEqual(told[len(told)-n:], p.Entries) {
-		t.Errorf("told are %+v, listed %+v", told, p.Entries)
+	if n := len(p.Entries); n == 0 || len(notified) < n || !reflect.DeepEqual(notified[len(notified)-n:], p.Entries) {
+		t.Errorf("reported are %+v, listed %+v", notified, p.Entries)
 	}
 	do(t, r.ref, messages.RemoveSearch{ID: id})
 	if m := <-removed; m.ID != id || m.Height != r.chain.Active().Height() {
-		t.Errorf("told as removed: %+v", m)
+		t.Errorf("reported as removed: %+v", m)
 	}
 }
 

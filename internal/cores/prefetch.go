@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// An Ahead has work done before it is asked for: other goroutines take pieces of work from
+// A Prefetch has work done before it is asked for: other goroutines take pieces of work from
 // a source and do them while the results before are used. The results come in the order of
 // the source. How many wait, and how much memory, is bounded.
 //
-// [Ahead.Take] has one user at a time.
-type Ahead[T any] struct {
+// [Prefetch.Take] has one user at a time.
+type Prefetch[T any] struct {
 	source func() (Piece[T], bool)
 	limit  int64
 
@@ -43,12 +43,12 @@ type made[T any] struct {
 	done   chan struct{}
 }
 
-// StartAhead starts the work, on at most [Count] less one goroutines, but on one at least.
+// StartPrefetch starts the work, on at most [Count] less one goroutines, but on one at least.
 // At most items pieces are begun and not taken; if each has more than limit bytes, only
 // one. The source is asked by one goroutine at a time, in its turn, until it reports false;
-// then one piece may count beyond the limit. [Ahead.Close] ends it.
-func StartAhead[T any](items int, limit int64, source func() (Piece[T], bool)) *Ahead[T] {
-	a := &Ahead[T]{
+// then one piece may count beyond the limit. [Prefetch.Close] ends it.
+func StartPrefetch[T any](items int, limit int64, source func() (Piece[T], bool)) *Prefetch[T] {
+	a := &Prefetch[T]{
 		source: source, limit: limit, turn: make(chan struct{}, 1), line: make(chan *made[T], max(items-1, 0)),
 		released: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
@@ -58,7 +58,7 @@ func StartAhead[T any](items int, limit int64, source func() (Piece[T], bool)) *
 	return a
 }
 
-func (a *Ahead[T]) run() {
+func (a *Prefetch[T]) run() {
 	for {
 		select {
 		case a.turn <- struct{}{}:
@@ -81,7 +81,7 @@ func (a *Ahead[T]) run() {
 }
 
 // begin puts the next piece in the line, nil after the last. It holds turn.
-func (a *Ahead[T]) begin() (item *made[T], work func() T) {
+func (a *Prefetch[T]) begin() (item *made[T], work func() T) {
 	if a.ended {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (a *Ahead[T]) begin() (item *made[T], work func() T) {
 
 // reserve waits until there is room for so many bytes, and reports false when it ends
 // before.
-func (a *Ahead[T]) reserve(size int64) bool {
+func (a *Prefetch[T]) reserve(size int64) bool {
 	for {
 		if used := a.used.Load(); used == 0 || used+size <= a.limit {
 			a.used.Add(size)
@@ -131,7 +131,7 @@ func (a *Ahead[T]) reserve(size int64) bool {
 // after the last one, and when stop is closed before there is one: what was waited for
 // comes with the next call then. A panic of the work or the source becomes the caller's, in
 // its turn: its value is a [*Panic].
-func (a *Ahead[T]) Take(stop <-chan struct{}) (value T, ok bool) {
+func (a *Prefetch[T]) Take(stop <-chan struct{}) (value T, ok bool) {
 	if a.taken > 0 {
 		a.used.Add(-a.taken)
 		a.taken = 0
@@ -164,7 +164,7 @@ func (a *Ahead[T]) Take(stop <-chan struct{}) (value T, ok bool) {
 
 // Close ends the work and returns when no goroutine is left. Results that were not taken
 // are lost. It may be called again.
-func (a *Ahead[T]) Close() {
+func (a *Prefetch[T]) Close() {
 	a.stopped.Do(func() { close(a.stop) })
 	a.group.Wait()
 }

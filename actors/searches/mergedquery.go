@@ -8,10 +8,10 @@ import (
 )
 
 // owner is a script of a search.
-type owner struct{ member, number uint32 } // its place in the union, and the script's there
+type owner struct{ member, number uint32 } // its place in the merged query, and the script's there
 
-// union is the scripts of the members of a round. Later rounds have mostly the same.
-type union struct {
+// mergedQuery is the scripts of the members of a round. Later rounds have mostly the same.
+type mergedQuery struct {
 	of      []wanted
 	places  map[searchdb.ID]int // in of
 	scripts int                 // of all of them
@@ -33,8 +33,8 @@ func (w *wanted) count() (n int) {
 	return n
 }
 
-func newUnion(members []*member) *union {
-	u := &union{places: make(map[searchdb.ID]int, len(members)), more: map[uint32][]owner{}}
+func newMergedQuery(members []*member) *mergedQuery {
+	u := &mergedQuery{places: make(map[searchdb.ID]int, len(members)), more: map[uint32][]owner{}}
 	for i, m := range members {
 		w := wanted{m.ID, m.ranges}
 		u.of, u.places[m.ID] = append(u.of, w), i
@@ -57,7 +57,7 @@ func newUnion(members []*member) *union {
 
 // own notes whose each script is. That a query has them in the order in which they came first shows
 // which come again.
-func (u *union) own(members []*member) {
+func (u *mergedQuery) own(members []*member) {
 	u.first = make([]owner, 0, u.query.Len())
 	for i, m := range members {
 		for _, r := range m.ranges {
@@ -78,7 +78,7 @@ func (u *union) own(members []*member) {
 }
 
 // Find implements search.Finder.
-func (u *union) Find(script []byte) (number int, ok bool) {
+func (u *mergedQuery) Find(script []byte) (number int, ok bool) {
 	if !u.query.HasScript(script) { // which is faster where it has not
 		return 0, false
 	}
@@ -86,21 +86,21 @@ func (u *union) Find(script []byte) (number int, ok bool) {
 }
 
 // ownersOf returns whose a script is.
-func (u *union) ownersOf(script uint32) []owner {
+func (u *mergedQuery) ownersOf(script uint32) []owner {
 	if all := u.more[script]; all != nil {
 		return all
 	}
 	return u.first[script : script+1]
 }
 
-// A union may have scripts that a round does not need, as long as they are few.
+// A merged query may have scripts that a round does not need, as long as they are few.
 const (
 	fewScripts = 1000
 	fewShare   = 4 // of those that are needed
 )
 
-// has reports whether the union serves some members.
-func (u *union) has(members []*member) bool {
+// has reports whether the merged query serves some members.
+func (u *mergedQuery) has(members []*member) bool {
 	if u == nil {
 		return false
 	}
@@ -115,8 +115,8 @@ func (u *union) has(members []*member) bool {
 	return u.scripts-needed <= max(fewScripts, needed/fewShare)
 }
 
-// numbered returns members by their places in the union, nil for those that are not among them.
-func (u *union) numbered(members []*member) []*member {
+// numbered returns members by their places in the merged query, nil for those that are not among them.
+func (u *mergedQuery) numbered(members []*member) []*member {
 	all := make([]*member, len(u.of))
 	for _, m := range members {
 		all[u.places[m.ID]] = m
@@ -124,17 +124,17 @@ func (u *union) numbered(members []*member) []*member {
 	return all
 }
 
-// unions are the unions of the last rounds, the latest first: while some searches come up with others,
-// rounds of the same members come in turn.
-type unions []*union
+// mergedQueries are those of the last rounds, the latest first: while some searches come up with
+// others, rounds of the same members come in turn.
+type mergedQueries []*mergedQuery
 
 const (
-	maxUnions      = 4
-	keptForScripts = 2_000_000 // of all but the last
+	maxMergedQueries = 4
+	keptForScripts   = 2_000_000 // of all but the last
 )
 
-// of returns a union that serves some members, nil if there is none.
-func (us *unions) of(members []*member) *union {
+// of returns a merged query that serves some members, nil if there is none.
+func (us *mergedQueries) of(members []*member) *mergedQuery {
 	for _, u := range *us {
 		if u.has(members) {
 			return u
@@ -143,11 +143,11 @@ func (us *unions) of(members []*member) *union {
 	return nil
 }
 
-// used puts a union first, and drops the oldest unions beyond maxUnions and keptForScripts.
-func (us *unions) used(u *union) {
-	kept, scripts := unions{u}, 0
+// used puts a merged query first, and drops the oldest merged queries beyond maxMergedQueries and keptForScripts.
+func (us *mergedQueries) used(u *mergedQuery) {
+	kept, scripts := mergedQueries{u}, 0
 	for _, old := range *us {
-		if old == u || len(kept) == maxUnions || scripts+old.scripts > keptForScripts {
+		if old == u || len(kept) == maxMergedQueries || scripts+old.scripts > keptForScripts {
 			continue
 		}
 		kept, scripts = append(kept, old), scripts+old.scripts
@@ -156,8 +156,8 @@ func (us *unions) used(u *union) {
 }
 
 // drop forgets those with a search that is gone.
-func (us *unions) drop(id searchdb.ID) {
-	*us = slices.DeleteFunc(*us, func(u *union) bool {
+func (us *mergedQueries) drop(id searchdb.ID) {
+	*us = slices.DeleteFunc(*us, func(u *mergedQuery) bool {
 		_, has := u.places[id]
 		return has
 	})
