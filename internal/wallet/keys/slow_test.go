@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -101,7 +102,11 @@ func TestWantAddress(t *testing.T) {
 			t.Errorf("the key of a %s address is missing: %v, want %v", kind, got, want)
 		}
 	}
-	supply(t, r, r.pool.Jobs(1))
+	jobs := r.pool.Jobs(100)
+	if len(jobs) != 1 || jobs[0].Size() != 1 {
+		t.Errorf("the client waits for keys of %d descriptors", len(jobs))
+	}
+	supply(t, r, jobs)
 	if _, err := r.pool.NewAddress(request); err != nil {
 		t.Errorf("with the next key: %v", err)
 	}
@@ -243,6 +248,39 @@ func TestPendingKeys(t *testing.T) {
 					t.Errorf("wrong %v: a key is not wiped", wrong)
 				}
 			}
+		}
+	}
+}
+
+// Keys that are not those of the descriptor are refused, and do not become the wallet's.
+func TestOtherKeys(t *testing.T) {
+	for name, spoil := range map[string]func(b *Batch, known descriptor.CacheEntry){
+		"extended": func(b *Batch, known descriptor.CacheEntry) {
+			known.Key[0] ^= 1
+			b.cache = []descriptor.CacheEntry{known}
+		},
+		"of P2MR": func(b *Batch, _ descriptor.CacheEntry) {
+			b.keys[0].Index = 0
+		},
+	} {
+		r := slowRig(t, 1)
+		if _, err := r.pool.NewAddress(messages.NewAddress{}); err != nil {
+			t.Fatal(err)
+		}
+		batch, err := r.pool.Jobs(1)[0].Make(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := r.set.byID[batch.id]
+		for at, key := range m.cache.keys {
+			spoil(batch, descriptor.CacheEntry{Kind: at.kind, Expression: at.expression, Index: at.index, Key: key})
+		}
+		r.log.Take()
+		if err := r.pool.Supply(batch); !errors.Is(err, errOtherKey) || len(r.log.Take()) > 0 || m.poolSize() != 0 {
+			t.Errorf("%s: %v, and %d addresses", name, err, m.poolSize())
+		}
+		if secret := batch.keys[0].Secret; !bytes.Equal(secret, make([]byte, len(secret))) {
+			t.Errorf("%s: the key is not wiped", name)
 		}
 	}
 }
