@@ -3,6 +3,7 @@ package scanner_test
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -112,37 +113,72 @@ func TestLateWorkers(t *testing.T) {
 	w.settles(t, ref, "a worker that ended late")
 
 	// A scan that is aborted while its query is made is forgotten too.
-	many := order{to: 60}
-	for i := range 20_000 {
-		many.scripts = append(many.scripts, script(2000+i))
+	set := &scriptList{list: make([][]byte, 65), reached: make(chan struct{}), held: make(chan struct{})}
+	slot := do(t, ref, messages.ReserveScan{})
+	third := make(chan answer, 1)
+	go func() {
+		result, err := ask.Ask(t.Context(), ref, messages.RunScan{Slot: slot.ID, Set: set, Stop: r.chain.Active().Tip().Hash})
+		third <- answer{result, err}
+	}()
+	<-set.reached
+	do(t, ref, messages.AbortScan{})
+	if a := <-third; a.err != nil || a.result.Completed {
+		t.Errorf("aborted while it was prepared: %+v", a)
 	}
-	for range 5 {
-		third := r.begin(t.Context(), t, ref, many)
-		for !do(t, ref, messages.GetScanStatus{}).Running {
-			time.Sleep(time.Microsecond)
-		}
-		do(t, ref, messages.AbortScan{})
-		<-third
-		got, err = r.run(t.Context(), ref, all)
-		r.check(t, answer{got, err}, all)
-	}
+	got, err = r.run(t.Context(), ref, all)
+	r.check(t, answer{got, err}, all)
+	close(set.held)
 	w.settles(t, ref, "an aborted preparation")
+}
+
+// A scriptList is a set of scripts that are all there.
+type scriptList struct {
+	list          [][]byte
+	reached, held chan struct{} // that they are read, and until when that takes; nil: not told
+}
+
+// Len implements messages.ScriptSet.
+func (s *scriptList) Len() int { return len(s.list) }
+
+// Scripts implements messages.ScriptSet.
+func (s *scriptList) Scripts() iter.Seq[[]byte] {
+	if s.reached != nil {
+		close(s.reached)
+		<-s.held
+	}
+	return slices.Values(s.list)
 }
 
 // Queries of many scripts are made outside of the actor, which answers meanwhile.
 func TestLargeQueriesAreMadeOutside(t *testing.T) {
 	r := newRig(t, 3)
-	for scripts, want := range map[int]int{1: 0, 64: 0, 65: 1, 500: 1} {
+	list := func(n int) (scripts [][]byte) {
+		for i := range n {
+			scripts = append(scripts, script(i))
+		}
+		return scripts
+	}
+	for name, test := range map[string]struct {
+		scripts, want int
+		set           func([][]byte) messages.ScriptSet // nil: the scripts themselves
+	}{
+		"one": {1, 0, nil}, "few": {64, 0, nil}, "many": {65, 1, nil}, "very many": {500, 1, nil},
+		"a set of few":     {64, 0, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
+		"a set of many":    {65, 1, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
+		"a query at hand":  {500, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
+		"a query of a few": {5, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
+	} {
 		r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
 		ref, w := r.spawnWatched(func(heights) {})
-		o := order{to: 3}
-		for i := range scripts {
-			o.scripts = append(o.scripts, script(i))
+		o := order{scripts: list(test.scripts), to: 3}
+		q := r.request(do(t, ref, messages.ReserveScan{}), o)
+		if test.set != nil {
+			q.Scripts, q.Set = nil, test.set(o.scripts)
 		}
-		got, err := r.run(t.Context(), ref, o)
+		got, err := ask.Ask(t.Context(), ref, q)
 		r.check(t, answer{got, err}, o)
-		if n := w.prepared(); n != want {
-			t.Errorf("%d scripts: prepared %d times outside, want %d", scripts, n, want)
+		if n := w.prepared(); n != test.want {
+			t.Errorf("%s: prepared %d times outside, want %d", name, n, test.want)
 		}
 		w.settles(t, ref, "a whole scan")
 	}
