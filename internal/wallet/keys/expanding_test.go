@@ -175,7 +175,8 @@ func TestRefillJobs(t *testing.T) {
 	for hardened, want := range map[int64]int{maxCopied: 8, maxCopied + 1: 7} {
 		r := setUp(t, true)
 		r.importOne(t, messages.ImportItem{
-			Desc: descriptor.AddChecksum("pkh(" + expandingXprv + "/0/*h)"), Range: &[2]int64{0, hardened - 1}, Active: true,
+			Desc:  descriptor.AddChecksum("pkh(" + expandingXprv + "/0/*h)"),
+			Range: &[2]int64{0, hardened - 1}, Active: true,
 		})
 		if jobs := r.pool.RefillJobs(2000); len(jobs) != want {
 			t.Errorf("with %d hardened keys: %d jobs, want %d", hardened, len(jobs), want)
