@@ -74,7 +74,7 @@ func mergeMined(row []byte) []byte {
 	return row
 }
 
-// A transaction is not valid without the outputs that it spends, whatever its scripts need of them.
+// A transaction is not valid without all outputs that it spends, even if its scripts look at none.
 func TestSpendWithoutOutputs(t *testing.T) {
 	net, at := regtest(t, dialect.Choices{}), &chainview.Block{Height: 5}
 	r := &rules{P2MR: net.P2MR, net: net}
