@@ -231,7 +231,9 @@ func TestByTarget(t *testing.T) {
 		{name: "by request only", height: 1000, target: 0, lock: -1, want: -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRig(t, test.height, &pruning.Config{Target: test.target*fileSize - test.less, After: test.after}, nil)
+			r := newRig(t, test.height, &pruning.Config{
+				Target: test.target*fileSize - test.less, After: test.after,
+			}, nil)
 			if test.lock >= 0 {
 				r.SetPruneLock("index", test.lock)
 			}
