@@ -65,6 +65,9 @@ func TestBrokenEngine(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if more, _ := e.Background(t.Context(), time.Second); more {
+		t.Error("there is more to be done in the background")
+	}
 	must(t, e.Close())
 	if writes > 0 {
 		t.Errorf("%d writes after the failed write", writes)
@@ -115,8 +118,8 @@ func TestFaultsWhileOpening(t *testing.T) {
 					}
 				}()
 				e, err = bitcoin.Open(bitcoin.Config{
-					Network: quick(t), DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: slog.New(slog.DiscardHandler),
-					FS: disk, Mark: coinfile.Mark{FS: disk, Dir: markIn(dir).Dir},
+					Network: quick(t), DB: db, Cache: 8 << 20, Clock: new(clock.Clock),
+					Log: slog.New(slog.DiscardHandler), FS: disk, Mark: coinfile.Mark{FS: disk, Dir: markIn(dir).Dir},
 				})
 				if err != nil {
 					failed = err

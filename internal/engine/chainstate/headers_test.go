@@ -215,8 +215,8 @@ func TestBadBlockOfKnownHeader(t *testing.T) {
 	}
 }
 
-// A header that is known is checked again if it comes with a payload, which may be another, but for the genesis
-// block's and that of a block that broke a rule.
+// A known header that comes with a payload is checked again: the payload may be another. The header of the genesis
+// block is not, nor that of a block that broke a rule.
 func TestKnownHeaderWithPayload(t *testing.T) {
 	e := fresh(t)
 	chain := genesis(t).chainOn(2)
