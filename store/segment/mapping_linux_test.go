@@ -59,7 +59,7 @@ func mappedStore(tb testing.TB) (o Options, entries []Entry) {
 	return o, entries
 }
 
-// Files are mapped until nobody reads them: neither the store, nor a view of before it let go of them.
+// Files are mapped as long as the store has them, or a view of an earlier state.
 func TestNothingStaysMapped(t *testing.T) {
 	o, entries := mappedStore(t)
 	s, err := Open(o)
@@ -192,4 +192,68 @@ func TestFilesWithoutSize(t *testing.T) {
 	}
 	checkActive(t, s, entries)
 	mustClose(t, s)
+}
+
+// opened returns how many files of a folder, and below it, are open, by the first letters of their names.
+func opened(tb testing.TB, dir string) map[string]int {
+	tb.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, fd := range fds {
+		if path, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(path, dir+"/") {
+			n[(filepath.Base(path) + "    ")[:4]]++
+		}
+	}
+	return n
+}
+
+// A store has its last segment open and no other file beside its database, also where it looked through many for what
+// a kill has torn. Rebuilt or closed, it has none.
+func TestFilesAreClosed(t *testing.T) {
+	s, entries := newStore(t, 60)
+	copied := filepath.Join(t.TempDir(), "killed")
+	if err := os.CopyFS(copied, os.DirFS(s.dir)); err != nil {
+		t.Fatal(err)
+	}
+	killed := mustOpen(t, copied)
+	if n := opened(t, copied)["fltr"]; n != 1 || len(killed.Segments()) < 5 {
+		t.Errorf("%d files of %d segments are open", n, len(killed.Segments()))
+	}
+	checkActive(t, killed, entries)
+	for _, info := range killed.Segments() {
+		for _, err := range []error{
+			killed.Verify(t.Context(), info.Number, true), killed.Rebuild(t.Context(), info.Number, remake),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := opened(t, copied)["fltr"]; n != 0 {
+		t.Errorf("%d files are open after all were rebuilt", n)
+	}
+	mustAppend(t, killed, testBranch(entries[59], 1, 30))
+	if n := opened(t, copied)["fltr"]; n != 1 {
+		t.Errorf("%d files are open after more filters came", n)
+	}
+	mustClose(t, killed)
+	if all := opened(t, copied); len(all) != 0 {
+		t.Errorf("files of a closed store are open: %v", all)
+	}
+
+	o, _ := mappedStore(t)
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := opened(t, o.Dir); all["prob"]+all["rang"] != 0 || all["fltr"] != 1 {
+		t.Errorf("open are %v", all)
+	}
+	mustClose(t, s)
+	if all := opened(t, o.Dir); len(all) != 0 {
+		t.Errorf("files of a closed store are open: %v", all)
+	}
 }
