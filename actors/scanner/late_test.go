@@ -117,7 +117,8 @@ func TestLateWorkers(t *testing.T) {
 	slot := do(t, ref, messages.ReserveScan{})
 	third := make(chan answer, 1)
 	go func() {
-		result, err := ask.Ask(t.Context(), ref, messages.RunScan{Slot: slot.ID, Set: set, Stop: r.chain.Active().Tip().Hash})
+		q := messages.RunScan{Slot: slot.ID, Set: set, Stop: r.chain.Active().Tip().Hash}
+		result, err := ask.Ask(t.Context(), ref, q)
 		third <- answer{result, err}
 	}()
 	<-set.reached

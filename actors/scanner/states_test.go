@@ -288,9 +288,8 @@ func TestChainNotOpen(t *testing.T) {
 	do(t, ref, messages.ReserveScan{})
 }
 
-// News tell of a scan from its reservation until its slot is given back.
-func TestNewsOfAllStages(t *testing.T) {
-	r := newRig(t, 40)
+// hear returns a feed and a probe that is told what is announced there.
+func (r *rig) hear() (*ask.Feed[messages.ScanChanged], *actortest.Probe) {
 	news := new(ask.Feed[messages.ScanChanged])
 	told, subscribed := r.sys.Probe("hearer"), make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
@@ -305,6 +304,35 @@ func TestNewsOfAllStages(t *testing.T) {
 		})
 	})
 	<-subscribed
+	return news, told
+}
+
+// Where a scanner stops that has given out its slot, the news are that nothing runs any more.
+func TestNewsOfAStop(t *testing.T) {
+	for _, reserved := range []bool{false, true} {
+		r := newRig(t, 3)
+		news, told := r.hear()
+		ref := r.spawn(options{news: news})
+		if reserved {
+			do(t, ref, messages.ReserveScan{})
+			actortest.Expect[messages.ScanChanged](told)
+		}
+		if err := ref.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if reserved {
+			if got := actortest.Expect[messages.ScanChanged](told); got != (messages.ScanChanged{}) {
+				t.Errorf("told %+v", got)
+			}
+		}
+		told.Quiet()
+	}
+}
+
+// News tell of a scan from its reservation until its slot is given back.
+func TestNewsOfAllStages(t *testing.T) {
+	r := newRig(t, 40)
+	news, told := r.hear()
 	ref := r.spawn(options{news: news})
 	next := func(want messages.ScanChanged) {
 		t.Helper()
