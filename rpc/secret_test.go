@@ -119,7 +119,7 @@ func TestSecretReply(t *testing.T) {
 	}
 }
 
-// What may be secret stays where it is as long as there is room, and leaves nothing behind where it moves.
+// Secret bytes stay in place as long as there is room, and leave nothing behind where they move.
 func TestAppendMoving(t *testing.T) {
 	for n, moves := range map[int]bool{0: false, 2: false, 3: false, 4: true, 100: true} {
 		before := append(make([]byte, 0, 8), "begin"...)

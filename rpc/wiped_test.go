@@ -114,7 +114,7 @@ func TestRequestsAreWiped(t *testing.T) {
 	}
 }
 
-// What a call has that panicked is not overwritten: something that it began may still read it.
+// The parameters of a call that panicked are not overwritten: a goroutine of the call may still be reading.
 func TestCallsThatPanicAreNotWiped(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	s.Ready(takers(t, nil))
