@@ -40,13 +40,15 @@ func (w watched) Receive(c actor.Context) {
 }
 
 // spawnWatched starts a scanner with a hook before filters are read.
-func (r *rig) spawnWatched(hook func(heights)) (*ask.Ref, watched) {
+func (r *rig) spawnWatched(
+	hook func(heights), news ...*ask.Feed[messages.ScanChanged],
+) (*ask.Ref, watched) {
 	w := watched{draining: new(atomic.Int32), mu: new(sync.Mutex), told: new([]string)}
 	produce := scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
 			Source: hookedSource{filter.NewSource(r.store), hook, nil}, Workers: 1, Log: r.sys.Log,
 		}),
-		Chain: r.current, Indexer: r.indexer, Log: r.sys.Log,
+		Chain: r.current, Indexer: r.indexer, Log: r.sys.Log, News: append(news, nil)[0],
 		HeaderLen: func([]byte) int { return filters.HeaderLen },
 	})
 	return r.sys.Spawn("watched", func() actor.Actor {
@@ -130,6 +132,31 @@ func TestLateWorkers(t *testing.T) {
 	r.check(t, answer{got, err}, all)
 	close(set.held)
 	w.settles(t, ref, "an aborted preparation")
+}
+
+// An abort is told once, whenever the workers of the scan end.
+func TestNewsOfALateWorker(t *testing.T) {
+	r := newRig(t, 60)
+	news, told := r.hear()
+	entered, release := make(chan struct{}), make(chan struct{})
+	ref, w := r.spawnWatched(func(heights) {
+		entered <- struct{}{}
+		<-release
+	}, news)
+	ended := r.begin(t.Context(), t, ref, order{scripts: [][]byte{script(5)}, to: 60})
+	<-entered
+	do(t, ref, messages.AbortScan{})
+	<-ended
+	release <- struct{}{}
+	w.settles(t, ref, "an abort")
+	do(t, ref, messages.ReserveScan{})
+	deriving := messages.ScanStatus{Running: true, Stage: messages.ScanDeriving}
+	for _, want := range []messages.ScanStatus{deriving, {Running: true}, {}, deriving} {
+		if got := actortest.Expect[messages.ScanChanged](told); got != (messages.ScanChanged{ScanStatus: want}) {
+			t.Errorf("told %+v, want %+v", got, want)
+		}
+	}
+	told.Quiet()
 }
 
 // A scriptList is a set of scripts that are all there.
