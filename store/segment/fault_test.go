@@ -234,6 +234,28 @@ func TestPowerLossAnywhere(t *testing.T) {
 	}
 }
 
+// To open a store that was closed changes none of its segments.
+func TestOpenChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir, fs := t.TempDir(), faultfs.New()
+	s := mustOpen(t, dir)
+	entries := testChain(60)
+	mustAppend(t, s, entries)
+	mustClose(t, s)
+	fs.Inject(func(op faultfs.Op) error {
+		if filepath.Ext(op.Path) == ".dat" && op.Kind != faultfs.Create { // which opens the last segment
+			t.Errorf("call %d of %s", op.Kind, op.Path)
+		}
+		return nil
+	})
+	s, err := Open(Options{FS: fs, Dir: dir, SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkActive(t, s, entries)
+	mustClose(t, s)
+}
+
 // A sync makes durable what is new, and nothing else: without news it makes no call.
 func TestSyncOfNews(t *testing.T) {
 	t.Parallel()
