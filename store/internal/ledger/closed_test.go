@@ -44,6 +44,41 @@ func TestClosed(t *testing.T) {
 	mustClose(t, l)
 }
 
+// Each durable commit leaves a mark to go back to, also beside commits that are made durable later.
+func TestMarksOfDurableCommits(t *testing.T) {
+	for back := uint64(1); back <= 6; back++ {
+		o := options(t, t.TempDir())
+		l, _ := mustOpen(t, o)
+		for n := uint64(1); n <= 6; n++ {
+			b := new(Batch)
+			b.Put([]byte("k"), position(n))
+			var err error
+			if n == 4 {
+				err = errors.Join(l.Commit(b, position(n)), l.Sync())
+			} else {
+				err = l.CommitDurably(b, position(n))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustClose(t, l)
+		l, at := mustOpen(t, o)
+		if got := keys(t, l, commitPrefix); at != 6 || len(got) > 0 {
+			t.Errorf("at %d, commits %v are not durable", at, got)
+		}
+		got, err := l.Rewind(func(p []byte) bool { return number(p) <= back })
+		if err != nil || number(got) != back {
+			t.Errorf("back at %d, want %d: %v", number(got), back, err)
+		}
+		mustClose(t, l)
+		if l, at = mustOpen(t, o); at != back {
+			t.Errorf("opened at %d, want %d", at, back)
+		}
+		mustClose(t, l)
+	}
+}
+
 // only returns the error that is all that a loop yields.
 func only(t *testing.T, pairs iter.Seq2[Pair, error]) (last error) {
 	t.Helper()
