@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/corenode/access"
@@ -143,6 +144,7 @@ func TestBindWarnings(t *testing.T) {
 
 func TestCookie(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".cookie")
+	seen := map[string]bool{}
 	for perms, mode := range map[string]fs.FileMode{"": 0o600, "owner": 0o600, "group": 0o640, "all": 0o644} {
 		if err := os.WriteFile(path+".tmp", []byte("left over and longer than a cookie is, by far ........................"), 0o666); err != nil {
 			t.Fatal(err)
@@ -155,6 +157,10 @@ func TestCookie(t *testing.T) {
 		if err != nil || !regexp.MustCompile(`^__cookie__:[0-9a-f]{64}$`).Match(contents) {
 			t.Errorf("%q: %s, %v", perms, contents, err)
 		}
+		if seen[string(contents)] {
+			t.Errorf("%q: the cookie of an earlier start", perms)
+		}
+		seen[string(contents)] = true
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%q: mode %v, %v", perms, info.Mode(), err)
 		}
@@ -223,6 +229,75 @@ func TestCookieOfAnotherServerStays(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that ends leaves alone what is in its cookie's place and cannot be the cookie.
+func TestWhatIsNoCookieStays(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"a folder":   func(path string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":     func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"large":      func(path string) error { return os.WriteFile(path, make([]byte, maxCookie+1), 0o600) },
+		"as large":   func(path string) error { return os.WriteFile(path, make([]byte, maxCookie), 0o600) },
+		"empty":      func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"not a file": func(path string) error { return os.Symlink(filepath.Dir(path), path) },
+	} {
+		path := filepath.Join(t.TempDir(), ".cookie")
+		c, err := writeCookie(path, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(path), replace(path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.remove(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := errors.Join(os.Remove(path), c.remove()); err != nil {
+			t.Errorf("%s, gone: %v", name, err)
+		}
+	}
+}
+
+// A fourth of the connections may be those of logins that wait for their turn, one at least, and half of those that an
+// address may have.
+func TestHowManyLoginsWait(t *testing.T) {
+	for conns, want := range map[int]int{1: 1, 3: 1, 4: 1, 8: 2, 101: 25} {
+		s, _, err := start(t, Config{MaxConns: conns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.guesses.limit != want || s.guesses.perPeer != maxConnsPerPeer/2 {
+			t.Errorf("of %d connections %d may wait, %d of an address", conns, s.guesses.limit, s.guesses.perPeer)
+		}
+	}
+}
+
+// Lines of the log name the place that they come from.
+func TestPlacesInTheLog(t *testing.T) {
+	var log bytes.Buffer
+	s, err := NewServer(Config{
+		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, write := range map[string]func(string, ...any){
+		"INFO": s.infof, "WARN": s.warnf, "ERROR": s.errorf, "DEBUG": s.debugf,
+	} {
+		log.Reset()
+		write("%d lines", 7)
+		for _, want := range []string{"level=" + level, "config_test.go:", "7 lines"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: %s", level, &log)
+			}
+		}
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

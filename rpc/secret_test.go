@@ -118,3 +118,18 @@ func TestSecretReply(t *testing.T) {
 		t.Errorf("%q is left", reply)
 	}
 }
+
+// Secret bytes stay in place as long as there is room, and leave nothing behind where they move.
+func TestAppendMoving(t *testing.T) {
+	for n, moves := range map[int]bool{0: false, 2: false, 3: false, 4: true, 100: true} {
+		before := append(make([]byte, 0, 8), "begin"...)
+		data := bytes.Repeat([]byte("x"), n)
+		after := appendMoving(before, data)
+		if string(after) != "begin"+string(data) {
+			t.Errorf("%d bytes more: %q", n, after)
+		}
+		if moved := string(before) == strings.Repeat("\x00", len(before)); moved != moves {
+			t.Errorf("%d bytes more: %q is left", n, before)
+		}
+	}
+}

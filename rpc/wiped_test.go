@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func takers(t *testing.T, waiting chan<- context.Context) *command.Table {
 			key, _ := a.String(0)
 			return nil, command.Error{Code: command.MiscError, Message: "no " + strings.Repeat(key+`"`, 100)}
 		}},
+		{Name: "crash", Params: params, Run: func(context.Context, *command.Args) (any, error) { panic("oops") }},
 		{Name: "wait", Waits: func(*command.Args) bool { return true }, Run: func(
 			ctx context.Context, _ *command.Args,
 		) (any, error) {
@@ -109,6 +111,21 @@ func TestRequestsAreWiped(t *testing.T) {
 				<-s.workers.waiting
 			}
 		})
+	}
+}
+
+// The parameters of a call that panicked are not overwritten: a goroutine of the call may still be reading.
+func TestCallsThatPanicAreNotWiped(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	s.Ready(takers(t, nil))
+	v, err := jsontree.Parse([]byte(`{"method":"crash","params":["secret"],"id":"an id"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := texts(v)
+	s.answerOne(t.Context(), command.Caller{User: "u"}, access.Whitelist{}, v)
+	if !slices.Contains(held, "secret") {
+		t.Errorf("%q is left", held)
 	}
 }
 

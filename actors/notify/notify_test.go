@@ -226,6 +226,22 @@ func TestCommands(t *testing.T) {
 	})
 }
 
+// Of the text of a warning a command gets letters, digits and what means nothing to a shell between quotes.
+func TestCharactersOfWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var all []byte
+		for c := range 256 {
+			all = append(all, byte(c))
+		}
+		r.raised.Publish(nodemsg.WarningRaised{Text: string(all) + "äöü"})
+		const want = "alert ' (),-./0123456789:;?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'"
+		if got := r.took(); len(got) != 1 || got[0] != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
 // 16 commands run at a time and 10,000 wait, in order; further commands are dropped, which is logged
 // once a minute.
 func TestBounds(t *testing.T) {

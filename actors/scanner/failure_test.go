@@ -3,6 +3,7 @@ package scanner_test
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -67,8 +68,7 @@ func TestSlotDoesNotOutliveARestart(t *testing.T) {
 	}
 }
 
-// Stopping waits for the workers and answers the client, whatever the scan is
-// at.
+// Stopping waits for the workers, which begin nothing more, and answers the client, whatever the scan is at.
 func TestStop(t *testing.T) {
 	for _, state := range []string{"waiting for the index", "scanning", "aborted"} {
 		t.Run(state, func(t *testing.T) {
@@ -76,7 +76,8 @@ func TestStop(t *testing.T) {
 				actortest.InBubble(t)
 				r := newRig(t, 60)
 				held := make(chan struct{})
-				o := options{hook: func(heights) { <-held }}
+				var begun atomic.Int32
+				o := options{hook: func(heights) { begun.Add(1); <-held }}
 				if state == "waiting for the index" {
 					o.indexer = r.sys.Probe("probe").Ref
 				}
@@ -98,9 +99,13 @@ func TestStop(t *testing.T) {
 					stopped <- nil
 				default:
 				}
+				before := begun.Load()
 				close(held)
 				if err := <-stopped; err != nil {
 					t.Error(err)
+				}
+				if more := begun.Load() - before; more > 0 {
+					t.Errorf("%d pieces of work were begun after that", more)
 				}
 				if state == "aborted" {
 					return

@@ -3,6 +3,7 @@ package scanner_test
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -39,13 +40,15 @@ func (w watched) Receive(c actor.Context) {
 }
 
 // spawnWatched starts a scanner with a hook before filters are read.
-func (r *rig) spawnWatched(hook func(heights)) (*ask.Ref, watched) {
+func (r *rig) spawnWatched(
+	hook func(heights), news ...*ask.Feed[messages.ScanChanged],
+) (*ask.Ref, watched) {
 	w := watched{draining: new(atomic.Int32), mu: new(sync.Mutex), received: new([]string)}
 	produce := scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
 			Source: hookedSource{filter.NewSource(r.store), hook, nil}, Workers: 1, Log: r.sys.Log,
 		}),
-		Chain: r.current, Indexer: r.indexer, Log: r.sys.Log,
+		Chain: r.current, Indexer: r.indexer, Log: r.sys.Log, News: append(news, nil)[0],
 		HeaderLen: func([]byte) int { return filters.HeaderLen },
 	})
 	return r.sys.Spawn("watched", func() actor.Actor {
@@ -112,37 +115,98 @@ func TestLateWorkers(t *testing.T) {
 	w.settles(t, ref, "a worker that ended late")
 
 	// A scan that is aborted while its query is made is forgotten too.
-	many := order{to: 60}
-	for i := range 20_000 {
-		many.scripts = append(many.scripts, script(2000+i))
+	set := &scriptList{list: make([][]byte, 65), reached: make(chan struct{}), held: make(chan struct{})}
+	slot := do(t, ref, messages.ReserveScan{})
+	third := make(chan answer, 1)
+	go func() {
+		q := messages.RunScan{Slot: slot.ID, Set: set, Stop: r.chain.Active().Tip().Hash}
+		result, err := ask.Ask(t.Context(), ref, q)
+		third <- answer{result, err}
+	}()
+	<-set.reached
+	do(t, ref, messages.AbortScan{})
+	if a := <-third; a.err != nil || a.result.Completed {
+		t.Errorf("aborted while it was prepared: %+v", a)
 	}
-	for range 5 {
-		third := r.begin(t.Context(), t, ref, many)
-		for !do(t, ref, messages.GetScanStatus{}).Running {
-			time.Sleep(time.Microsecond)
-		}
-		do(t, ref, messages.AbortScan{})
-		<-third
-		got, err = r.run(t.Context(), ref, all)
-		r.check(t, answer{got, err}, all)
-	}
+	got, err = r.run(t.Context(), ref, all)
+	r.check(t, answer{got, err}, all)
+	close(set.held)
 	w.settles(t, ref, "an aborted preparation")
+}
+
+// An abort is reported once, whenever the workers of the scan end.
+func TestNewsOfALateWorker(t *testing.T) {
+	r := newRig(t, 60)
+	news, listener := r.listen()
+	entered, release := make(chan struct{}), make(chan struct{})
+	ref, w := r.spawnWatched(func(heights) {
+		entered <- struct{}{}
+		<-release
+	}, news)
+	ended := r.begin(t.Context(), t, ref, order{scripts: [][]byte{script(5)}, to: 60})
+	<-entered
+	do(t, ref, messages.AbortScan{})
+	<-ended
+	release <- struct{}{}
+	w.settles(t, ref, "an abort")
+	do(t, ref, messages.ReserveScan{})
+	deriving := messages.ScanStatus{Running: true, Stage: messages.ScanDeriving}
+	for _, want := range []messages.ScanStatus{deriving, {Running: true}, {}, deriving} {
+		if got := actortest.Expect[messages.ScanChanged](listener); got != (messages.ScanChanged{ScanStatus: want}) {
+			t.Errorf("received %+v, want %+v", got, want)
+		}
+	}
+	listener.Quiet()
+}
+
+// A scriptList is a set of scripts that are all there.
+type scriptList struct {
+	list          [][]byte
+	reached, held chan struct{} // that they are read, and until when that takes; nil: not told
+}
+
+// Len implements messages.ScriptSet.
+func (s *scriptList) Len() int { return len(s.list) }
+
+// Scripts implements messages.ScriptSet.
+func (s *scriptList) Scripts() iter.Seq[[]byte] {
+	if s.reached != nil {
+		close(s.reached)
+		<-s.held
+	}
+	return slices.Values(s.list)
 }
 
 // Queries of many scripts are made outside of the actor, which answers meanwhile.
 func TestLargeQueriesAreMadeOutside(t *testing.T) {
 	r := newRig(t, 3)
-	for scripts, want := range map[int]int{1: 0, 64: 0, 65: 1, 500: 1} {
+	list := func(n int) (scripts [][]byte) {
+		for i := range n {
+			scripts = append(scripts, script(i))
+		}
+		return scripts
+	}
+	for name, test := range map[string]struct {
+		scripts, want int
+		set           func([][]byte) messages.ScriptSet // nil: the scripts themselves
+	}{
+		"one": {1, 0, nil}, "few": {64, 0, nil}, "many": {65, 1, nil}, "very many": {500, 1, nil},
+		"a set of few":     {64, 0, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
+		"a set of many":    {65, 1, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
+		"a query at hand":  {500, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
+		"a query of a few": {5, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
+	} {
 		r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
 		ref, w := r.spawnWatched(func(heights) {})
-		o := order{to: 3}
-		for i := range scripts {
-			o.scripts = append(o.scripts, script(i))
+		o := order{scripts: list(test.scripts), to: 3}
+		q := r.request(do(t, ref, messages.ReserveScan{}), o)
+		if test.set != nil {
+			q.Scripts, q.Set = nil, test.set(o.scripts)
 		}
-		got, err := r.run(t.Context(), ref, o)
+		got, err := ask.Ask(t.Context(), ref, q)
 		r.check(t, answer{got, err}, o)
-		if n := w.prepared(); n != want {
-			t.Errorf("%d scripts: prepared %d times outside, want %d", scripts, n, want)
+		if n := w.prepared(); n != test.want {
+			t.Errorf("%s: prepared %d times outside, want %d", name, n, test.want)
 		}
 		w.settles(t, ref, "a whole scan")
 	}

@@ -278,7 +278,6 @@ func (s *Scanner) close() {
 	for _, e := range s.draining {
 		e.drop()
 	}
-	s.draining = nil
 }
 
 // Messages of the scanner to itself.

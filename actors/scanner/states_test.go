@@ -288,9 +288,8 @@ func TestChainNotOpen(t *testing.T) {
 	do(t, ref, messages.ReserveScan{})
 }
 
-// Events report a scan from its reservation until its slot is given back.
-func TestEventsOfAllStages(t *testing.T) {
-	r := newRig(t, 40)
+// listen returns a feed and a probe that receives what is published there.
+func (r *rig) listen() (*ask.Feed[messages.ScanChanged], *actortest.Probe) {
 	news := new(ask.Feed[messages.ScanChanged])
 	listener, subscribed := r.sys.Probe("probe"), make(chan struct{})
 	r.sys.Spawn("listener", func() actor.Actor {
@@ -305,6 +304,35 @@ func TestEventsOfAllStages(t *testing.T) {
 		})
 	})
 	<-subscribed
+	return news, listener
+}
+
+// A scanner that stops with its slot given out reports that nothing runs.
+func TestEventsOfAStop(t *testing.T) {
+	for _, reserved := range []bool{false, true} {
+		r := newRig(t, 3)
+		news, listener := r.listen()
+		ref := r.spawn(options{news: news})
+		if reserved {
+			do(t, ref, messages.ReserveScan{})
+			actortest.Expect[messages.ScanChanged](listener)
+		}
+		if err := ref.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if reserved {
+			if got := actortest.Expect[messages.ScanChanged](listener); got != (messages.ScanChanged{}) {
+				t.Errorf("received %+v", got)
+			}
+		}
+		listener.Quiet()
+	}
+}
+
+// Events report a scan from its reservation until its slot is given back.
+func TestEventsOfAllStages(t *testing.T) {
+	r := newRig(t, 40)
+	news, listener := r.listen()
 	ref := r.spawn(options{news: news})
 	next := func(want messages.ScanChanged) {
 		t.Helper()

@@ -146,6 +146,24 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
+// A form that cannot be read does nothing: the upload stays, and so does the session.
+func TestFormsThatCannotBeRead(t *testing.T) {
+	_, b, dir := uploading(t, rpc.Config{})
+	form := "name=w&upload=" + b.ask(t, http.MethodPost, "/ui/upload", "content").header.Get(uploadHeader)
+	for _, path := range []string{"/ui/upload/drop", "/ui/upload/restore", "/ui/logout"} {
+		for more, status := range map[string]int{
+			"&more=" + strings.Repeat("x", maxForm): http.StatusRequestEntityTooLarge, "&more=%": http.StatusBadRequest,
+		} {
+			if got := b.ask(t, http.MethodPost, path, form+more); got.status != status || len(stored(t, dir)) != 1 {
+				t.Errorf("%s: %v, %d stored", path, got.status, len(stored(t, dir)))
+			}
+		}
+	}
+	if got := b.ask(t, http.MethodPost, "/ui/upload/restore", form); got.status != http.StatusOK {
+		t.Error(got)
+	}
+}
+
 // Uploads need the rights to restore and to preview.
 func TestUploadRights(t *testing.T) {
 	_, b, dir := uploading(t, rpc.Config{User: "u", Password: "p", Whitelist: []string{"u:one,restorewallet"}})

@@ -43,6 +43,7 @@ func TestTexts(t *testing.T) {
 		{brief(strings.Repeat("ä", 200)), strings.Repeat("ä", 200)},
 		{brief(strings.Repeat("ä", 100_000)), strings.Repeat("ä", 200) + "…"},
 		{signed(-1), "−0.00000001"},
+		{signed(0), "+0.00000000"},
 		{signed(150000000000), "+1,500.00000000"},
 		{utc(0), "1970-01-01 00:00 UTC"},
 		{iso(0), "1970-01-01T00:00:00Z"},

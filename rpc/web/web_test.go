@@ -290,6 +290,18 @@ func TestReadLogin(t *testing.T) {
 	}
 }
 
+// The cookies of the nodes on the ports of one host have different names.
+func TestCookieNames(t *testing.T) {
+	for host, want := range map[string]string{
+		"localhost": "", "localhost:8332": "-8332", "[::1]:1": "-1", "a:65535": "-65535", "a:": "", "a:x1": "",
+		"a:1x": "", "a:123456": "", "[::1]": "", "a:1:2": "", "": "",
+	} {
+		if got := cookieName(&http.Request{Host: host}); got != "trawl-session"+want {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+}
+
 // By TLS the cookie has a name that browsers take from the host itself alone.
 func TestHostCookie(t *testing.T) {
 	n := start(t, rpc.Config{})

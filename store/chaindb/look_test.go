@@ -71,6 +71,29 @@ func TestNote(t *testing.T) {
 	}
 }
 
+// Of the blocks that a database knows a look keeps some, by whole pairs.
+func TestNotedBlocks(t *testing.T) {
+	t.Parallel()
+	value := (&location{file: 1, length: 90}).encode()
+	var f Finding
+	for n := range someBlocks + 5 {
+		hash := chainhash.Hash{byte(n), byte(n >> 8)}
+		for _, key := range [][]byte{
+			hashKey(prefixUndo, &hash), hashKey(prefixBlock, &hash)[:32], append(hashKey(prefixBlock, &hash), 0),
+		} {
+			if f.note(key, value); len(f.blocks) != min(n, someBlocks) {
+				t.Fatalf("%x is taken for a block", key)
+			}
+		}
+		if f.blocks == nil {
+			f.blocks = map[chainhash.Hash]*location{}
+		}
+		if f.note(hashKey(prefixBlock, &hash), value); len(f.blocks) != min(n+1, someBlocks) {
+			t.Fatalf("%d of %d blocks are kept", len(f.blocks), n+1)
+		}
+	}
+}
+
 // A row of the set of unspent outputs is read with its key; what cannot be one is damage.
 func TestParseCoin(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -72,6 +73,28 @@ func TestPrunedBlocks(t *testing.T) {
 	}
 	if err := db.Pruned(func(*chainhash.Hash) { t.Error("a closed database lists") }); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// The file that is being filled cannot be pruned, nor one that there is not; a pruned file is listed no more.
+func TestPruneRefuses(t *testing.T) {
+	t.Parallel()
+	db, _ := pruned(t)
+	files, used := db.Files()
+	numbers := []int{db.current, db.current + 1, files[0].Number - 1, -1}
+	for _, n := range numbers {
+		if err := db.Prune([]int{files[0].Number, n}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("file %d: %v", n, err)
+		}
+		if slices.ContainsFunc(files, func(f BlockFile) bool { return f.Number == n }) {
+			t.Errorf("file %d is listed", n)
+		}
+	}
+	if now, size := db.Files(); len(now) != len(files) || size != used || size != db.Used() {
+		t.Errorf("%d files of %d bytes, want %d of %d", len(now), size, len(files), used)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -233,3 +233,60 @@ func TestPowerLossAnywhere(t *testing.T) {
 		l.after(t, l.stored[:l.synced], l.durable)
 	}
 }
+
+// To open a store that was closed changes none of its segments.
+func TestOpenChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir, fs := t.TempDir(), faultfs.New()
+	s := mustOpen(t, dir)
+	entries := testChain(60)
+	mustAppend(t, s, entries)
+	mustClose(t, s)
+	fs.Inject(func(op faultfs.Op) error {
+		if filepath.Ext(op.Path) == ".dat" && op.Kind != faultfs.Create { // which opens the last segment
+			t.Errorf("call %d of %s", op.Kind, op.Path)
+		}
+		return nil
+	})
+	s, err := Open(Options{FS: fs, Dir: dir, SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkActive(t, s, entries)
+	mustClose(t, s)
+}
+
+// A sync makes durable what is new, and nothing else: without news it makes no call.
+func TestSyncOfNews(t *testing.T) {
+	t.Parallel()
+	fs, synced, all := faultfs.New(), 0, 0
+	s, err := Open(Options{FS: fs, Dir: t.TempDir(), SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := testChain(80)
+	fs.Inject(func(op faultfs.Op) error {
+		if all++; op.Kind == faultfs.Sync && filepath.Ext(op.Path) == ".dat" {
+			synced++
+		}
+		return nil
+	})
+	for i, end := range []int{60, 60, 61, 61, 80} {
+		if s.Len() < end {
+			mustAppend(t, s, entries[:end])
+		}
+		before := len(s.Segments()) // of which the last is durable in part
+		synced, all = 0, 0
+		if err := s.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case i == 0 && synced != before, i == 2 && (synced < 1 || synced > 2),
+			i == 4 && (synced < 2 || synced == before):
+			t.Errorf("sync %d: %d of %d segments", i, synced, before)
+		case i%2 == 1 && all != 0:
+			t.Errorf("sync %d: %d calls without news", i, all)
+		}
+	}
+	mustClose(t, s)
+}

@@ -2,7 +2,10 @@ package segment
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,7 +100,8 @@ func TestLay(t *testing.T) {
 	v := s.View()
 	defer v.Release()
 	tip := &branch[len(branch)-1]
-	if !v.Active(tip.Height, &tip.Block) || v.Active(200, &entries[200].Block) || v.Active(-1, &tip.Block) {
+	if !v.Active(0, &entries[0].Block) || v.Active(tip.Height+1, &tip.Block) || !v.Active(tip.Height, &tip.Block) ||
+		v.Active(200, &entries[200].Block) || v.Active(-1, &tip.Block) {
 		t.Error("wrong active chain")
 	}
 }
@@ -246,6 +250,9 @@ func TestLostLines(t *testing.T) {
 	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 	mustClose(t, s)
+	if left := s.WithoutProbes(); left != 0 {
+		t.Errorf("after Close: %d filters without lines", left)
+	}
 	s.DropLines(&e.Block)
 	if _, err := s.AddProbes(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: got %v", err)
@@ -269,6 +276,44 @@ func TestNothingToAdd(t *testing.T) {
 			}
 		}
 		checkLaid(t, s, entries)
+		dir := s.dir
 		mustClose(t, s)
+		s = openLaid(t, dir, testLines)
+		if left := s.WithoutProbes(); left != n%groupSize {
+			t.Errorf("%d filters: %d without lines after a start", n, left)
+		}
+		mustClose(t, s)
+	}
+}
+
+// A file of lines is as the comment on its form says: older programs have written such files.
+func TestLineFile(t *testing.T) {
+	dir, entries := laidStore(t)
+	const number = 1
+	le := binary.LittleEndian
+	var filters, directory, lines []byte
+	for i := range groupSize {
+		e := &entries[number*groupSize+i]
+		filters = append(filters, e.Block[:]...)
+		filters = le.AppendUint32(filters, uint32(len(e.Filter)))
+		filters = le.AppendUint32(filters, crc32.ChecksumIEEE(e.Filter))
+		own, items, _ := testLines(nil, &e.Block, e.Filter)
+		for _, n := range []uint32{items, uint32(len(own)), crc32.ChecksumIEEE(own)} {
+			directory = le.AppendUint32(directory, n)
+		}
+		lines = append(lines, own...)
+	}
+	want := []byte("TRAWLPRB")
+	for _, n := range []uint32{1, number, groupSize, crc32.ChecksumIEEE(directory)} {
+		want = le.AppendUint32(want, n)
+	}
+	sum := sha256.Sum256(filters)
+	want = append(append(want, sum[:]...), 0, 0, 0, 0)
+	want = append(le.AppendUint32(want, crc32.ChecksumIEEE(want)), directory...)
+	for len(want)%64 != 0 {
+		want = append(want, 0)
+	}
+	if !bytes.Equal(mustRead(t, linesPath(dir, number)), append(want, lines...)) {
+		t.Error("the file has another form")
 	}
 }

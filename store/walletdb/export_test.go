@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
 // Setting returns the value of a setting of the connection.
@@ -11,6 +12,9 @@ func (db *DB) Setting(name string) (value string, err error) {
 	err = db.conn.QueryRowContext(context.Background(), "PRAGMA "+name).Scan(&value)
 	return value, err
 }
+
+// Within is Records of a file with no more than the limits say.
+func (db *DB) Within(l Limits) ([]walletfile.Record, error) { return db.records(l) }
 
 // Share is what says that files are being made in a directory.
 var Share = share

@@ -266,3 +266,55 @@ func TestRecordsEndEarly(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// A file with more records, or longer records, than the limits say is refused as a whole.
+func TestLimits(t *testing.T) {
+	db := open(t, place(t, "backups", "base"))
+	all, size := records(t, db), int64(0)
+	for _, r := range all {
+		size += int64(len(r.Key) + len(r.Value))
+	}
+	n := len(all)
+	for _, test := range []struct {
+		limits walletdb.Limits
+		whole  bool
+	}{
+		{walletdb.Limits{}, true},
+		{walletdb.Limits{Records: n}, true},
+		{walletdb.Limits{Records: n - 1}, false},
+		{walletdb.Limits{Records: 1}, false},
+		{walletdb.Limits{Bytes: size}, true},
+		{walletdb.Limits{Bytes: size - 1}, false},
+		{walletdb.Limits{Records: n, Bytes: size}, true},
+		{walletdb.Limits{Records: n - 1, Bytes: size}, false},
+		{walletdb.Limits{Records: n, Bytes: size - 1}, false},
+	} {
+		got, err := db.Within(test.limits)
+		if test.whole && (err != nil || !sameRecords(got, all)) ||
+			!test.whole && (!errors.Is(err, walletdb.ErrTooLarge) || got != nil) {
+			t.Errorf("%+v: %d of %d records, %v", test.limits, len(got), n, err)
+		}
+	}
+}
+
+// Records are told by ascending keys, in whatever order they were written.
+func TestOrderOfRecords(t *testing.T) {
+	db := create(t)
+	if err := db.Update(func(b *walletdb.Batch) error {
+		for _, key := range [][]byte{{7}, {1, 2}, {0xff}, {1}, {}, {1, 1, 1}} {
+			if err := b.Put(walletfile.Record{Key: key, Value: key}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, r := range records(t, db) {
+		keys = append(keys, string(r.Key))
+	}
+	if !slices.Equal(keys, []string{"", "\x01", "\x01\x01\x01", "\x01\x02", "\x07", "\xff"}) {
+		t.Errorf("%q", keys)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
@@ -181,3 +182,36 @@ func Spoil(e *Engine, hash *chainhash.Hash, tx *wire.MsgTx) error {
 	e.pending.blocks = map[chainhash.Hash]*block{*hash: b}
 	return nil
 }
+
+// PartsHeld returns how many of the two parts of a set, the stored outputs and the changes to them, can be read.
+func PartsHeld(set messages.CoinSet) (parts int) {
+	s := set.(*coinSet) //nolint:forcetypeassert // an engine's
+	nothing := func(_, _ []byte) error { return nil }
+	if s.stored.Visit(context.Background(), 0, 0xffff, nothing) == nil {
+		parts++
+	}
+	none := func(func(key, value []byte) error) error { return nil }
+	if s.changes.Merge(0, 0xffff, none, nothing) == nil {
+		parts++
+	}
+	return parts
+}
+
+// GivePayloads has each header come with a payload from now on, which is refused with an error when it is checked
+// again.
+func GivePayloads(e *Engine, again error) { e.kind.Headers = withPayload{e.kind.Headers, again} }
+
+type withPayload struct {
+	Headers
+	again error
+}
+
+func (w withPayload) Read(raw []byte) (*Header, int, error) {
+	h, size, err := w.Headers.Read(raw)
+	if err == nil {
+		h.Payload = []byte{1}
+	}
+	return h, size, err
+}
+
+func (w withPayload) CheckAgain(*Header, int32) error { return w.again }

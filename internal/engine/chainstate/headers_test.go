@@ -3,6 +3,7 @@ package chainstate_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -210,5 +212,36 @@ func TestBadBlockOfKnownHeader(t *testing.T) {
 	}
 	if s := statusOf(t, e, blocks[30]); s != 0 || e.Reader().Active().Height() != 1 {
 		t.Errorf("reconsidered: %b at height %d", s, e.Reader().Active().Height())
+	}
+}
+
+// A known header that comes with a payload is checked again: the payload may be another. The header of the genesis
+// block is not, nor that of a block that broke a rule.
+func TestKnownHeaderWithPayload(t *testing.T) {
+	e := fresh(t)
+	chain := genesis(t).chainOn(2)
+	for _, b := range chain {
+		must(t, e.Accept(b.raw))
+	}
+	must(t, e.Invalidate(&chain[1].hash))
+	var first bytes.Buffer
+	must(t, network(t, "regtest").Params.GenesisBlock.Header.Serialize(&first))
+	again := errors.New("another payload")
+	for _, payloads := range []bool{false, true} {
+		want := []string{"", "", "duplicate-invalid"}
+		if payloads {
+			chainstate.GivePayloads(e, again)
+			want[1] = again.Error()
+		}
+		for i, raw := range [][]byte{first.Bytes(), chain[0].raw[:80], chain[1].raw[:80]} {
+			last, added, err := e.AcceptHeaders([][]byte{raw})
+			text := ""
+			if err != nil {
+				text, _, _ = strings.Cut(err.Error(), ",")
+			}
+			if text != want[i] || added != 0 || (err == nil) != (last != nil) {
+				t.Errorf("header %d with a payload %v: %v, %d added", i, payloads, err, added)
+			}
+		}
 	}
 }

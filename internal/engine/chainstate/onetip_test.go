@@ -99,7 +99,13 @@ func TestSetEnds(t *testing.T) {
 	}
 	given, err := e.Coins()
 	must(t, err)
+	if parts := chainstate.PartsHeld(given); parts != 2 {
+		t.Errorf("a set has %d parts", parts)
+	}
 	given.Release()
+	if parts := chainstate.PartsHeld(given); parts != 0 {
+		t.Errorf("a released set has %d parts", parts)
+	}
 	if _, err := words(given); err == nil {
 		t.Error("a released set is read")
 	}

@@ -58,6 +58,12 @@ func TestComparisonBeside(t *testing.T) {
 		case pieces == 3:
 			must(t, e.Close())
 			e = open(t, dir, s.network(t))
+		case pieces == 5: // the comparison begins anew, which is no failure
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if more, err := e.Background(ended, time.Hour); more || err != nil {
+				t.Errorf("ended: %v, %v", more, err)
+			}
 		case pieces%2 == 0 && len(above) > 0:
 			must(t, e.Accept(above[0].raw))
 			wantTip(t, e, "meanwhile", above[0])

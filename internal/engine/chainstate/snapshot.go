@@ -54,9 +54,7 @@ func (a assuming) LoadSnapshot(q messages.LoadSnapshot) (engine.Snapshot, error)
 		err = l.prepare()
 	}
 	if err != nil || q.Only {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
+		_ = file.Close() // it was only read
 		return nil, err
 	}
 	return l, nil
@@ -143,9 +141,7 @@ func (l *snapshotLoader) Read(ctx context.Context) error {
 	if err == nil {
 		err = l.populate(ctx)
 	}
-	if closed := l.file.Close(); err == nil {
-		err = closed
-	}
+	_ = l.file.Close() // it was only read
 	var bad *coinfile.ContentError
 	switch {
 	case errors.As(err, &bad):

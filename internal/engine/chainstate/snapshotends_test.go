@@ -28,6 +28,7 @@ func TestSnapshotRefused(t *testing.T) {
 	must(t, err)
 	e := open(t, t.TempDir(), s.network(t))
 	defer func() { _ = e.Close() }()
+	room := e.States()[0].TipCache
 	refused := func(what string, change func([]byte) []byte, want string) {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "bad")
@@ -39,6 +40,9 @@ func TestSnapshotRefused(t *testing.T) {
 		must(t, settleBackground(e))
 		if left, err := chainstate.HasOtherSet(e); left || err != nil {
 			t.Errorf("%s: outputs of it stay on the disk: %v, %v", what, left, err)
+		}
+		if now := e.States()[0].TipCache; now != room {
+			t.Errorf("%s: unspent outputs may have %d bytes of memory, had %d", what, now, room)
 		}
 	}
 	same := func(b []byte) []byte { return b }

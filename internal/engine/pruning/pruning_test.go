@@ -214,6 +214,7 @@ func TestByTarget(t *testing.T) {
 		name          string
 		height, after int32
 		target        int64 // files
+		less          int64 // bytes of the target
 		lock          int32 // -1: none
 		off           bool
 		want          int32
@@ -221,6 +222,7 @@ func TestByTarget(t *testing.T) {
 		{name: "over", height: 1000, target: 900, lock: -1, want: 1000 - 900 + room + 1},
 		{name: "just over", height: 1000, target: 1001 + room, lock: -1, want: 0},
 		{name: "just under", height: 1000, target: 1002 + room, lock: -1, want: -1},
+		{name: "half a file over", height: 1000, target: 1001 + room, less: fileSize / 2, lock: -1, want: 0},
 		{name: "more than may go", height: 1000, target: 100, lock: -1, want: 712},
 		{name: "more than a lock lets go", height: 1000, target: 100, lock: 400, want: 389},
 		{name: "too early in the chain", height: 1000, after: 1000, target: 900, lock: -1, want: -1},
@@ -229,7 +231,9 @@ func TestByTarget(t *testing.T) {
 		{name: "by request only", height: 1000, target: 0, lock: -1, want: -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRig(t, test.height, &pruning.Config{Target: test.target * fileSize, After: test.after}, nil)
+			r := newRig(t, test.height, &pruning.Config{
+				Target: test.target*fileSize - test.less, After: test.after,
+			}, nil)
 			if test.lock >= 0 {
 				r.SetPruneLock("index", test.lock)
 			}

@@ -65,16 +65,15 @@ func (p *Pool) RefillJobs(size int) []*Job {
 		return nil
 	}
 	for _, m := range p.set.activeManagers() {
-		if m.slow() || !m.desc.IsRanged() || len(m.cache.keys) == 0 || len(m.cache.keys) > maxCopied {
+		if m.slow() || len(m.cache.keys) > maxCopied {
 			continue
 		}
 		// The wallet's own cache may change meanwhile.
 		known := &keyCache{keys: maps.Clone(m.cache.keys)}
-		job := &Job{id: m.id(), desc: m.desc.WithCache(known), first: uint32(m.lastDerived + 1)}
-		if end := p.poolEnd(m, int32(size)); end > m.lastDerived+1 {
-			job.last = uint32(end - 1)
-			jobs.add(job)
-		}
+		jobs.add(&Job{
+			id: m.id(), desc: m.desc.WithCache(known),
+			first: uint32(m.lastDerived + 1), last: uint32(p.poolEnd(m, int32(size)) - 1),
+		})
 	}
 	return jobs.jobs
 }

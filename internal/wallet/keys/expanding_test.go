@@ -165,3 +165,26 @@ func TestSetupJobs(t *testing.T) {
 	}
 	compareLedgers(t, helped, plain)
 }
+
+// Of the active descriptors those have their scripts derived before a refill that need no slow keys,
+// and of which little has to be copied.
+func TestRefillJobs(t *testing.T) {
+	if jobs := slowRig(t, 1).pool.RefillJobs(700); len(jobs) > 0 {
+		t.Errorf("%d jobs for scripts of slow keys", len(jobs))
+	}
+	for hardened, want := range map[int64]int{maxCopied: 8, maxCopied + 1: 7} {
+		r := setUp(t, true)
+		r.importOne(t, messages.ImportItem{
+			Desc:  descriptor.AddChecksum("pkh(" + expandingXprv + "/0/*h)"),
+			Range: &[2]int64{0, hardened - 1}, Active: true,
+		})
+		if jobs := r.pool.RefillJobs(2000); len(jobs) != want {
+			t.Errorf("with %d hardened keys: %d jobs, want %d", hardened, len(jobs), want)
+		}
+		for _, size := range []int{0, 100, maxIndices + 1, 1<<32 + 700} {
+			if jobs := r.pool.RefillJobs(size); len(jobs) > 0 {
+				t.Errorf("%d jobs for %d addresses", len(jobs), size)
+			}
+		}
+	}
+}

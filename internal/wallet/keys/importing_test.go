@@ -113,5 +113,9 @@ func TestRangeOfImport(t *testing.T) {
 		if warnings := strings.Join(got.Results[0].Warnings, "; "); warnings != test.want {
 			t.Errorf("%s: %q, want %q", name, warnings, test.want)
 		}
+		// The records of such chains say that the pool is full.
+		if full := r.set.managers[0].record.FillPending; (full != nil) != test.slow || test.slow && *full {
+			t.Errorf("%s: the record says of a pool that is to be filled: %v", name, full)
+		}
 	}
 }

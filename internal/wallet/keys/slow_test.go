@@ -101,7 +101,11 @@ func TestWantAddress(t *testing.T) {
 			t.Errorf("the key of a %s address is missing: %v, want %v", kind, got, want)
 		}
 	}
-	supply(t, r, r.pool.Jobs(1))
+	jobs := r.pool.Jobs(100)
+	if len(jobs) != 1 || jobs[0].Size() != 1 {
+		t.Errorf("the client waits for keys of %d descriptors", len(jobs))
+	}
+	supply(t, r, jobs)
 	if _, err := r.pool.NewAddress(request); err != nil {
 		t.Errorf("with the next key: %v", err)
 	}
@@ -196,94 +200,6 @@ func TestBeforeP2MR(t *testing.T) {
 	r.height = 4
 	if err != nil || r.pool.TakeChange("p2mr", script) {
 		t.Error("an address was given out after the chain went back", err)
-	}
-}
-
-// Keys that waited for a descriptor wait no more when it has come, whether it could take
-// them or not, and are wiped.
-func TestPendingKeys(t *testing.T) {
-	for _, wrong := range []bool{false, true} {
-		of := slowRig(t, 1)
-		r := rigOf(of.set.params, true)
-		seed := walletfile.NewSecret(bytes.Repeat([]byte{4}, 32))
-		jobs, err := r.importer.SetupJobs(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var batches []*Batch
-		for _, job := range jobs {
-			b, err := job.Make(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if wrong { // a second batch, of which the first key has two public halves
-				other := *b
-				other.keys = append([]descriptor.P2MRKey{b.keys[0]}, b.keys...)
-				other.keys[0].Public[0] ^= 1
-				batches = append(batches, &other)
-			}
-			batches = append(batches, b)
-		}
-		for _, b := range batches {
-			if err := r.pool.Supply(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := r.importer.Setup(seed, 5); (err != nil) != wrong {
-			t.Errorf("wrong %v: %v", wrong, err)
-		}
-		waiting := len(r.pool.pendingKeys)
-		if !wrong && waiting > 0 || wrong && waiting != len(jobs)-1 {
-			t.Errorf("wrong %v: keys of %d descriptors wait", wrong, waiting)
-		}
-		r.pool.Drop()
-		for _, b := range batches {
-			for _, key := range b.keys {
-				if !bytes.Equal(key.Secret, make([]byte, len(key.Secret))) {
-					t.Errorf("wrong %v: a key is not wiped", wrong)
-				}
-			}
-		}
-	}
-}
-
-// Keys that no descriptor comes for are wiped, and a locked wallet takes none.
-func TestDrop(t *testing.T) {
-	r := slowRig(t, 1)
-	other := slowRig(t, 1)
-	seed := walletfile.NewSecret(bytes.Repeat([]byte{4}, 32))
-	jobs, err := other.importer.SetupJobs(seed)
-	if err != nil || len(jobs) != 2 {
-		t.Fatal(len(jobs), err)
-	}
-	batch, err := jobs[0].Make(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.pool.Supply(batch); err != nil || bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
-		t.Errorf("keys for a descriptor that is to come: %v", err)
-	}
-	r.pool.Drop()
-	if len(r.pool.pendingKeys) > 0 || !bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
-		t.Error("keys are kept that nothing came for")
-	}
-
-	if _, err := r.pool.NewAddress(messages.NewAddress{}); err != nil {
-		t.Fatal(err)
-	}
-	r.pool.WantAddress(messages.NewAddress{})
-	jobs = r.pool.Jobs(1)
-	if batch, err = jobs[0].Make(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r.vault.Encrypt(walletfile.MasterKey{ID: 1}, seed)
-	r.vault.Lock()
-	r.log.Take()
-	if err := r.pool.Supply(batch); err != nil || len(r.log.Take()) > 0 || len(r.pool.Jobs(1)) > 0 || r.pool.Wanting() {
-		t.Errorf("a locked wallet takes keys: %v", err)
-	}
-	if !bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
-		t.Error("keys for a locked wallet are not wiped")
 	}
 }
 

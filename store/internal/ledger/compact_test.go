@@ -99,8 +99,13 @@ func TestCompact(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Compact(stopped, name(0, 0), name(1, 0)); !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped: %v", err)
+	for kind := range byte(kinds) { // of all rows, and of fewer
+		if err := l.Compact(stopped, name(0, 0), name(kind+1, 0)); !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped: %v", err)
+		}
+	}
+	if lag := l.Lag(); lag > maxLag {
+		t.Errorf("lag %d after the compaction", lag)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		// Unused files are removed some time later.

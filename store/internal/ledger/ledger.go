@@ -258,8 +258,8 @@ func (l *Ledger) Wipe() error {
 	return nil
 }
 
-// empty removes all files of the database and resets the ledger's state.
+// empty removes all files of the database, and forgets what opening them does not read.
 func (l *Ledger) empty() error {
-	l.seq, l.synced, l.position, l.marks, l.failed = 0, 0, nil, nil, nil
+	l.marks, l.failed = nil, nil
 	return l.disk.Clear()
 }

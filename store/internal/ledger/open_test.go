@@ -153,6 +153,14 @@ func TestVersions(t *testing.T) {
 		if format, err := l.Get(formatKey); err != nil || string(format) != string(now.format()) {
 			t.Errorf("%s: format %x, %v", name, format, err)
 		}
+		// It goes on with the numbers of its commits: the newest mark is the last.
+		if err := errors.Join(commit(l, tc.at+1), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, _ = mustOpen(t, now)
+		if back, err := l.Rewind(func([]byte) bool { return true }); err != nil || number(back) != tc.at+1 {
+			t.Errorf("%s: goes back to %d, %v", name, number(back), err)
+		}
 		mustClose(t, l)
 	}
 }
