@@ -26,8 +26,8 @@ func failing(fs *faultfs.FS, kind faultfs.Kind, name string, err *error) {
 	})
 }
 
-// A block is stored if its file can be made and written, and the undo file that goes with it can be made. Else the
-// commit fails, and can be made once the disk is well.
+// A block is stored if its file and its undo file can be made and written. Otherwise the commit fails, and succeeds once
+// the disk works again.
 func TestFilesThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]faultfs.Kind{"blk00001.dat": faultfs.Create, "rev00001.dat": faultfs.Create} {
@@ -66,7 +66,7 @@ func TestFilesThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// Of block files all that follow a gap are removed before the metadata are made anew; if that fails it is told.
+// All block files behind a gap are removed before the metadata is rebuilt; a failure is reported.
 func TestLooseFiles(t *testing.T) {
 	t.Parallel()
 	for name, numbers := range map[string][]int{
@@ -101,7 +101,7 @@ func TestLooseFiles(t *testing.T) {
 	}
 }
 
-// Changes of the unspent outputs that cannot be told to their end are not made, be they few or many.
+// Changes of the unspent outputs whose source fails are not made, whether they are few or many.
 func TestChangesThatEndEarly(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t.TempDir())

@@ -13,7 +13,7 @@
 // of power. Commits are numbered, and the numbers since the last Sync are kept;
 // [Open] checks that none is missing and that the blocks and undo data that
 // they name are in the files. Otherwise it reports [ErrDamaged], and the
-// metadata is rebuilt from the blocks:
+// metadata is rebuilt from the blocks. A program does it as follows:
 //
 //	db, err := chaindb.Open(o)
 //	if errors.Is(err, chaindb.ErrDamaged) {
