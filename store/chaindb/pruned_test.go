@@ -76,7 +76,7 @@ func TestPrunedBlocks(t *testing.T) {
 	}
 }
 
-// The file that is being filled cannot be pruned, nor can a missing file. A pruned file is not listed any more.
+// The file that is being filled cannot be pruned, and neither can a missing file. A pruned file is listed no more.
 func TestPruneRefuses(t *testing.T) {
 	t.Parallel()
 	db, _ := pruned(t)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -160,6 +161,31 @@ func TestOthersJournal(t *testing.T) {
 				t.Error("written over, it has other records")
 			}
 		})
+	}
+}
+
+// Where another file's journal cannot be set aside for good, nothing is opened or written beside it.
+func TestOthersJournalCannotBeSetAside(t *testing.T) {
+	left := folder{"": wallet(t, "base"), "-journal": crash(t, wallet(t, "default"), "delete")["-journal"]}
+	opts, told := options, 0
+	opts.SetAside = func(from, _ string) { // after that the folder cannot be synced
+		told++
+		if err := os.Rename(filepath.Dir(from), filepath.Dir(from)+".moved"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := walletdb.Open(left.put(t), opts); !errors.Is(err, walletdb.ErrIO) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("opened: %v", err)
+	}
+	db, err := walletdb.Open(place(t, "backups", "blank"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Backup(left.put(t)); !errors.Is(err, walletdb.ErrBackup) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("written over: %v", err)
+	}
+	if err := db.Close(); err != nil || told != 2 {
+		t.Errorf("%d files were set aside, %v", told, err)
 	}
 }
 
