@@ -25,7 +25,7 @@ type scan struct {
 	cancel context.CancelFunc
 
 	rescan *rescan  // nil: it has not begun, or is over
-	over   bool     // it is
+	over   bool     // the rescan is over
 	adding bool     // descriptors are being added
 	listed []func() // to be called when they are there
 }
