@@ -1,12 +1,13 @@
 package wallets
 
 import (
+	"cmp"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -50,7 +51,7 @@ func (w *Wallet) copyFile(c actor.Context, m *ask.Call[messages.BackupWallet, me
 // mayRescan refuses a rescan while there is one, or while the key pool cannot
 // be topped up.
 func (w *Wallet) mayRescan() error {
-	if w.rescans.running() || w.imports.running() {
+	if w.scan != nil {
 		return errRescanning
 	}
 	if w.ledger.Vault().Locked() {
@@ -80,26 +81,28 @@ func (w *Wallet) rescanChain(c actor.Context, m *ask.Call[messages.Rescan, messa
 		m.Answer(messages.Rescanned{}, err)
 		return
 	}
-	w.rescans.start(c, &rescan{from: m.Req.Start, stop: m.Req.Stop, private: true, done: func(res result) {
-		w.save(c, func(err error) {
-			switch {
-			case err != nil:
-			case res.aborted:
-				err = codes.Errorf(codes.Misc, "Rescan aborted.")
-			case res.failed != nil && isPruned(res.failed):
-				err = codes.Errorf(
-					codes.Misc,
-					"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.",
-				)
-			case res.failed != nil && w.isBehind(res.failed):
-				err = errBackground
-			case res.failed != nil:
-				err = codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
-			}
-			m.Answer(messages.Rescanned{Start: m.Req.Start, Stop: res.last}, err)
-		})
-	}})
-	w.saveAt(c)
+	s := w.beginScan(c)
+	s.begin(&rescan{from: m.Req.Start, stop: m.Req.Stop})
+	answerScan(s, m, func(j *ask.Job) (messages.Rescanned, error) {
+		res, err := s.look(j)
+		return messages.Rescanned{Start: m.Req.Start, Stop: res.last}, cmp.Or(err, w.rescanError(res))
+	})
+}
+
+// rescanError is the answer to a rescan that has not looked at all blocks; nil for others.
+func (h *home) rescanError(res result) error {
+	switch {
+	case res.aborted:
+		return codes.Errorf(codes.Misc, "Rescan aborted.")
+	case res.failed == nil:
+		return nil
+	case isPruned(res.failed):
+		return codes.Errorf(codes.Misc,
+			"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
+	case h.isBehind(res.failed):
+		return errBackground
+	}
+	return codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
 }
 
 // lacksSome reports whether a range, up to the tip for nil, has blocks of before a snapshot that are
@@ -130,23 +133,6 @@ func (h *home) isBehind(b *chainview.Block) bool {
 
 // isPruned reports whether a block was deleted to save space.
 func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0 }
-
-// rescanFrom rescans the blocks from a time on, with timestampWindow as a margin.
-func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {
-	active := w.cfg.Chain.Open().Active()
-	tip := w.ledger.Txs().Tip().Height
-	first, found := firstSince(active, 0, from-timestampWindow)
-	if !found || first > tip {
-		corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", w.label())
-		w.save(c, func(err error) { done(result{}, err) })
-		return
-	}
-	corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last %d blocks", w.label(), tip-first+1)
-	w.rescans.start(c, &rescan{from: first, private: true, done: func(res result) {
-		w.save(c, func(err error) { done(res, err) })
-	}})
-	w.saveAt(c)
-}
 
 // sinceBlock finds the place of a block in the chain, and answers from memory. Transactions of
 // blocks that have left the chain are read in a worker.

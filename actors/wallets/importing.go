@@ -2,14 +2,12 @@ package wallets
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
@@ -18,182 +16,123 @@ import (
 // importTime is how long a wallet adds descriptors before it serves others.
 const importTime = time.Millisecond
 
-// importing is an import of descriptors until it is answered. Meanwhile there is no
-// other, nor a rescan but its own, and the wallet is not locked.
-type importing struct {
-	call  *ask.Call[messages.ImportDescriptors, []messages.ImportResult]
-	began time.Time
-	times keys.ImportTimes
-	got   keys.Imported // so far
-
-	added   bool     // all descriptors are there
-	rescans bool     // the rescan has begun
-	aborted bool     // the rescan is not wanted
-	waiting []func() // to be called when all descriptors are there
+// importDescriptors adds descriptors, and looks for what concerns them.
+func (w *Wallet) importDescriptors(c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult]) {
+	if err := w.mayRescan(); err != nil {
+		m.Answer(nil, err)
+		return
+	}
+	s := w.beginScan(c)
+	s.adding = true
+	answerScan(s, m, func(j *ask.Job) ([]messages.ImportResult, error) { return s.importAll(j, m.Req.Items) })
 }
 
-// imported is what imports need of a wallet.
-type imported interface {
-	open() *wallet.Wallet // nil: it is closed
-	beside(c actor.Context, work func() (then func()))
-	save(c actor.Context, then func(error))
-	importTimes() keys.ImportTimes
-	rescanFrom(c actor.Context, from int64, done func(result, error))
+func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.ImportResult, error) {
+	got, times, err := s.add(j, items)
+	err = cmp.Or(s.w.do(j, func() { s.added(err) }), err)
+	switch {
+	case err != nil || !got.Rescan:
+		return got.Results, err
+	case s.ctx.Err() != nil:
+		return got.Results, errAborted
+	}
+	res, err := s.lookFrom(j, got.From)
+	switch {
+	case err != nil:
+	case res.aborted:
+		err = errAborted
+	case res.failed != nil:
+		s.w.notScanned(items, got.Results, res.failed, times.Median)
+	}
+	return got.Results, err
 }
 
-// imports adds descriptors to a wallet.
-type imports struct {
-	*home
-	of    imported
-	ctx   context.Context //nolint:containedctx // ends the workers when the actor stops
-	ended func(c actor.Context)
-
-	now *importing // nil: none
+// add adds descriptors. Their keys are made before; where none are to be made, others are served between
+// the descriptors.
+func (s *scan) add(
+	j *ask.Job, items []messages.ImportItem,
+) (got keys.Imported, times keys.ImportTimes, err error) {
+	var making []*keys.Job
+	err = s.w.do(j, func() {
+		making, times = s.w.ledger.Importer().ImportJobs(items), s.times()
+	})
+	if err == nil && len(making) > 0 {
+		batches, failed := makeAll(j.Context(), making)
+		err = s.w.try(j, func() error {
+			defer s.w.ledger.Pool().Drop()
+			err := failed
+			if err == nil {
+				err = supply(s.w.ledger.Pool(), batches)
+			}
+			if err == nil {
+				times = s.times()
+				got, err = s.w.ledger.Importer().Import(items, times)
+			}
+			return err
+		})
+		return got, times, err
+	}
+	got.Results, got.From = make([]messages.ImportResult, 0, len(items)), times.Tip
+	for err == nil && len(got.Results) < len(items) {
+		err = s.w.try(j, func() error { return s.addSome(items, times, &got) })
+	}
+	return got, times, err
 }
 
-// running reports whether there is an import.
-func (d *imports) running() bool { return d.now != nil }
+// times are the times of the last block that the wallet has seen.
+func (s *scan) times() keys.ImportTimes {
+	tip := s.w.at(s.w.cfg.Chain.Open())
+	return keys.ImportTimes{Tip: tip.Time().Unix(), Median: tip.MedianTimePast()}
+}
+
+// addSome adds the next descriptors, one by one.
+func (s *scan) addSome(items []messages.ImportItem, times keys.ImportTimes, got *keys.Imported) error {
+	began := time.Now()
+	for n := len(got.Results); n < len(items) && time.Since(began) <= importTime; n++ {
+		one, err := s.w.ledger.Importer().Import(items[n:n+1], times)
+		if err != nil {
+			return err
+		}
+		got.Results = append(got.Results, one.Results...)
+		got.Rescan = got.Rescan || one.Rescan
+		got.From = min(got.From, one.From)
+	}
+	return nil
+}
+
+// added ends the adding, and calls the functions that wait for the descriptors.
+func (s *scan) added(err error) {
+	if err == nil {
+		s.w.ledger.Importer().EndImport()
+	}
+	s.adding = false
+	for _, then := range s.listed {
+		then()
+	}
+}
 
 // whenAdded calls back when the descriptors of an import are there: at once if no import
 // runs. A list made before that would look like an import of nothing.
-func (d *imports) whenAdded(then func()) {
-	if d.now == nil || d.now.added {
+func (w *Wallet) whenAdded(then func()) {
+	if w.scan == nil || !w.scan.adding {
 		then()
 		return
 	}
-	d.now.waiting = append(d.now.waiting, then)
-}
-
-// abort has an import end without a rescan; false when it was told before, or there is
-// none.
-func (d *imports) abort() bool {
-	if d.now == nil || d.now.aborted {
-		return false
-	}
-	d.now.aborted = true
-	return true
-}
-
-// next adds more descriptors, after others have been served.
-func (d *imports) next(c actor.Context, m importNext) {
-	if m.of == d.now && d.of.open() != nil {
-		d.more(c, m.of)
-	}
-}
-
-// importNext says that others have been served since the last descriptor.
-type importNext struct{ of *importing }
-
-// start adds descriptors and looks for what concerns them, unless there is a reason not
-// to.
-func (d *imports) start(
-	c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult], refused error,
-) {
-	if refused != nil {
-		m.Answer(nil, refused)
-		return
-	}
-	i := &importing{call: m, began: time.Now()}
-	d.now = i
-	jobs := d.of.open().Importer().ImportJobs(m.Req.Items)
-	if len(jobs) == 0 {
-		i.got.Results = make([]messages.ImportResult, 0, len(m.Req.Items))
-		i.times = d.of.importTimes()
-		i.got.From = i.times.Tip
-		d.more(c, i)
-		return
-	}
-	d.of.beside(c, func() func() {
-		batches, err := makeAll(d.ctx, jobs)
-		return func() {
-			if err == nil {
-				err = supply(d.of.open().Pool(), batches)
-			}
-			defer d.of.open().Pool().Drop()
-			if err == nil {
-				i.times = d.of.importTimes()
-				i.got, err = d.of.open().Importer().Import(m.Req.Items, i.times)
-			}
-			d.done(c, i, err)
-		}
-	})
-}
-
-// more adds descriptors, one by one, and lets others be served in between.
-func (d *imports) more(c actor.Context, i *importing) {
-	items := i.call.Req.Items
-	for began := time.Now(); len(i.got.Results) < len(items); {
-		if time.Since(began) > importTime {
-			c.Send(c.Self(), importNext{i})
-			return
-		}
-		n := len(i.got.Results)
-		one, err := d.of.open().Importer().Import(items[n:n+1], i.times)
-		if err != nil {
-			d.done(c, i, err)
-			return
-		}
-		i.got.Results = append(i.got.Results, one.Results...)
-		i.got.Rescan = i.got.Rescan || one.Rescan
-		i.got.From = min(i.got.From, one.From)
-	}
-	d.done(c, i, nil)
-}
-
-// done answers, after a rescan if one is needed.
-func (d *imports) done(c actor.Context, i *importing, err error) {
-	if err == nil {
-		d.of.open().Importer().EndImport()
-	}
-	d.tell(i)
-	switch {
-	case err != nil || !i.got.Rescan:
-		d.of.save(c, func(failed error) { d.answer(c, i, cmp.Or(failed, err)) })
-	case i.aborted:
-		d.of.save(c, func(failed error) { d.answer(c, i, cmp.Or[error](failed, errAborted)) })
-	default:
-		i.rescans = true
-		d.of.rescanFrom(c, i.got.From, func(res result, err error) {
-			switch {
-			case err != nil:
-			case res.aborted:
-				err = errAborted
-			case res.failed != nil:
-				d.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
-			}
-			d.answer(c, i, err)
-		})
-	}
-}
-
-// tell calls the functions that wait for the descriptors.
-func (*imports) tell(i *importing) {
-	waiting := i.waiting
-	i.added, i.waiting = true, nil
-	for _, then := range waiting {
-		then()
-	}
-}
-
-// answer ends an import.
-func (d *imports) answer(c actor.Context, i *importing, err error) {
-	d.now = nil
-	i.call.Answer(i.got.Results, err)
-	d.ended(c)
+	w.scan.listed = append(w.scan.listed, then)
 }
 
 // notScanned puts errors in the place of results whose blocks were not all read.
-func (d *imports) notScanned(
+func (h *home) notScanned(
 	items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64,
 ) {
 	why := " This error could potentially caused by data corruption. If " +
 		"the issue persists you may want to reindex (see -reindex option)."
 	if isPruned(failed) {
 		why = " This error could be caused by pruning or data corruption " +
-			"(see " + d.cfg.Network.Software.Daemon + " log for details) and could be dealt with by downloading and " +
+			"(see " + h.cfg.Network.Software.Daemon + " log for details) and could be dealt with by downloading and " +
 			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
 	}
-	if d.isBehind(failed) {
+	if h.isBehind(failed) {
 		why = " This error is likely caused by an in-progress assumeutxo background sync. Check logs or " +
 			"getchainstates RPC for assumeutxo background sync progress and try again later."
 	}

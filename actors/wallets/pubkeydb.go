@@ -32,27 +32,29 @@ func (w *Wallet) importPubKeys(c actor.Context, m *ask.Call[messages.ImportPubKe
 		m.Answer(0, err)
 		return
 	}
-	tip := w.at(w.cfg.Chain.Open())
-	got, err := w.ledger.PubKeys().Import(m.Req, tip.MedianTimePast())
-	if err != nil || !got.Rescan {
-		w.save(c, func(failed error) {
-			if failed != nil {
-				err = failed
-			}
-			m.Answer(got.Changed, err)
-		})
-		return
-	}
-	w.rescanFrom(c, got.From, func(res result, err error) {
-		switch {
-		case err != nil:
-		case res.aborted:
-			err = errAborted
-		case res.failed != nil:
-			err = notScannedFor(got, blockRef(res.failed))
-		}
-		m.Answer(got.Changed, err)
+	s := w.beginScan(c)
+	answerScan(s, m, func(j *ask.Job) (int, error) { return s.importPubKeys(j, m.Req) })
+}
+
+func (s *scan) importPubKeys(j *ask.Job, q messages.ImportPubKeys) (int, error) {
+	var got keys.PubKeysImported
+	err := s.w.try(j, func() (err error) {
+		tip := s.w.at(s.w.cfg.Chain.Open())
+		got, err = s.w.ledger.PubKeys().Import(q, tip.MedianTimePast())
+		return err
 	})
+	if err != nil || !got.Rescan {
+		return got.Changed, err
+	}
+	res, err := s.lookFrom(j, got.From)
+	switch {
+	case err != nil:
+	case res.aborted:
+		err = errAborted
+	case res.failed != nil:
+		err = notScannedFor(got, blockRef(res.failed))
+	}
+	return got.Changed, err
 }
 
 // notScannedFor is the answer when a block that may concern imported keys could

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
+	"github.com/seed61375155/trawl/messages"
 )
 
 const (
@@ -40,295 +41,256 @@ const (
 //
 // Each window is pinned to the chain that the ledger is on when it begins. If
 // that chain is left, the rescan goes on from the last common block.
+//
+// A job runs it. The actor reads how far it is, so the job writes these fields in the actor.
 type rescan struct {
+	*scan
+
 	from, next int32  // next: first height that is not done in this pass
 	stop       *int32 // last height; nil: the tip, which is followed
 	last       int32  // as known now
-	private    bool   // the keys are unlocked, and must not be locked meanwhile
 	loading    bool   // of a wallet that is being loaded
-	done       func(result)
 
-	ctx     context.Context //nolint:containedctx // ends the workers
-	cancel  context.CancelFunc
-	began   time.Time
-	saved   time.Time
-	failed  *chainview.Block // the last block that could not be read; nil: none
-	aborted bool
-	pass    passes
+	saved    time.Time
+	failed   *chainview.Block // the last block that could not be read; nil: none
+	pass     passes
+	matching atomic.Pointer[match.Pass] // nil: nothing is being matched
 
 	// The window.
-	reader         chainview.Reader
-	active         *chainview.Chain
-	end            *chainview.Block // its last block; nil: no window
-	candidates     []*chainview.Block
-	scripts        int         // of the ledger, that its filters were matched with
-	matching       *match.Pass // nil: nothing is being matched
-	withoutFilters bool        // its filters cannot be had: all blocks are read
-
-	running int
-	workers []*ask.Worker
+	reader     chainview.Reader
+	end        *chainview.Block // its last block; nil: no window
+	candidates []*chainview.Block
+	scripts    int  // of the ledger, that its filters were matched with
+	unfiltered bool // its filters cannot be had: all blocks are read
 }
 
-// scanned is what a rescan needs of its wallet.
-type scanned interface {
-	scripts() [][]byte                           // all it has, those derived later behind the others
-	at(reader chainview.Reader) *chainview.Block // the last block it has seen
-	scan(b *txs.Block)                           // looks for what concerns the wallet
-	saveScan(c actor.Context, position bool)     // writes what was found, and how far the rescan is
-
-	// awaitKeys calls back when the keys have been made that a block made the wallet
-	// want, and writes what it has until then. It reports false when it wants none.
-	awaitKeys(c actor.Context, then func()) bool
-}
-
-// rescans are a wallet's rescan, and the ended rescans whose workers have not yet ended.
-type rescans struct {
-	*home
-	of    scanned
-	ctx   context.Context //nolint:containedctx // ends the workers when the actor stops
-	ended func(c actor.Context, r *rescan, res result)
-
-	now    *rescan // nil: none
-	ending []*rescan
-}
-
-// running reports whether there is a rescan.
-func (s *rescans) running() bool { return s.now != nil }
-
-// abort tells the rescan to end; false when there is none, or it was told before.
-func (s *rescans) abort() bool { return s.now != nil && s.now.abort() }
-
-// drop ends all workers.
-func (s *rescans) drop() {
-	if s.now != nil {
-		s.now.drop()
-	}
-	for _, r := range s.ending {
-		r.drop()
+// windows looks through the range, window by window. Its error is why the job is over.
+func (r *rescan) windows(j *ask.Job) error {
+	for {
+		more := false
+		err := r.w.do(j, func() { more = r.nextWindow() })
+		if err != nil || !more {
+			return err
+		}
+		if err = r.find(j); err == nil {
+			err = r.read(j)
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
-// result is how a rescan ended.
-type result struct {
-	last    *int32 // height of the last block that was looked at
-	failed  *chainview.Block
-	aborted bool
-}
-
-// Messages of a rescan to its actor.
-type (
-	windowReady struct {
-		rescan *rescan
-		err    error
+// nextWindow pins the next window. It reports false where the rescan is done.
+func (r *rescan) nextWindow() bool {
+	r.reader = r.w.cfg.Chain.Open()
+	tip := r.w.at(r.reader)
+	if r.end != nil {
+		r.next = max(min(r.next, tip.ForkHeight(r.end)+1), r.from)
 	}
-	passReady struct {
-		rescan *rescan
-		pass   *match.Pass
+	r.last = tip.Height
+	if r.stop != nil {
+		r.last = min(r.last, *r.stop)
 	}
-	passDone struct {
-		pass *match.Pass
-		of   *rescan
-		err  error
+	r.noteScripts()
+	for r.next > r.pass.last(r.last) {
+		if !r.pass.next(r.from, r.next, r.scripts) {
+			return false
+		}
+		r.next = r.from
 	}
-	rescanRead struct {
-		rescan *rescan
-		blocks []*txs.Block
-		err    error
-	}
-	rescanAborted struct{ rescan *rescan }
-)
-
-func (r *rescan) drop() {
-	r.cancel()
-	for _, worker := range r.workers {
-		worker.Drop()
-	}
-}
-
-// abort tells a rescan to end; false when it was told before.
-func (r *rescan) abort() bool {
-	first := !r.aborted
-	r.aborted = true
-	r.cancel()
-	return first
-}
-
-// handle takes the messages of rescans. It reports false for others.
-func (s *rescans) handle(c actor.Context) bool {
-	switch m := c.Message().(type) {
-	case windowReady:
-		s.ifRunning(m.rescan, func() { s.windowReady(c, m.err) })
-	case passReady:
-		s.reported(m.rescan)
-		s.ifRunning(m.rescan, func() { s.passReady(c, m.pass) })
-	case passDone:
-		s.reported(m.of)
-		s.ifRunning(m.of, func() { s.passDone(c, m) })
-	case rescanRead:
-		s.reported(m.rescan)
-		s.ifRunning(m.rescan, func() { s.scan(c, m) })
-	case rescanAborted:
-		s.ifRunning(m.rescan, func() { s.end(c) })
-	default:
-		return false
-	}
+	r.end = tip.Ancestor(min(r.next+r.w.cfg.window-1, r.pass.last(r.last)))
+	r.report()
 	return true
 }
 
-func (s *rescans) ifRunning(r *rescan, do func()) {
-	if r == s.now {
-		do()
+// noteScripts notes that the wallet has got scripts since a window was matched, by news
+// of the tip or the pool. The blocks below the next height were not tested with these
+// scripts.
+func (r *rescan) noteScripts() {
+	if n := len(r.w.scripts()); n > r.scripts {
+		r.pass.grown(r.next)
+		r.scripts = n
 	}
 }
 
-// reported notes that a worker has ended. A rescan that has ended is forgotten
-// with its last worker.
-func (s *rescans) reported(r *rescan) {
-	r.running--
-	if r.running == 0 {
-		s.ending = slices.DeleteFunc(s.ending, func(e *rescan) bool { return e == r })
+// find finds the blocks of the window that are to be read.
+func (r *rescan) find(j *ask.Job) error {
+	r.candidates, r.unfiltered = nil, false
+	if r.w.cfg.Scheduler == nil {
+		r.readAll()
+		return nil
 	}
-}
-
-// start begins a rescan; there must be none.
-func (s *rescans) start(c actor.Context, r *rescan) {
-	r.began = time.Now()
-	r.saved = r.began
-	r.next = r.from
-	r.scripts = len(s.of.scripts())
-	r.pass = passes{began: r.scripts, reached: r.from - 1}
-	r.ctx, r.cancel = context.WithCancel(s.ctx)
-	s.now = r
-	root, self := c.ActorSystem().Root, c.Self()
-	context.AfterFunc(r.ctx, func() { root.Send(self, rescanAborted{r}) })
-	variant := "slow variant inspecting all blocks"
-	if s.cfg.Scheduler != nil {
-		variant = "fast variant using block filters"
-	}
-	reader := s.cfg.Chain.Open()
-	if b := reader.Active().At(r.from); b != nil {
-		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan started from block %v... (%s)", s.label(), b.Hash, variant)
-	}
-	s.nextWindow(c)
-}
-
-// read has the next blocks of the window read, or ends the window.
-func (s *rescans) read(c actor.Context) {
-	r := s.now
-	if len(r.candidates) == 0 {
-		r.next = r.end.Height + 1
-		s.nextWindow(c)
-		return
-	}
-	reader, wanted := r.reader, r.candidates[:min(len(r.candidates), batchBlocks)]
-	r.spawn(c, func() any {
-		blocks, err := s.readReopened(r.ctx, reader, wanted)
-		return rescanRead{r, blocks, err}
+	limit, cancel := context.WithTimeout(context.Background(), indexWait)
+	defer cancel()
+	missing := j.Until(limit, func(j *ask.Job) error {
+		_, err := ask.Await(j, r.w.cfg.Indexer, messages.WaitIndexed{Block: r.end.Hash})
+		return err
 	})
+	var scripts [][]byte
+	err := r.w.do(j, func() {
+		r.noteScripts()
+		scripts = r.w.scripts()[r.pass.known:]
+	})
+	switch {
+	case err != nil:
+		return err
+	case missing != nil:
+		r.withoutFilters(missing)
+		return nil
+	}
+	return r.match(j, scripts)
+}
+
+// match finds more of these blocks, from the next height on, by their filters.
+func (r *rescan) match(j *ask.Job, scripts [][]byte) error {
+	scheduler := r.w.cfg.Scheduler
+	pass := scheduler.NewPass(match.Config{Query: filters.NewQuery(scripts), First: r.next, Stop: r.end, Exact: true})
+	r.matching.Store(pass)
+	err := r.w.await(j, func(then func(error)) { // an abort does not wait for the workers
+		r.w.beside(r.c, func() func() {
+			err := scheduler.Run(j.Context(), pass)
+			return func() { then(err) }
+		})
+	})
+	r.matching.Store(nil)
+	switch {
+	case j.Context().Err() != nil:
+		return context.Cause(j.Context())
+	case err != nil:
+		r.withoutFilters(err)
+		return nil
+	}
+	hits, _ := pass.Hits()
+	for _, hit := range hits {
+		r.candidates = append(r.candidates, r.end.Ancestor(hit.Height))
+	}
+	slices.SortFunc(r.candidates, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
+	r.candidates = slices.CompactFunc(r.candidates, (*chainview.Block).Is)
+	return nil
+}
+
+// withoutFilters has what is left of a window read block by block.
+func (r *rescan) withoutFilters(err error) {
+	r.w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", r.w.label(), "err", err)
+	r.readAll()
+}
+
+// readAll has all blocks of a window read, from the next on.
+func (r *rescan) readAll() {
+	r.unfiltered = true
+	r.candidates = make([]*chainview.Block, max(r.end.Height-r.next+1, 0))
+	for b, i := r.end, len(r.candidates)-1; i >= 0; b, i = b.Parent, i-1 {
+		r.candidates[i] = b
+	}
+}
+
+// A taken says how far the ledger has taken blocks in.
+type taken struct {
+	left      bool     // the chain that the window is pinned to was left
+	needsKeys bool     // the wallet wants keys that the next block may pay to
+	fresh     [][]byte // scripts that the filters of the next blocks are to be matched with
+}
+
+// read hands the blocks of the window to the ledger.
+func (r *rescan) read(j *ask.Job) error {
+	for len(r.candidates) > 0 {
+		blocks, unread := r.readReopened(j.Context(), r.candidates[:min(len(r.candidates), batchBlocks)])
+		var got taken
+		err := r.w.do(j, func() {
+			got = r.take(blocks, unread)
+			r.w.save(r.c, nil)
+		})
+		switch {
+		case err != nil || got.left:
+			return err
+		case got.needsKeys:
+			err = r.w.await(j, func(then func(error)) { r.w.keygen.after(r.c, func() { then(nil) }) })
+		case len(got.fresh) > 0:
+			err = r.match(j, got.fresh)
+		default:
+			err = r.w.do(j, r.report)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.w.do(j, func() { r.next = r.end.Height + 1 })
 }
 
 // readReopened reads blocks as readBlocks does, and waits for the chain while it is being opened again: nothing is
-// wrong with the blocks then. It runs in a worker.
-func (s *rescans) readReopened(
-	ctx context.Context, reader chainview.Reader, wanted []*chainview.Block,
-) ([]*txs.Block, error) {
-	for {
-		blocks, err := s.readBlocks(ctx, reader, wanted)
-		if len(blocks) > 0 && errors.Is(err, chainview.ErrClosed) {
-			return blocks, nil // the others are read next
-		}
+// wrong with the blocks then.
+func (r *rescan) readReopened(ctx context.Context, wanted []*chainview.Block) ([]*txs.Block, error) {
+	for reader := r.reader; ; reader = r.w.cfg.Chain.Open() {
+		blocks, err := r.w.readBlocks(ctx, reader, wanted)
 		if !errors.Is(err, chainview.ErrClosed) {
 			return blocks, err
+		}
+		if len(blocks) > 0 {
+			return blocks, nil // the others are read next
 		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(reopenWait):
 		}
-		reader = s.cfg.Chain.Open()
 	}
 }
 
-// scan hands blocks to the ledger.
-func (s *rescans) scan(c actor.Context, m rescanRead) {
-	r := s.now
-	if r.ctx.Err() != nil {
-		s.end(c)
-		return
-	}
-	tip := s.of.at(r.reader)
-	for _, b := range m.blocks {
+// take has the ledger look through blocks. unread is why the one after them could not be read.
+func (r *rescan) take(blocks []*txs.Block, unread error) taken {
+	tip := r.w.at(r.reader)
+	for _, b := range blocks {
 		block := r.candidates[0]
 		if !tip.Ancestor(block.Height).Is(block) {
-			s.of.saveScan(c, false)
-			s.nextWindow(c) // the chain that the window is pinned to was left
-			return
+			return taken{left: true}
 		}
-		s.of.scan(b)
-		if s.of.awaitKeys(c, func() { s.ifRunning(r, func() { s.scanOn(c) }) }) {
-			return
+		r.w.publisher.again(r.w.ledger.Txs().ScanBlock(b, r.w.cfg.now()))
+		if r.w.keygen.needsKeys() {
+			return taken{needsKeys: true}
 		}
 		r.candidates = r.candidates[1:]
 		r.next = block.Height + 1
-		if s.testAgain(c, block.Height) {
-			s.of.saveScan(c, false)
-			return
+		if fresh := r.untested(block.Height); len(fresh) > 0 {
+			return taken{fresh: fresh}
 		}
 	}
-	s.of.saveScan(c, false)
-	if m.err != nil { // as Core: the others are looked at all the same
-		s.cfg.Log.Error("rescan cannot read a block", "wallet", s.label(), "err", m.err)
-		for more := true; more; more = len(r.candidates) > 0 && s.isBehind(r.candidates[0]) { // none of those can
+	if unread != nil { // as Core: the others are looked at all the same
+		r.w.cfg.Log.Error("rescan cannot read a block", "wallet", r.w.label(), "err", unread)
+		for more := true; more; more = len(r.candidates) > 0 && r.w.isBehind(r.candidates[0]) { // none of those can
 			r.failed = r.candidates[0]
 			r.candidates = r.candidates[1:]
 		}
 		r.next = r.failed.Height + 1
 	}
-	s.report(c)
-	s.read(c)
+	return taken{}
 }
 
-// scanOn goes on with a window when the keys have been made that the next of its
-// blocks made the wallet want: the block may pay to them, too.
-func (s *rescans) scanOn(c actor.Context) {
-	if s.now.ctx.Err() != nil {
-		s.end(c)
-		return
-	}
-	s.read(c)
-}
-
-// testAgain matches what is left of the window with the scripts that the wallet has
-// now and had not when it was matched, if there are any. These scripts came with the
-// block of a height, or after the blocks below were tested.
-func (s *rescans) testAgain(c actor.Context, height int32) bool {
-	r := s.now
-	scripts := s.of.scripts()
+// untested returns the scripts that have come since the window was matched, if filters are left to match with
+// these scripts. They came with the block of a height, or after the blocks below were tested.
+func (r *rescan) untested(height int32) [][]byte {
+	scripts := r.w.scripts()
 	fresh := scripts[r.scripts:]
 	r.scripts = len(scripts)
-	if len(fresh) == 0 {
-		return false
+	if len(fresh) > 0 {
+		r.pass.grown(height)
 	}
-	r.pass.grown(height)
-	if r.withoutFilters || r.next > r.end.Height {
-		return false
+	if r.unfiltered || r.next > r.end.Height {
+		return nil
 	}
-	s.startMatch(c, r.next, fresh)
-	return true
+	return fresh
 }
 
 // report tells how far the rescan has come, and saves that now and then.
-func (s *rescans) report(c actor.Context) {
-	r := s.now
-	s.step("Rescanning…", r.progress())
+func (r *rescan) report() {
+	r.w.step("Rescanning…", r.progress())
 	if time.Since(r.saved) < reportEvery {
 		return
 	}
 	r.saved = time.Now()
-	corelog.Printf(
-		s.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f", s.label(), r.next, r.progress(),
-	)
-	s.of.saveScan(c, true)
+	corelog.Printf(r.w.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f",
+		r.w.label(), r.next, r.progress())
+	r.w.saveAt(r.c)
 }
 
 // progress is the part that is done, 0 to 1.
@@ -337,8 +299,8 @@ func (r *rescan) progress() float64 {
 		return 0
 	}
 	done := r.next
-	if r.matching != nil {
-		done = r.matching.Frontier()
+	if pass := r.matching.Load(); pass != nil {
+		done = pass.Frontier()
 	}
 	return r.pass.progress(min(float64(done-r.from)/float64(r.last-r.from+1), 1))
 }
@@ -349,30 +311,4 @@ func (r *rescan) frontier() int32 {
 		return r.from
 	}
 	return r.next
-}
-
-// end tells the wallet how the rescan went.
-func (s *rescans) end(c actor.Context) {
-	r := s.now
-	aborted := r.ctx.Err() != nil
-	s.now = nil
-	r.cancel()
-	if r.running > 0 {
-		s.ending = append(s.ending, r)
-	}
-	if r.stop == nil && !r.loading {
-		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", s.label())
-	}
-	if aborted {
-		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan aborted at block %d. Progress=%f",
-			s.label(), r.next, r.progress())
-	} else {
-		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan completed in %15dms",
-			s.label(), time.Since(r.began).Milliseconds())
-	}
-	res := result{failed: r.failed, aborted: aborted}
-	if last := max(r.next-1, r.pass.reached); last >= r.from {
-		res.last = &last
-	}
-	s.ended(c, r, res)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -324,4 +325,44 @@ func TestInterruptedRescan(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wallet whose time ends during a rescan is not locked before the rescan is over.
+func TestLockWaitsForTheRescan(t *testing.T) {
+	const keyPool = 4
+	path, scripts := maker(t, keyPool)
+	chain := newChain()
+	newWalk(1, scripts).mine(chain, chain.Active().Tip(), 40)
+	s, g := hold(keyPool)
+	r := newRig(t, newChain(), s)
+	do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
+	ref := r.wallet(t, "w")
+	do(t, ref, messages.EncryptWallet{Passphrase: messages.Secret("x")})
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
+	r.current.Set(chain)
+	r.announce()
+	do(t, r.indexer, messages.WaitIndexed{Block: chain.Active().Tip().Hash})
+	done := make(chan error, 1)
+	go func() {
+		_, err := try(t, ref, messages.Rescan{})
+		done <- err
+	}()
+	<-g.reached
+	_, err := try(t, ref, messages.LockWallet{})
+	refusal(t, err, -4, "Error: the wallet is currently being used to rescan the blockchain for related "+
+		"transactions. Please call `abortrescan` before locking the wallet.")
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x")})
+	for range 100 {
+		if do(t, ref, messages.GetWalletInfo{}).UnlockedUntil.IsZero() {
+			t.Fatal("the wallet was locked during the rescan")
+		}
+	}
+	close(g.open)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for !do(t, ref, messages.GetWalletInfo{}).UnlockedUntil.IsZero() { // the timer may be late
+	}
+	_, err = try(t, ref, messages.Rescan{})
+	refusal(t, err, -13, "Error: Please enter the wallet passphrase with walletpassphrase first.")
 }

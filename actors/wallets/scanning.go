@@ -1,94 +1,198 @@
 package wallets
 
 import (
+	"cmp"
+	"context"
+	"time"
+
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/wallet/keys"
-	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
+
+// A scan is a rescan, or an import with its rescan, until it is answered. Meanwhile there is no other, and
+// the wallet is not locked. A job carries it out; the actor reads these fields, so the job writes them in
+// the actor.
+type scan struct {
+	w      *Wallet
+	c      actor.Context
+	began  time.Time
+	ctx    context.Context //nolint:containedctx // ends with an abort
+	cancel context.CancelFunc
+
+	rescan *rescan  // nil: it has not begun, or is over
+	over   bool     // the rescan is over
+	adding bool     // descriptors are being added
+	listed []func() // to be called when they are there
+}
+
+// result is how a rescan ended.
+type result struct {
+	last    *int32           // height of the last block that was looked at
+	failed  *chainview.Block // the last block that could not be read; nil: none
+	aborted bool
+}
+
+// beginScan begins a scan; there must be none.
+func (w *Wallet) beginScan(c actor.Context) *scan {
+	w.scan = &scan{w: w, c: c, began: time.Now()}
+	w.scan.ctx, w.scan.cancel = context.WithCancel(context.Background())
+	return w.scan
+}
+
+// endScan ends the scan, and locks the wallet if its time has ended meanwhile.
+func (w *Wallet) endScan(c actor.Context) {
+	w.scan.cancel()
+	w.scan = nil
+	w.unlocker.lockLate(c)
+}
+
+// answerScan has a job carry a scan out. It answers a call when what was found is on disk.
+func answerScan[Q messages.Request[R], R any](s *scan, call *ask.Call[Q, R], do func(j *ask.Job) (R, error)) {
+	s.w.scans.Add(s.c, func(j *ask.Job) {
+		got, err := do(j)
+		_ = s.w.do(j, func() { // else the actor's end answers
+			s.w.save(s.c, func(failed error) {
+				s.w.endScan(s.c)
+				call.Answer(got, cmp.Or(failed, err))
+			})
+		})
+	})
+}
+
+// abort ends a scan early. It reports false where there is none, or it was aborted before.
+func (s *scan) abort() bool {
+	if s == nil || s.ctx.Err() != nil {
+		return false
+	}
+	s.cancel()
+	return true
+}
+
+// progress is the part of the rescan that is done, 0 to 1.
+func (s *scan) progress() float64 {
+	switch {
+	case s.over:
+		return 1
+	case s.rescan == nil:
+		return 0
+	}
+	return s.rescan.progress()
+}
+
+// begin begins a rescan.
+func (s *scan) begin(r *rescan) {
+	r.scan, r.next, r.saved, r.scripts = s, r.from, time.Now(), len(s.w.scripts())
+	r.pass = passes{began: r.scripts, reached: r.from - 1}
+	s.rescan = r
+	variant := "slow variant inspecting all blocks"
+	if s.w.cfg.Scheduler != nil {
+		variant = "fast variant using block filters"
+	}
+	reader := s.w.cfg.Chain.Open()
+	if b := reader.Active().At(r.from); b != nil {
+		corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan started from block %v... (%s)",
+			s.w.label(), b.Hash, variant)
+	}
+	if !r.loading {
+		s.w.saveAt(s.c)
+	}
+}
+
+// look carries out the rescan that has begun. After a rescan up to the tip that a client asked for, the
+// pool is scanned.
+func (s *scan) look(j *ask.Job) (res result, err error) {
+	r, began := s.rescan, time.Now()
+	_ = j.Until(s.ctx, r.windows) // it ends early with an abort, or with the actor
+	toTip := r.stop == nil && !r.loading
+	err = s.w.do(j, func() {
+		if toTip {
+			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", s.w.label())
+		}
+		res = result{failed: r.failed, aborted: s.ctx.Err() != nil}
+		if res.aborted {
+			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan aborted at block %d. Progress=%f",
+				s.w.label(), r.next, r.progress())
+		} else {
+			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan completed in %15dms",
+				s.w.label(), time.Since(began).Milliseconds())
+		}
+		if last := max(r.next-1, r.pass.reached); last >= r.from {
+			res.last = &last
+		}
+		s.rescan, s.over = nil, true
+		if !r.loading {
+			s.w.saveAt(s.c)
+		}
+	})
+	if err == nil && toTip {
+		err = s.w.await(j, func(then func(error)) { s.w.pool.scan(s.c, func() { then(nil) }) })
+	}
+	return res, err
+}
+
+// lookFrom rescans the blocks from a time on, with timestampWindow as a margin.
+func (s *scan) lookFrom(j *ask.Job, from int64) (res result, err error) {
+	err = s.w.do(j, func() {
+		tip, log := s.w.ledger.Txs().Tip().Height, s.w.cfg.Log
+		first, found := firstSince(s.w.cfg.Chain.Open().Active(), 0, from-timestampWindow)
+		if !found || first > tip {
+			corelog.Printf(log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", s.w.label())
+			return
+		}
+		corelog.Printf(log, infoLevel, "[%s] RescanFromTime: Rescanning last %d blocks", s.w.label(), tip-first+1)
+		s.begin(&rescan{from: first})
+	})
+	if err != nil || s.rescan == nil {
+		return res, err
+	}
+	return s.look(j)
+}
 
 // catchUp rescans what a wallet that is being loaded has missed.
 func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 	corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescanning last %d blocks (from block %d)...",
 		w.label(), plan.tip.Height-plan.from, plan.from)
-	r := &rescan{from: plan.from, loading: true, done: func(res result) {
-		if res.aborted || res.failed != nil {
-			reason := errRescan
-			if res.failed != nil && isPruned(res.failed) {
-				reason = errPruned
-			}
-			w.refuse(c, reason)
-			return
+	s := w.beginScan(c)
+	s.begin(&rescan{from: plan.from, loading: true})
+	w.onAbort(s.cancel)
+	w.scans.Add(c, func(j *ask.Job) {
+		res, err := s.look(j)
+		if err == nil {
+			_ = w.do(j, func() { w.caughtUp(c, plan.tip, res) })
 		}
-		w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
-		w.save(c, func(err error) {
-			if err == nil || w.isAttached() && w.fault.present() {
-				w.attach(c)
-			}
-		})
-	}}
-	w.rescans.start(c, r)
-	w.onAbort(r.cancel)
+	})
 }
 
-// rescanEnded passes on how a rescan went. After a rescan up to the tip that a
-// client asked for, the pool is scanned first.
-func (w *Wallet) rescanEnded(c actor.Context, r *rescan, res result) {
-	if !r.loading {
-		w.saveAt(c)
-	}
-	w.unlocker.lockLate(c)
-	if r.loading || r.stop != nil {
-		r.done(res)
+// caughtUp ends the loading of a wallet that has seen the blocks up to a tip, or could not.
+func (w *Wallet) caughtUp(c actor.Context, tip *chainview.Block, res result) {
+	w.endScan(c)
+	if res.aborted || res.failed != nil {
+		reason := errRescan
+		if res.failed != nil && isPruned(res.failed) {
+			reason = errPruned
+		}
+		w.refuse(c, reason)
 		return
 	}
-	w.pool.scan(c, func() { r.done(res) })
+	w.ledger.Txs().SaveBestBlock(locatorOf(tip))
+	w.save(c, func(err error) {
+		if err == nil || w.isAttached() && w.fault.present() {
+			w.attach(c)
+		}
+	})
 }
 
-// A scanView is a wallet as its rescans see it.
-type scanView struct{ *Wallet }
-
-// scripts implements scanned.
-func (w scanView) scripts() [][]byte { return w.ledger.Keys().Scripts() }
-
-// scan implements scanned.
-func (w scanView) scan(b *txs.Block) { w.publisher.again(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
-
-// saveScan implements scanned.
-func (w scanView) saveScan(c actor.Context, position bool) {
-	if position {
-		w.saveAt(c)
-		return
-	}
-	w.save(c, nil)
-}
-
-// awaitKeys implements scanned.
-func (w scanView) awaitKeys(c actor.Context, then func()) bool {
-	if !w.keygen.needsKeys() {
-		return false
-	}
-	w.save(c, nil)
-	w.keygen.after(c, then)
-	return true
-}
+// scripts are all scripts of the wallet, those derived later behind the others.
+func (w *Wallet) scripts() [][]byte { return w.ledger.Keys().Scripts() }
 
 // usesKeys reports whether descriptors are being imported, or a rescan is running
 // that tops up the key pool.
-func (w *Wallet) usesKeys() bool {
-	return w.imports.running() || w.rescans.running() && w.rescans.now.private
-}
-
-// An importView is a wallet as imports see it.
-type importView struct{ *Wallet }
-
-// importTimes are the times of the last block that the wallet has seen.
-func (w importView) importTimes() keys.ImportTimes {
-	tip := w.at(w.cfg.Chain.Open())
-	return keys.ImportTimes{Tip: tip.Time().Unix(), Median: tip.MedianTimePast()}
-}
+func (w *Wallet) usesKeys() bool { return w.scan != nil }
 
 // position is the locator of the last block that the wallet has seen
 // completely. During a rescan this is the block before the rescan's frontier:
@@ -106,8 +210,8 @@ func (w *Wallet) position() walletfile.Locator {
 	if w.again != nil {
 		block = block.Parent
 	}
-	if w.rescans.running() {
-		block = block.Ancestor(min(w.rescans.now.frontier()-1, block.Height))
+	if w.scan != nil && w.scan.rescan != nil {
+		block = block.Ancestor(min(w.scan.rescan.frontier()-1, block.Height))
 	}
 	return locatorOf(block)
 }

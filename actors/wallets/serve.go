@@ -49,16 +49,12 @@ func (w *Wallet) getInfo(c actor.Context, m *ask.Call[messages.GetWalletInfo, me
 	w.pool.whenCurrent(c, func(error) { w.pool.whenWritten(func() { m.Answer(w.info(), nil) }) })
 }
 
-func (w *Wallet) importDescriptors(c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult]) {
-	w.imports.start(c, m, w.mayRescan())
-}
-
 func (w *Wallet) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
 	w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
 }
 
 func (w *Wallet) abortRescan(messages.AbortRescan) (bool, error) {
-	return w.rescans.abort() || !w.rescans.running() && w.imports.abort(), nil
+	return w.scan.abort(), nil
 }
 
 func (w *Wallet) received(q messages.GetReceived) (btcutil.Amount, error) {
@@ -78,11 +74,11 @@ func (w *Wallet) simulate(q messages.SimulateTxs) (btcutil.Amount, error) {
 }
 
 func (w *Wallet) listDescriptors(_ actor.Context, m *ask.Call[messages.ListDescriptors, []messages.WalletDescriptor]) {
-	w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private)) })
+	w.whenAdded(func() { m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private)) })
 }
 
 func (w *Wallet) hdKeys(_ actor.Context, m *ask.Call[messages.GetHDKeys, []messages.HDKey]) {
-	w.imports.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
+	w.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
 }
 
 func (w *Wallet) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done]) {
@@ -130,22 +126,15 @@ func changing[Q messages.Request[R], R any](
 	})
 }
 
-// info completes the ledger's information with fees, unlocking, rescans and
-// imports.
+// info completes the ledger's information with fees, unlocking and the scan.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
 	info.PayFee = btcutil.Amount(w.spender.options.Pay)
 	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.unlocker.until
 	}
-	if r := w.rescans.now; r != nil {
-		info.Scanning, info.ScanDuration, info.ScanProgress = true, time.Since(r.began), r.progress()
-	}
-	if i := w.imports.now; i != nil { // it began before its rescan, and ends after it
-		info.Scanning, info.ScanDuration = true, time.Since(i.began)
-		if !w.rescans.running() && i.rescans {
-			info.ScanProgress = 1
-		}
+	if s := w.scan; s != nil {
+		info.Scanning, info.ScanDuration, info.ScanProgress = true, time.Since(s.began), s.progress()
 	}
 	return info
 }

@@ -46,8 +46,8 @@ type Wallet struct {
 	pool      poolState
 	writer    writer
 	follower  *follow.Follower
-	rescans   rescans
-	imports   imports
+	scans     *ask.Lane
+	scan      *scan // nil: none
 	signer    signer
 	spender   spender
 	publisher publisher
@@ -68,10 +68,7 @@ func newWallet(h *home) actor.Producer {
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx, lines: keyLog{home: h}}
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
-		w.rescans = rescans{home: h, of: scanView{w}, ctx: w.ctx, ended: w.rescanEnded}
-		w.imports = imports{
-			home: h, of: importView{w}, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) },
-		}
+		w.scans = ask.NewLane(1)
 		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
 		w.pool.wake = w.follower.Wake
@@ -135,13 +132,11 @@ func (w *Wallet) handle(c actor.Context) {
 		w.keygen.checked(c, m)
 	case fillDeferred:
 		w.keygen.fill(c)
-	case importNext:
-		w.imports.next(c, m)
 	case spendStep:
 		w.spender.step(c, m)
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle(c) && !w.rescans.handle(c) {
+		if !w.pool.handle(c) {
 			w.mode.Receive(c)
 		}
 	}
@@ -202,7 +197,7 @@ func (w *Wallet) opening(c actor.Context) {
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
 	case *ask.Call[messages.AbortRescan, bool]:
-		m.Answer(w.rescans.abort(), nil)
+		m.Answer(w.scan.abort(), nil)
 	case actor.AutoReceiveMessage, actor.SystemMessage:
 	default:
 		w.queue = append(w.queue, queued{c, c.Message(), c.Sender()})
@@ -336,7 +331,7 @@ func (*Wallet) closed(actor.Context) {}
 
 // unload writes what is in memory, closes the file and answers.
 func (w *Wallet) unload(c actor.Context, m *closeWallet) {
-	if w.rescans.running() || w.imports.running() {
+	if w.scan != nil {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	}
@@ -358,15 +353,15 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.pool.leave(c)
 	w.cancel()
+	w.scans.Close()
 	w.opener.Drop()
 	w.tasks.Drop()
 	w.keygen.drop()
 	w.signer.nonces.Zero()
 	w.writer.worker.Drop()
-	w.rescans.drop()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
-	if trusted && (w.live || w.rescans.running()) && !w.undoable() {
+	if trusted && (w.live || w.scan != nil) && !w.undoable() {
 		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
 			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)

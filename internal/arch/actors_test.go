@@ -1,12 +1,16 @@
 package arch
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"slices"
 	"testing"
 )
 
 // Inside an actor nobody waits: neither for another actor, nor for time to
-// pass. An actor that asks does so with ask.Then.
+// pass. An actor that asks does so with ask.Then, or has a job wait beside it. No
+// field keeps a job, with which the actor could wait.
 func TestActorsNeverWait(t *testing.T) {
 	for _, f := range folders(t) {
 		if !f.in("actors") {
@@ -19,7 +23,48 @@ func TestActorsNeverWait(t *testing.T) {
 			) {
 				t.Errorf("%v: an actor must not wait", positions.Position(at))
 			}
+			for _, at := range jobFields(file) {
+				t.Errorf("%v: a field must not keep a job", positions.Position(at))
+			}
 		}
+	}
+}
+
+// jobFields returns where fields of structs have jobs. A function that takes a job does not keep it.
+func jobFields(file *ast.File) (found []token.Pos) {
+	jobs := calls(file, module+"/internal/ask", "Job")
+	ast.Inspect(file, func(n ast.Node) bool {
+		fields, ok := n.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		ast.Inspect(fields, func(n ast.Node) bool {
+			if n != nil && slices.Contains(jobs, n.Pos()) {
+				found = append(found, n.Pos())
+				return false
+			}
+			_, takes := n.(*ast.FuncType)
+			return !takes
+		})
+		return false
+	})
+	return found
+}
+
+// Fields that have jobs are seen, functions that take jobs are not.
+func TestJobFieldsAreSeen(t *testing.T) {
+	const source = `package p
+import "` + module + `/internal/ask"
+type a struct { job *ask.Job; lane *ask.Lane }
+type b struct { in struct { jobs []*ask.Job }; do func(*ask.Job) error }
+func f(j *ask.Job) { _ = struct { of map[int]ask.Job }{} }
+`
+	file, err := parser.ParseFile(positions, "p.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := jobFields(file); len(found) != 3 {
+		t.Errorf("%d fields were found, want 3", len(found))
 	}
 }
 
