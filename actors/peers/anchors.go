@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// MaxAnchors is how many anchors are kept (Core: MAX_BLOCK_RELAY_ONLY_ANCHORS).
-	MaxAnchors = 2
+	// maxAnchors is how many anchors are kept (Core: MAX_BLOCK_RELAY_ONLY_ANCHORS).
+	maxAnchors = 2
 
 	// neverSeen is the time of an address that no node has sent, since 1970 in
 	// seconds (Core: CAddress::TIME_INIT).
 	neverSeen = 100_000_000
 )
 
-// anchors returns the first MaxAnchors peers with which only blocks are exchanged. No other
+// anchors returns the first maxAnchors peers with which only blocks are exchanged. No other
 // node knows of these connections. So no attacker can choose the first peers of the next
 // start.
 func (s peerSet) anchors() []codec.Address {
 	list := []codec.Address{}
 	for _, e := range s {
-		if e.typ != p2p.BlockRelayOnly || len(list) == MaxAnchors {
+		if e.typ != p2p.BlockRelayOnly || len(list) == maxAnchors {
 			continue
 		}
 		a := codec.Address{Time: neverSeen, Addr: e.addr}

@@ -53,7 +53,7 @@ func TestAnchorsFirst(t *testing.T) {
 	}
 }
 
-// The anchors are the first MaxAnchors block-relay-only peers.
+// The anchors are the first maxAnchors block-relay-only peers.
 func TestAnchorsKept(t *testing.T) {
 	chosen := &attempt{services: fullNode, seen: 7}
 	s := peerSet{

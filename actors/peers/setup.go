@@ -101,7 +101,7 @@ func (c Config) With(ctx context.Context, p *Choices, h Host) (Config, error) {
 	c.Reachable, c.ASMap = network.Reachable, network.ASMap
 	c.Tor, c.OnionLate = network.Tor, network.OnionLate
 	if c.KeepAnchors = p.Automatic; p.Automatic {
-		c.Anchors = files.TakeAnchors(c.Network.Magic, MaxAnchors, c.Log)
+		c.Anchors = files.TakeAnchors(c.Network.Magic, maxAnchors, c.Log)
 	}
 	files.ASMap = network.ASMap
 	if c.Addrs, err = files.OpenAddrs(c.Network.Magic, c.Log); err != nil {
