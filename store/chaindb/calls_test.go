@@ -26,8 +26,8 @@ func failing(fs *faultfs.FS, kind faultfs.Kind, name string, err *error) {
 	})
 }
 
-// A block is stored if its file and its undo file can be made and written. Otherwise the commit fails, and succeeds once
-// the disk works again.
+// A block is stored if its file and its undo file can be made and written. Otherwise the commit fails, and succeeds
+// once the disk works again.
 func TestFilesThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]faultfs.Kind{"blk00001.dat": faultfs.Create, "rev00001.dat": faultfs.Create} {
