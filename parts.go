@@ -315,7 +315,7 @@ func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
 // loaded at start have been.
 func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
 	w := n.cfg.Wallets
-	cfg, err := wallets.Config{
+	cfg := wallets.Config{
 		Dir: w.Dir, Settings: w.Settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
 		Types: keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}, AnyChain: w.AnyChain,
 		Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
@@ -324,8 +324,8 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,
 		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
 		Warn: w.Warn, Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
-	}.In(n.cfg.Dir, w.NoSettings)
-	if err != nil {
+	}
+	if err := cfg.SetIn(n.cfg.Dir, w.NoSettings); err != nil {
 		return part.Running{}, err
 	}
 	r, err := n.spawn(walletsPart, wallets.New(cfg), wallets.Requests, nil)

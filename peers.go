@@ -106,13 +106,14 @@ func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 	if err != nil {
 		return part.Running{}, err
 	}
-	cfg, err := peers.Config{
+	cfg := peers.Config{
 		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log, Dir: n.cfg.Dir, NotSaved: u.Unsaved,
 		Sync: u.Ref(syncPart), Relay: u.Ref(relayPart), Indexer: u.Ref(indexerPart), News: &n.peersJoined,
 		Meter: &n.peerMeter, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, UserAgent: agent,
 		CheckAddrs: n.knobs.CheckAddrs,
-	}.With(ctx, (*peers.Choices)(p), peers.Host{Prunes: n.cfg.Prune != nil, FixedKey: n.knobs.FixedKey})
-	if err != nil {
+	}
+	host := peers.Host{Prunes: n.cfg.Prune != nil, FixedKey: n.knobs.FixedKey}
+	if err := cfg.Apply(ctx, (*peers.Choices)(p), host); err != nil {
 		return part.Running{}, err
 	}
 	if p.Filters {

@@ -74,15 +74,15 @@ type Host struct {
 	FixedKey bool // new tables of addresses have the key of tests
 }
 
-// With returns the configuration with the choices applied, of which it has Network, Dir and Log already. It reads the
-// files of the network and opens the listeners, which are the actor's.
+// Apply applies the choices to a configuration that has Network, Dir and Log already. It reads the files of the network
+// and opens the listeners, which are the actor's.
 //
 // Errors: [messages.StartError], access.Error.
-func (c Config) With(ctx context.Context, p *Choices, h Host) (Config, error) {
+func (c *Config) Apply(ctx context.Context, p *Choices, h Host) error {
 	files := nodefiles.Files{Dir: c.Dir, FixedKey: h.FixedKey}
-	network, err := p.open(ctx, &c, files)
+	network, err := p.open(ctx, c, files)
 	if err != nil {
-		return c, err
+		return err
 	}
 	c.Automatic, c.ForceSeeds, c.NoSeeds = p.Automatic && p.MaxPeers > 0, p.ForceDNSSeeds, !p.DNSSeeds
 	c.SeedNodes, c.NoFixedSeeds = p.SeedNodes, p.NoFixedSeeds
@@ -107,10 +107,10 @@ func (c Config) With(ctx context.Context, p *Choices, h Host) (Config, error) {
 	if c.Addrs, err = files.OpenAddrs(c.Network.Magic, c.Log); err != nil {
 		netsetup.CloseAll(network.Listeners)
 	}
-	return c, err
+	return err
 }
 
-// CloseListeners closes what With has opened, where the actor does not start.
+// CloseListeners closes what Apply has opened, where the actor does not start.
 func (c *Config) CloseListeners() { netsetup.CloseAll(c.Listeners) }
 
 func (p *Choices) open(ctx context.Context, c *Config, files nodefiles.Files) (netsetup.Network, error) {

@@ -97,22 +97,22 @@ type Config struct {
 // pool, and how many are kept in memory.
 const rescanWindow = 4000
 
-// In returns the configuration for a node that has its files in a folder: with places of the wallets and of the
+// SetIn completes the configuration for a node that has its files in a folder: with places of the wallets and of the
 // settings below it where the operator names none. The error is for the operator.
-func (c Config) In(netDir string, noSettings bool) (Config, error) {
+func (c *Config) SetIn(netDir string, noSettings bool) error {
 	if err := keys.CheckTypes(c.Network.Wallet(), c.Types); err != nil {
-		return c, err
+		return err
 	}
 	if c.Dir == "" {
 		var err error
 		if c.Dir, err = dirIn(netDir); err != nil {
-			return c, fmt.Errorf("trawl: wallets directory: %w", err)
+			return fmt.Errorf("trawl: wallets directory: %w", err)
 		}
 	}
 	if c.Settings == "" && !noSettings {
 		c.Settings = filepath.Join(netDir, "settings.json")
 	}
-	return c, nil
+	return nil
 }
 
 func (c *Config) setDefaults() {

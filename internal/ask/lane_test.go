@@ -95,6 +95,7 @@ func hang(j *ask.Job) (string, error) {
 // serves others.
 func TestLaneWidth(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+		t.Helper()
 		begun := make(chan int, 5)
 		var answers []<-chan reply
 		for i := range 5 {
@@ -126,6 +127,7 @@ func TestLaneWidth(t *testing.T) {
 // A job has the actor do something, and asks other actors, in straight code.
 func TestJobDoesAndAwaits(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, sys *actortest.System, ref *ask.Ref) {
+		t.Helper()
 		other := sys.Spawn("other", newCourier(1))
 		answer := run(t.Context(), ref, func(j *ask.Job) (string, error) {
 			got, err := ask.Await(j, other, errand{do: func(*ask.Job) (string, error) {
@@ -150,6 +152,7 @@ func TestJobDoesAndAwaits(t *testing.T) {
 // before its turn.
 func TestJobOfACallerThatLeaves(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+		t.Helper()
 		ctx, leave := context.WithCancel(t.Context())
 		var ended, through error
 		first := run(ctx, ref, func(j *ask.Job) (string, error) {
@@ -184,6 +187,7 @@ func TestJobOfACallerThatLeaves(t *testing.T) {
 // Work until something else ends has the reason of that, and the job goes on afterwards.
 func TestJobUntil(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+		t.Helper()
 		broken := errors.New("aborted")
 		limit, abort := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { abort(broken) })
@@ -218,6 +222,7 @@ func TestJobPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 2, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+				t.Helper()
 				ended := 0
 				hangs := func(j *ask.Job) (string, error) {
 					_, err := hang(j)
@@ -254,6 +259,7 @@ func TestJobPanics(t *testing.T) {
 // unless a job has come to its end.
 func TestLaneOfAStoppingActor(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+		t.Helper()
 		ended := false
 		hanging := run(t.Context(), ref, func(j *ask.Job) (string, error) {
 			_, err := hang(j)

@@ -21,10 +21,11 @@ func TestSeries(t *testing.T) {
 	families := scrape(t, start(t, complete()))
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		family := families[name]
-		var labels string
+		words := []string{""}
 		for _, label := range family.GetMetric()[0].GetLabel() {
-			labels += " " + label.GetName()
+			words = append(words, label.GetName())
 		}
+		labels := strings.Join(words, " ")
 		if family.GetType() == dto.MetricType_HISTOGRAM {
 			list.WriteString(name + "_bucket" + labels + " le\n")
 			list.WriteString(name + "_count" + labels + "\n")

@@ -36,7 +36,7 @@ func TestFilesThatCannotBeMade(t *testing.T) {
 		err := error(syscall.EIO)
 		failing(fs, kind, name, &err)
 		told := false
-		for n := 0; n < 12; n++ {
+		for n := range 12 {
 			hash, raw, _ := faultBlock(n)
 			commit := func() error { return db.Commit(&Change{Blocks: []NewBlock{{hash, raw}}}) }
 			if got := commit(); got != nil {

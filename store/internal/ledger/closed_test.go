@@ -97,7 +97,7 @@ func only(t *testing.T, pairs iter.Seq2[Pair, error]) (last error) {
 func TestBetweenKeys(t *testing.T) {
 	l, _ := mustOpen(t, options(t, t.TempDir()))
 	b := new(Batch)
-	for _, key := range strings.Fields("a a1 a2 b b0 c") {
+	for key := range strings.FieldsSeq("a a1 a2 b b0 c") {
 		b.Put([]byte(key), []byte("of "+key))
 	}
 	if err := l.Commit(b, position(1)); err != nil {
