@@ -303,9 +303,11 @@ func TestFewWait(t *testing.T) {
 		for range 30 {
 			ask(guesser, "nobody", "wrong", nil)
 		}
+		g.guesses.mu.Lock()
 		if n := g.guesses.lanes[0].size + g.guesses.lanes[1].size; n != 20 {
 			t.Errorf("%d logins wait", n)
 		}
+		g.guesses.mu.Unlock()
 		all.Wait()
 		if len(got[home]) != 1 || got[home][0].status != http.StatusOK || got[home][0].after > 2*guessGap {
 			t.Errorf("a right login: %v", got[home])

@@ -81,7 +81,7 @@ func TestWhenSpendsAreChecked(t *testing.T) {
 
 // The rules of a spend are those of its block's height.
 func TestRulesOfHeights(t *testing.T) {
-	net := regtest(t, dialect.Choices{Activation: map[string]int32{"bip65": 20, "csv": 30}})
+	net := regtest(t, dialect.Choices{Activation: map[string]int32{"cltv": 20, "csv": 30}})
 	net.P2MR.WeightV2 = 10
 	r := &rules{P2MR: net.P2MR, net: net}
 	spent := []*wire.TxOut{wire.NewTxOut(1000, anyoneScript())}
