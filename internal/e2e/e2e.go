@@ -62,7 +62,13 @@ func (b *builder) build(name string) (string, error) {
 	if Race {
 		args = append(args, "-race")
 	}
-	build := exec.Command("go", append(args, module+"/cmd/"+name)...)
+	// Tests of another module run in a folder from which programs of this module cannot be built.
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("folder of %s: %w", module, err)
+	}
+	build := exec.Command("go", append(args, "./cmd/"+name)...)
+	build.Dir = strings.TrimSpace(string(root))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
