@@ -263,8 +263,8 @@ func TestWhatIsNoCookieStays(t *testing.T) {
 	}
 }
 
-// A fourth of the connections may be those of logins that wait for their turn, one at least, and half of those that an
-// address may have.
+// Logins that wait for their turn may have a quarter of the connections, at least one. Logins from one address may have
+// half of the address's connections.
 func TestHowManyLoginsWait(t *testing.T) {
 	for conns, want := range map[int]int{1: 1, 3: 1, 4: 1, 8: 2, 101: 25} {
 		s, _, err := start(t, Config{MaxConns: conns})

@@ -24,7 +24,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// check runs a scan on a coordinator, whose result has to be that of one node.
+// check runs a scan on a coordinator and compares the result with a lone node's.
 func check(t *testing.T, n *node, cfg match.Config, want []int32) {
 	t.Helper()
 	got, err := n.scan(t.Context(), cfg)

@@ -124,8 +124,8 @@ func (u *mergedQuery) numbered(members []*member) []*member {
 	return all
 }
 
-// mergedQueries are those of the last rounds, the latest first: while some searches come up with
-// others, rounds of the same members come in turn.
+// mergedQueries are the merged queries of the last rounds, the latest first. While some searches come up with
+// others, rounds of the same searches come in turn.
 type mergedQueries []*mergedQuery
 
 const (

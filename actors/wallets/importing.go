@@ -36,13 +36,9 @@ func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.Im
 	case s.ctx.Err() != nil:
 		return got.Results, errAborted
 	}
-	res, err := s.lookFrom(j, got.From)
-	switch {
-	case err != nil:
-	case res.aborted:
-		err = errAborted
-	case res.failed != nil:
-		s.w.notScanned(items, got.Results, res.failed, times.Median)
+	failed, err := s.lookFrom(j, got.From)
+	if err == nil && failed != nil {
+		s.w.notScanned(items, got.Results, failed, times.Median)
 	}
 	return got.Results, err
 }

@@ -46,13 +46,9 @@ func (s *scan) importPubKeys(j *ask.Job, q messages.ImportPubKeys) (int, error) 
 	if err != nil || !got.Rescan {
 		return got.Changed, err
 	}
-	res, err := s.lookFrom(j, got.From)
-	switch {
-	case err != nil:
-	case res.aborted:
-		err = errAborted
-	case res.failed != nil:
-		err = notScannedFor(got, blockRef(res.failed))
+	failed, err := s.lookFrom(j, got.From)
+	if err == nil && failed != nil {
+		err = notScannedFor(got, blockRef(failed))
 	}
 	return got.Changed, err
 }

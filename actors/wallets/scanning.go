@@ -135,8 +135,9 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 	return res, err
 }
 
-// lookFrom rescans the blocks from a time on, with timestampWindow as a margin.
-func (s *scan) lookFrom(j *ask.Job, from int64) (res result, err error) {
+// lookFrom rescans the blocks from a time on, with timestampWindow as a margin. It returns the last block that could
+// not be read, nil if there is none. An abort is an error.
+func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err error) {
 	err = s.w.do(j, func() {
 		tip, log := s.w.ledger.Txs().Tip().Height, s.w.cfg.Log
 		first, found := firstSince(s.w.cfg.Chain.Open().Active(), 0, from-timestampWindow)
@@ -148,9 +149,13 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (res result, err error) {
 		s.begin(&rescan{from: first})
 	})
 	if err != nil || s.rescan == nil {
-		return res, err
+		return nil, err
 	}
-	return s.look(j)
+	res, err := s.look(j)
+	if err == nil && res.aborted {
+		err = errAborted
+	}
+	return res.failed, err
 }
 
 // catchUp rescans what a wallet that is being loaded has missed.

@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 )
 
-// The defaults of the options are those of a pool that is told nothing.
+// The defaults of the options equal the defaults of the pool.
 func TestPoolDefaults(t *testing.T) {
 	for _, name := range []string{dialect.NameBitcoin, dialect.NameQbit} {
 		n, err := dialect.Named(name, "regtest", dialect.Choices{})

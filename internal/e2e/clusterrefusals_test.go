@@ -13,7 +13,7 @@ import (
 
 // Three worker nodes refuse, each sound by itself: the first is 500 blocks behind, the second is on another branch,
 // the third has a single filter that differs. The coordinator lists their reasons by address. The others work, and
-// the result is that of a lone node.
+// the result equals a lone node's.
 func TestClusterRefusesOthers(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()

@@ -79,7 +79,7 @@ func TestWhenSpendsAreChecked(t *testing.T) {
 	}
 }
 
-// The rules of a spend are those of its block's height.
+// A spend is checked by the rules of its block's height.
 func TestRulesOfHeights(t *testing.T) {
 	net := regtest(t, dialect.Choices{Activation: map[string]int32{"cltv": 20, "csv": 30}})
 	net.P2MR.WeightV2 = 10

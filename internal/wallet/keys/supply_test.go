@@ -58,7 +58,7 @@ func TestPendingKeys(t *testing.T) {
 	}
 }
 
-// Keys that are not those of the descriptor are refused, and do not become the wallet's.
+// Keys of another descriptor are refused, and do not become the wallet's.
 func TestOtherKeys(t *testing.T) {
 	for name, spoil := range map[string]func(b *Batch, known descriptor.CacheEntry){
 		"extended": func(b *Batch, known descriptor.CacheEntry) {
