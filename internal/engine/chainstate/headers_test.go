@@ -215,8 +215,8 @@ func TestBadBlockOfKnownHeader(t *testing.T) {
 	}
 }
 
-// A known header that comes with a payload is checked again: the payload may be another. The header of the genesis
-// block is not, nor that of a block that broke a rule.
+// A known header that comes with a payload is checked again: the payload may be another. The headers of the
+// genesis block and of a block that broke a rule are not.
 func TestKnownHeaderWithPayload(t *testing.T) {
 	e := fresh(t)
 	chain := genesis(t).chainOn(2)
