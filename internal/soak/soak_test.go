@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -222,6 +223,28 @@ func testsOf(t *testing.T, path string) []string {
 		}
 	}
 	return names
+}
+
+// Each name in a step's pattern is that of a test in its packages: a renamed test is not left out.
+func TestStepsNameTests(t *testing.T) {
+	word := regexp.MustCompile(`[A-Z]\w+`)
+	for _, s := range steps {
+		var tests []string
+		for _, folder := range s.packages {
+			files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+			if err != nil || len(files) == 0 {
+				t.Errorf("step %s: no tests in %s, %v", s.name, folder, err)
+			}
+			for _, path := range files {
+				tests = append(tests, testsOf(t, path)...)
+			}
+		}
+		for _, name := range word.FindAllString(s.run, -1) {
+			if !slices.ContainsFunc(tests, func(test string) bool { return strings.Contains(test, name) }) {
+				t.Errorf("step %s names %s, which no test is called", s.name, name)
+			}
+		}
+	}
 }
 
 // stepsOf counts the steps that run a test.

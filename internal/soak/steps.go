@@ -99,7 +99,7 @@ var steps = []step{
 	},
 	{
 		name: "published", what: "what ZeroMQ and the log tell, beside Bitcoin Core; subscribers that stall and lie",
-		run: "^Test(Published|Crowd|LogLines)$", needs: "core",
+		run: "^Test(Published|ManySubscribers|LogLines)$", needs: "core",
 		packages: []string{"./internal/differ", "./actors/notify/zmqsink"},
 	},
 	{
