@@ -178,8 +178,8 @@ bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROU
 bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
 	$(GO) -C bench run ./report -name rpc-$(BLOCKS)x$(OUTPUTS) -bench '^BenchmarkScanBlocks$$' -rounds $(ROUNDS) $(SIZE)
 
-bench-sync: ## measure the import of blocks from files and their download from a peer beside Core, and what the filter index and scans cost meanwhile, CHAINS short or long; ROUNDS, BITCOIND
-	$(GO) -C bench run ./report -name sync-$(CHAINS) -bench '^Benchmark(Import|Download|IndexCost|Beside)$$' -rounds $(ROUNDS) -chains $(CHAINS)
+bench-sync: ## measure the import of blocks from files and their download from a peer beside Core, what the filter index and scans cost meanwhile, and what a new block costs, CHAINS short or long; ROUNDS, BITCOIND, OLDER (another trawld)
+	$(GO) -C bench run ./report -name sync-$(CHAINS) -bench '^Benchmark(Import|Download|IndexCost|Beside|Tip)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-memory: ## measure memory at rest, at most, and after a peak, and what 900,000 blocks cost, beside Core; CHAINS, BITCOIND
 	$(GO) -C bench run ./report -name memory -bench '^Benchmark(Memory|Many)$$' -rounds 1 -chains $(CHAINS)

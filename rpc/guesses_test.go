@@ -126,6 +126,18 @@ func TestGuesses(t *testing.T) {
 		guess(60, home, "alice", keep)
 		guess(20, home, "bob", keep)
 		guess(60, home, "core", keep)
+		for _, user := range []string{"bob", "nobody"} { // by the form of the page
+			for range 20 {
+				attack.Go(func() {
+					for g.ctx.Err() == nil {
+						r := (&http.Request{RemoteAddr: home}).WithContext(g.ctx)
+						if _, status := (&Door{g.Server}).Login(r, user, []byte("wrong")); status == 0 {
+							t.Error("the form lets a guess in")
+						}
+					}
+				})
+			}
+		}
 		guess(1, home, "alice", none)
 		guess(3, home, "alice", func(int) *conn { // connections on which alice has logged in
 			c := connFrom("192.0.2.1")

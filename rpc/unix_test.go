@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -34,6 +36,7 @@ func TestUnixSocket(t *testing.T) {
 		}
 		c := socketClient(t, path)
 		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+		wantNode(t, path)
 		if got, err := c.post(t.Context(), "/", "u:wrong", v2Call("quick")); got != "401" {
 			t.Errorf("got %s, %v", got, err)
 		}
@@ -46,6 +49,25 @@ func TestUnixSocket(t *testing.T) {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("still there: %v", err)
 		}
+	}
+}
+
+// wantNode makes a call with what Node's fetch sends besides. A browser cannot call over a socket, so the headers by which
+// a page of another site is known refuse nothing here.
+func wantNode(t *testing.T, path string) {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := v2Call("quick")
+	fmt.Fprintf(c, "POST / HTTP/1.1\r\nhost: bitcoind:8332\r\nconnection: close\r\nauthorization: %s\r\n"+
+		"content-type: application/json\r\naccept: */*\r\naccept-language: *\r\nsec-fetch-mode: cors\r\nuser-agent: node\r\n"+
+		"accept-encoding: gzip, deflate\r\ncontent-length: %d\r\n\r\n%s", basic("u:p"), len(body), body)
+	answer, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") || !strings.Contains(string(answer), `"result":1`) {
+		t.Errorf("got %s, %v", answer, err)
 	}
 }
 
