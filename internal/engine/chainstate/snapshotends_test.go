@@ -281,3 +281,25 @@ func TestSnapshotReadBeside(t *testing.T) {
 		})
 	}
 }
+
+// A block that was pruned cannot be validated: the background waits for it before it goes on.
+func TestSnapshotOverPrunedBlock(t *testing.T) {
+	s := tell(t)
+	e := openLoaded(t, s, t.TempDir())
+	defer func() { _ = e.Close() }()
+	for _, b := range s.blocks {
+		if b.height != s.base().height {
+			must(t, e.Accept(b.raw))
+		}
+	}
+	pruned := s.blocks[29]
+	chainstate.ForgetData(e, &pruned.hash)
+	must(t, e.Accept(s.base().raw))
+	must(t, settleBackground(e))
+	if states := e.States(); len(states) != 2 || states[0].Tip.Height != pruned.height-1 {
+		t.Errorf("the background is at %+v, want height %d", states, pruned.height-1)
+	}
+	must(t, e.Accept(pruned.raw))
+	must(t, settleBackground(e))
+	checkWhole(t, e, s)
+}
