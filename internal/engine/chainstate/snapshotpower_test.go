@@ -166,3 +166,24 @@ func TestSnapshotPowerLoss(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot that was loaded is what the chain begins with, even if power is lost at once.
+func TestLoadedSnapshotStays(t *testing.T) {
+	s := tell(t)
+	random := rand.New(rand.NewPCG(11, 30))
+	for range 4 {
+		dir, disk := t.TempDir(), faultfs.New()
+		e, err := openOn(disk, dir, s.network(t))
+		must(t, err)
+		_, _, err = e.AcceptHeaders(rawHeaders(s.blocks))
+		must(t, err)
+		_, err = load(e, s)
+		must(t, err)
+		disk.Inject(faultfs.From(0, syscall.EIO))
+		_ = e.Close() // writes nothing any more
+		must(t, disk.PowerLoss(random))
+		e = open(t, dir, s.network(t))
+		wantTip(t, e, "after the loss of power", s.base())
+		must(t, e.Close())
+	}
+}
