@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/options/table"
+	"github.com/seed61375155/trawl/internal/version"
 )
 
 // Help and version are shown also where the configuration file asks for them, and however its line is written.
@@ -79,6 +80,20 @@ func TestPortOf(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// The program calls itself by its name in the dialect.
+func TestVersionOfDialects(t *testing.T) {
+	for dialect, want := range map[string]string{
+		"bitcoin": "Trawl daemon version " + version.String() + "\n",
+		"qbit":    "qbit daemon version " + version.String() + " (Trawl)\n",
+	} {
+		var out, errs bytes.Buffer
+		run([]string{"-dialect=" + dialect, "-version"}, streams{&out, &errs, t.TempDir()}, nil)
+		if got := out.String(); !strings.HasPrefix(got, want) || errs.Len() > 0 {
+			t.Errorf("%s: %q, %q, want %q", dialect, got, errs.String(), want)
 		}
 	}
 }

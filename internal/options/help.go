@@ -62,9 +62,14 @@ func (o *Option) text() string {
 	return o.Help
 }
 
-// Introduction returns the text of -help and -version: a Program, and its options.
+// Introduction returns the text of -help and -version: a Program, by its name in the dialect, and its options.
 func Introduction(s *Settings, p *Program, version, licence string) string {
-	text := p.Title + " version " + version + "\n"
+	title, own := p.Title, NamesOf(s.Dialect()).Own
+	if own != bitcoinNames.Own {
+		title = strings.Replace(title, bitcoinNames.Own, own, 1)
+		version += " (" + bitcoinNames.Own + ")"
+	}
+	text := title + " version " + version + "\n"
 	if s.Bool("version", false) {
 		return text + licence
 	}

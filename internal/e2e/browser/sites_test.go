@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,7 @@ import (
 )
 
 // A site is a web server of somebody else on this machine. It has an empty page, and a page that frames the
-// addresses in its query. Below /node/ it is a proxy of the node.
+// addresses in its query. Below /node/ it is a proxy of the node; /to sends a request on to another address.
 type site struct{ port string }
 
 func newSite(t *testing.T, w *world) site {
@@ -36,6 +37,9 @@ func newSite(t *testing.T, w *world) site {
 		for _, framed := range r.URL.Query()["frame"] {
 			_, _ = fmt.Fprintf(out, "<iframe src='%s'></iframe>", framed)
 		}
+	})
+	mux.HandleFunc("/to", func(out http.ResponseWriter, r *http.Request) {
+		http.Redirect(out, r, r.URL.Query().Get("url"), http.StatusTemporaryRedirect)
 	})
 	mux.Handle("/node/", http.StripPrefix("/node", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(node)
@@ -53,13 +57,69 @@ func newSite(t *testing.T, w *world) site {
 // at is the address of the site under a name or an address of this machine.
 func (s site) at(host string) string { return "http://" + net.JoinHostPort(host, s.port) + "/" }
 
-// evil is a name that its owner has lead to this machine.
-const evil = "evil.example"
+// Names that their owners have lead to this machine: one always, and one first to a site, then to the node.
+const (
+	evil    = "evil.example"
+	rebound = "rebound.example"
+)
 
-// otherSite launches a browser that knows that name, and keeps frames where a test sees them.
-func otherSite(t *testing.T) context.Context {
+// A turn leads whoever connects to what the name rebound stands for at the time.
+type turn struct {
+	net.Listener
+
+	mu    sync.Mutex
+	to    string // host:port
+	conns []net.Conn
+}
+
+func newTurn(t *testing.T) *turn {
 	t.Helper()
-	return launch(t, chromedp.Flag("host-resolver-rules", "MAP "+evil+" 127.0.0.1"),
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &turn{Listener: l}
+	t.Cleanup(func() { l.Close(); p.lead("") })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.join(c)
+		}
+	}()
+	return p
+}
+
+func (p *turn) join(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out, err := net.Dial("tcp", p.to) //nolint:noctx // to this machine
+	if err != nil {
+		c.Close()
+		return
+	}
+	p.conns = append(p.conns, c, out)
+	go func() { _, _ = io.Copy(out, c); out.Close() }()
+	go func() { _, _ = io.Copy(c, out); c.Close() }()
+}
+
+// lead changes where the name leads, and ends what is connected.
+func (p *turn) lead(to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = to
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+// otherSite launches a browser that knows these names, and keeps frames where a test sees them.
+func otherSite(t *testing.T, p *turn) context.Context {
+	t.Helper()
+	return launch(t, chromedp.Flag("host-resolver-rules", "MAP "+evil+" 127.0.0.1, MAP "+rebound+" "+p.Addr().String()),
 		chromedp.Flag("disable-features", "IsolateOrigins,site-per-process"),
 		chromedp.Flag("disable-site-isolation-trials", true))
 }
@@ -70,9 +130,11 @@ func newWallet(name string) string {
 }
 
 // TestOtherSites: while somebody is logged in, foreign pages get nothing from the node and change nothing.
-// Foreign are another site, another port of the same host, and a name that was made to lead to the node.
+// Foreign are another site, another port of the same host, and a name that was made to lead to the node, before or
+// while its page is shown.
 func TestOtherSites(t *testing.T) {
-	browser := otherSite(t)
+	names := newTurn(t)
+	browser := otherSite(t, names)
 	w := begin(t, "-rest=1")
 	s := newSite(t, w)
 	hushed := func(t *testing.T, from string) *tab {
@@ -120,13 +182,29 @@ func TestOtherSites(t *testing.T) {
 		})
 	}
 	w.t, own.t = t, t
+	t.Run("a name that changes its address", func(t *testing.T) {
+		_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(w.page(), "http://"), "/"))
+		names.lead(net.JoinHostPort("127.0.0.1", s.port))
+		b := hushed(t, "http://"+net.JoinHostPort(rebound, port)+"/")
+		b.visit("")
+		if got := eval[string](b, `document.title`); got != "elsewhere" {
+			t.Fatalf("the page is %q", got)
+		}
+		names.lead(net.JoinHostPort("127.0.0.1", port))
+		b.requestOwn()
+		w.t = t
+		if after := wallets(); !slices.Equal(after, before) {
+			t.Errorf("there are %q", after)
+		}
+	})
+	w.t, own.t = t, t
 	t.Run("frames", func(t *testing.T) { testFrames(t, hushed, w, s) })
 }
 
 // refusal is what the node says to browsers that ask for the page of another site.
 const refusal = "this request comes from another web site"
 
-// sendForms has a page post forms to the node. The browser shows what it answers.
+// sendForms has a page post forms to the node, at once and by way of a redirection. The browser shows what it answers.
 func (b *tab) sendForms(node string) {
 	b.t.Helper()
 	call := newWallet("form")
@@ -137,23 +215,31 @@ func (b *tab) sendForms(node string) {
 			kind = "text/plain" // of which a form makes any text with an equals sign in it
 			fields = map[string]string{call[:len(call)-1] + `,"x":"`: `"}`}
 		}
-		b.visit("")
-		status := b.answered(fmt.Sprintf(`(() => {
-			const form = document.createElement('form');
-			form.method = 'post';
-			form.action = %s;
-			form.enctype = %s;
-			for (const [name, value] of Object.entries(%s)) {
-				const field = document.createElement('input');
-				Object.assign(field, { type: 'hidden', name, value });
-				form.append(field);
-			}
-			document.body.append(form);
-			form.submit();
-		})()`, quote(node+path), quote(kind), quote(fields)))
-		if text := eval[string](b, `document.body.innerText`); status != 403 || !strings.Contains(text, refusal) {
-			b.t.Errorf("a form to /%s is answered with %d %q", path, status, text)
+		for _, action := range []string{node + path, "to?url=" + url.QueryEscape(node+path)} {
+			b.visit("")
+			b.sendForm(action, kind, fields)
 		}
+	}
+}
+
+// sendForm has a page post a form, which the node refuses.
+func (b *tab) sendForm(action, kind string, fields map[string]string) {
+	b.t.Helper()
+	status := b.answered(fmt.Sprintf(`(() => {
+		const form = document.createElement('form');
+		form.method = 'post';
+		form.action = %s;
+		form.enctype = %s;
+		for (const [name, value] of Object.entries(%s)) {
+			const field = document.createElement('input');
+			Object.assign(field, { type: 'hidden', name, value });
+			form.append(field);
+		}
+		document.body.append(form);
+		form.submit();
+	})()`, quote(action), quote(kind), quote(fields)))
+	if text := eval[string](b, `document.body.innerText`); status != 403 || !strings.Contains(text, refusal) {
+		b.t.Errorf("a form to %s is answered with %d %q", action, status, text)
 	}
 }
 
@@ -201,6 +287,10 @@ func (b *tab) sendRequests(node string) {
 		`fetch(node + 'ui/call?login', { method: 'POST', body: call, headers: { Authorization: 'Basic ' + btoa(login), ` +
 			`'X-Trawl-Token': 'x' } }).catch(() => 'refused')`,
 		`new Promise((done) => { const i = new Image(); i.onload = i.onerror = (e) => done(e.type); i.src = node + 'ui/assets/icon.svg' })`,
+		`fetch(redirected('ui/call?redirected'), { method: 'POST', mode: 'no-cors', credentials: 'include', body: call })` +
+			`.then(r => r.type)`,
+		`new Promise((done) => { const i = new Image(); i.onload = i.onerror = (e) => done(e.type); ` +
+			`i.src = redirected('ui/assets/icon.svg?redirected') })`,
 		`new Promise((done) => { const s = document.createElement('script'); s.onload = s.onerror = (e) => done(e.type); ` +
 			`s.src = node + 'ui/session?script'; document.head.append(s) })`,
 		`new Promise((done) => { const e = new EventSource(node + 'ui/events', { withCredentials: true }); e.onopen = ` +
@@ -208,7 +298,8 @@ func (b *tab) sendRequests(node string) {
 		`Promise.resolve(String(navigator.sendBeacon(node + 'ui/call?beacon', call)))`,
 	} {
 		want++
-		got := eval[string](b, fmt.Sprintf(`{ const node = %s, login = %s, call = %s; %s.then(String) }`,
+		got := eval[string](b, fmt.Sprintf(`{ const node = %s, login = %s, call = %s;
+			const redirected = (path) => '/to?url=' + encodeURIComponent(node + path); %s.then(String) }`,
 			quote(node), quote(user+":"+password), call, step))
 		if !slices.Contains([]string{"opaque", "refused", "error", "true"}, got) {
 			b.t.Errorf("%s gives %q", step, got)
@@ -233,6 +324,12 @@ func (b *tab) rebind(string) {
 	if status := b.answered(`location.assign(` + quote(b.base) + `)`); status != 403 {
 		b.t.Errorf("the page is answered with %d", status)
 	}
+	b.requestOwn()
+}
+
+// requestOwn makes requests for what the page takes to be its own site.
+func (b *tab) requestOwn() {
+	b.t.Helper()
 	for _, step := range []string{
 		`fetch('/')`, `fetch('/ui/session')`, `fetch('/ui/assets/page.js')`, `fetch('/rest/chaininfo.json')`, `fetch('/health/live')`,
 		`fetch('/ui/login', { method: 'POST', body: new URLSearchParams({ user: ` + quote(user) + `, password: ` + quote(password) + ` }) })`,
