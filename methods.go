@@ -15,15 +15,15 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 	"github.com/seed61375155/trawl/rpc/method/control"
-	"github.com/seed61375155/trawl/rpc/method/mempool"
+	"github.com/seed61375155/trawl/rpc/method/mempoolrpc"
 	"github.com/seed61375155/trawl/rpc/method/mining"
 	"github.com/seed61375155/trawl/rpc/method/net"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 	"github.com/seed61375155/trawl/rpc/method/util"
-	"github.com/seed61375155/trawl/rpc/method/wallet"
+	"github.com/seed61375155/trawl/rpc/method/walletrpc"
 )
 
 // expansionMemory is how many bytes the scripts of descriptors may take that
@@ -104,19 +104,19 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	policy, ref, signer := n.policy(), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
 	expansions := descriptor.NewExpansions(expansionMemory)
 	chainMethods := n.chainMethods(expansions, h.LastWarning)
-	txMethods := rawtx.Deps{
+	txMethods := rawtxrpc.Deps{
 		Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
-		Unspent: rawtx.Unspent(ref(mempoolPart)), Txs: n.txs, BytesPerSigOp: policy.BytesPerSigOp,
+		Unspent: rawtxrpc.Unspent(ref(mempoolPart)), Txs: n.txs, BytesPerSigOp: policy.BytesPerSigOp,
 	}
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
 		}),
-		chain.Commands(chainMethods),
-		mempool.Commands(mempool.Deps{
+		chainrpc.Commands(chainMethods),
+		mempoolrpc.Commands(mempoolrpc.Deps{
 			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart),
-			Wallets: wallet.Written(ref(walletsPart), n.walletDir),
+			Wallets: walletrpc.Written(ref(walletsPart), n.walletDir),
 		}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
@@ -131,14 +131,14 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
-		rawtx.Commands(txMethods),
-		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
+		rawtxrpc.Commands(txMethods),
+		searchrpc.Commands(searchrpc.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
 	if w := n.cfg.Wallets; w != nil {
-		lists = append(lists, wallet.Commands(wallet.Deps{
+		lists = append(lists, walletrpc.Commands(walletrpc.Deps{
 			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
-			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)), SetTxFee: w.Spending.SetTxFee,
+			Currency: n.net.Coin, Unspent: rawtxrpc.Unspent(ref(mempoolPart)), SetTxFee: w.Spending.SetTxFee,
 			NotReplaceable: w.Spending.NotReplaceable,
 		}))
 	}
@@ -154,26 +154,27 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if a := n.cfg.Attach; a != nil {
 		return a.Serve(t), nil
 	}
-	return t.Read(command.Readers{ChainReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
+	readers := command.Readers{ChainReader: chainrpc.Reader(chainMethods), TxReader: rawtxrpc.Reader(txMethods)}
+	return t.Read(readers), nil
 }
 
-func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool) chain.Deps {
+func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool) chainrpc.Deps {
 	ref := n.set.Ref
-	d := chain.Deps{
+	d := chainrpc.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
 		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
 		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker,
 		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs,
-		Others: []chain.NamedIndex{
+		Others: []chainrpc.NamedIndex{
 			{Name: txindexPart, Actor: ref(txindexPart)}, {Name: coinstatsPart, Actor: ref(coinstatsPart)},
 		},
 	}
 	if p := (parts{n}).pruning(); p != nil {
-		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
+		d.Pruning = &chainrpc.Pruning{Target: p.Target, After: p.After}
 	}
 	if n.store != nil {
 		filters := &filter.Reader{Store: n.store, Indexer: ref(indexerPart)}
-		d.Index = &chain.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
+		d.Index = &chainrpc.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
 	}
 	return d
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/metrics/nodestats"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/events"
+	"github.com/seed61375155/trawl/rpc/eventstream"
 	"github.com/seed61375155/trawl/rpc/forward/attachment"
-	"github.com/seed61375155/trawl/rpc/method/chain"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 	"github.com/seed61375155/trawl/store/datadir"
 )
 
@@ -61,13 +61,13 @@ type Node struct {
 	searches               ask.Feed[messages.News]
 	peersJoined            ask.Feed[messages.PeerChanged]
 
-	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
+	rejoin ask.Topic[peerhandle.Restarted] // relay is to hear of the peers again
 
 	// Opened by a part for others to read; nil where the part is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
 	scheduler *match.Scheduler // of the searches in that store
-	stats     chain.CoinStats
-	txs       rawtx.TxIndex
+	stats     chainrpc.CoinStats
+	txs       rawtxrpc.TxIndex
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks
@@ -167,8 +167,8 @@ func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (mess
 
 // Events returns what an rpc.Server streams at GET /events.
 func (n *Node) Events() rpc.Events {
-	s := &events.Source{Chain: n.view, Subscribe: n.Subscribe, Print: searches.NewPrinter(n.net)}
-	s.Search, s.Entries = searches.Readers(n.Searches())
+	s := &eventstream.Source{Chain: n.view, Subscribe: n.Subscribe, Print: searchrpc.NewPrinter(n.net)}
+	s.Search, s.Entries = searchrpc.Readers(n.Searches())
 	return s
 }
 

@@ -41,7 +41,7 @@ func unpack(t *testing.T, name string) []byte {
 // fundedChain returns a file with the blocks of the recorded chain up to the spends.
 func fundedChain(t *testing.T) string {
 	t.Helper()
-	content := unpack(t, "internal/engine/p2mr/testdata/chain.dat.gz")
+	content := unpack(t, "internal/engine/qbit/testdata/chain.dat.gz")
 	magic := [4]byte(content)
 	scanner := blockfile.NewScanner(
 		bytes.NewReader(content), int64(len(content)), magic, blockfile.Key{}, blockfile.MaxBlockSize,

@@ -37,7 +37,7 @@ func BenchmarkP2MRImport(b *testing.B) {
 // recordedChain unpacks the chain.
 func recordedChain(b *testing.B) string {
 	b.Helper()
-	packed, err := os.Open(filepath.FromSlash("../internal/engine/p2mr/testdata/chain.dat.gz"))
+	packed, err := os.Open(filepath.FromSlash("../internal/engine/qbit/testdata/chain.dat.gz"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,15 +3,15 @@ package rpc
 import (
 	"sync/atomic"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // accounts are the logins of a server and the calls that each of them may make. They do not
 // change: a server replaces them as a whole.
 type accounts struct {
-	credentials []access.Credential
-	whitelists  access.Whitelists
+	credentials []rpcauth.Credential
+	whitelists  rpcauth.Whitelists
 }
 
 // rights returns what a caller may call.
@@ -33,7 +33,7 @@ type loggedIn struct {
 // rights returns what the caller may call now; nothing once it may not log in any more.
 func (l *loggedIn) rights() rights {
 	if current := l.now.Load(); current != l.judged {
-		if _, ok := access.Login(current.credentials, l.header); !ok && l.who.Login == nil {
+		if _, ok := rpcauth.Login(current.credentials, l.header); !ok && l.who.Login == nil {
 			return none{}
 		}
 		l.judged = current

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 )
 
 // A reload changes the logins and their rights for later calls; a reload with a mistake
@@ -19,7 +19,7 @@ import (
 func TestReload(t *testing.T) {
 	var log safeBuffer
 	path := filepath.Join(t.TempDir(), ".cookie")
-	entry := func(user, password string) string { return user + ":s$" + access.Hash("s", password) }
+	entry := func(user, password string) string { return user + ":s$" + rpcauth.Hash("s", password) }
 	s := startServer(t, Config{
 		Auth: []string{entry("a", "old"), entry("b", "b")}, CookieFile: path, Whitelist: []string{"b:quick"},
 		Log: slog.New(slog.NewTextHandler(&log, nil)),

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 )
 
 func TestAllowed(t *testing.T) {
@@ -164,7 +164,8 @@ func TestCookie(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%q: mode %v, %v", perms, info.Mode(), err)
 		}
-		if user, ok := access.Login(s.accounts.Load().credentials, basic(string(contents))); user != cookieUser || !ok {
+		user, ok := rpcauth.Login(s.accounts.Load().credentials, basic(string(contents)))
+		if user != cookieUser || !ok {
 			t.Errorf("%q: the cookie does not log in", perms)
 		}
 		if secret := strings.TrimPrefix(string(contents), cookieUser+":"); strings.Contains(log, secret) {
@@ -187,7 +188,7 @@ func TestLoginsInTheLog(t *testing.T) {
 	const cookie, none = "Using random cookie authentication.", "RPC authentication cookie file generation is disabled."
 	all := []string{password, auth, cookie, none, "Generated RPC authentication cookie"}
 	path := filepath.Join(t.TempDir(), ".cookie")
-	entry := "a:s$" + access.Hash("s", "p")
+	entry := "a:s$" + rpcauth.Hash("s", "p")
 	for name, test := range map[string]struct {
 		c    Config
 		want []string
@@ -308,7 +309,7 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || strings.Contains(log, "p:w") {
 		t.Fatal(err, log)
 	}
-	if _, ok := access.Login(s.accounts.Load().credentials, basic("u:p:w")); !ok {
+	if _, ok := rpcauth.Login(s.accounts.Load().credentials, basic("u:p:w")); !ok {
 		t.Error("the password does not log in")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -318,7 +319,7 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || !strings.Contains(log, "RPC authentication cookie file generation is disabled.") {
 		t.Error(err, log)
 	}
-	if _, ok := access.Login(s.accounts.Load().credentials, basic(":")); ok {
+	if _, ok := rpcauth.Login(s.accounts.Load().credentials, basic(":")); ok {
 		t.Error("nobody can log in")
 	}
 }

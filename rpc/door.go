@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -59,8 +59,8 @@ type Door struct{ server *Server }
 type Visitor struct {
 	server     *Server
 	who        command.Caller
-	credential access.Credential // where no other node judges the login
-	header     string            // where one does
+	credential rpcauth.Credential // where no other node judges the login
+	header     string             // where one does
 }
 
 // Login judges a name and a password, which it overwrites, as slowly as all wrong ones are answered. The status
@@ -98,7 +98,7 @@ func (d *Door) judge(r *http.Request, c *claim) (*Visitor, int) {
 		v.who.User = c.user
 		return v, 0
 	}
-	found, ok := access.Find(d.server.accounts.Load().credentials, c.user, c.password)
+	found, ok := rpcauth.Find(d.server.accounts.Load().credentials, c.user, c.password)
 	if !ok { // the logins were read again meanwhile
 		return nil, http.StatusUnauthorized
 	}

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -37,7 +37,7 @@ func newGate(t *testing.T, elsewhere Logins, users ...string) *gate {
 	}
 	all := &accounts{}
 	for _, user := range users {
-		all.credentials = append(all.credentials, access.New(user, "right"))
+		all.credentials = append(all.credentials, rpcauth.New(user, "right"))
 	}
 	g.accounts.Store(all)
 	return g
@@ -359,7 +359,7 @@ func (away) Ask(context.Context, string) (command.Login, error) {
 func TestNoLoginInHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, nil)
-		g.accounts.Store(&accounts{credentials: []access.Credential{access.New("u", ""), access.New("", "")}})
+		g.accounts.Store(&accounts{credentials: []rpcauth.Credential{rpcauth.New("u", ""), rpcauth.New("", "")}})
 		for header, want := range map[string]int{
 			basic("u:"): 0, basic(":"): 0,
 			basic("u"): 401, "Bearer x": 401, "Basic ": 401, "Basic %": 401, "basic " + basic("u:")[6:]: 401, "": 401,

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -20,7 +20,7 @@ type claim struct {
 
 // claimIn returns the claim of an Authorization header.
 func claimIn(header string) *claim {
-	user, password, ok := access.Decode(header)
+	user, password, ok := rpcauth.Decode(header)
 	return &claim{user, []byte(password), func() string { return header }, !ok}
 }
 
@@ -85,7 +85,7 @@ func knows(ctx context.Context, s *Server, c *claim, who *command.Caller) bool {
 	if c.none {
 		return false
 	}
-	if _, ok := access.Find(s.accounts.Load().credentials, c.user, c.password); ok {
+	if _, ok := rpcauth.Find(s.accounts.Load().credentials, c.user, c.password); ok {
 		who.User = c.user
 		return true
 	}

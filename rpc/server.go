@@ -41,7 +41,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -189,13 +189,13 @@ func (s *Server) setLogins(c *Config) error {
 // readAccounts reads the logins, among them the cookie where there is one. A password that has
 // not changed stays the credential that it was.
 func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
-	credential := func(user, password string) access.Credential {
-		if same, ok := access.Find(before.credentials, user, []byte(password)); ok {
+	credential := func(user, password string) rpcauth.Credential {
+		if same, ok := rpcauth.Find(before.credentials, user, []byte(password)); ok {
 			return same
 		}
-		return access.New(user, password)
+		return rpcauth.New(user, password)
 	}
-	all := &accounts{whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault)}
+	all := &accounts{whitelists: rpcauth.ParseWhitelists(c.Whitelist, c.WhitelistDefault)}
 	if c.Password != "" {
 		s.infof("Using rpcuser/rpcpassword authentication.")
 		s.warnf("The use of rpcuser/rpcpassword is less secure, because credentials are configured in plain text. " +
@@ -211,7 +211,7 @@ func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
 		s.infof("Using rpcauth authentication.")
 	}
 	for _, entry := range c.Auth {
-		login, ok := access.Parse(entry)
+		login, ok := rpcauth.Parse(entry)
 		if !ok {
 			s.warnf("Invalid -rpcauth argument.")
 			return nil, ErrStart

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -345,7 +345,7 @@ func TestCallerReachesTheMethod(t *testing.T) {
 
 func TestWhitelistOverHTTP(t *testing.T) {
 	s := startServer(t, Config{
-		Auth:      []string{"other:s$" + access.Hash("s", "p")},
+		Auth:      []string{"other:s$" + rpcauth.Hash("s", "p")},
 		User:      "u",
 		Password:  "p",
 		Whitelist: []string{"u:quick,status"},
@@ -491,7 +491,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	s.Ready(table)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := s.answer(t.Context(), command.Caller{}, access.Whitelist{}, body)
+		r := s.answer(t.Context(), command.Caller{}, rpcauth.Whitelist{}, body)
 		defer r.held.release()
 		if r.length() == 0 {
 			if r.status != http.StatusNoContent {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 )
 
 // Limits of the streams of events.
@@ -106,7 +106,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	caller := &loggedIn{who: who, header: r.Header.Get("Authorization"), now: &server.accounts}
-	login, _, _ := access.Decode(caller.header)
+	login, _, _ := rpcauth.Decode(caller.header)
 	_, query, _ := strings.Cut(r.RequestURI, "?")
 	s.serve(r.Context(), w, r, subscription{caller, login, query})
 }

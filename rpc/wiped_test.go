@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -60,24 +60,24 @@ func texts(v *jsontree.Value) (list []string) {
 // logs and replies, stay.
 func TestRequestsAreWiped(t *testing.T) {
 	const who = "caller"
-	limited := access.ParseWhitelists([]string{":status"}, nil).Of("")
+	limited := rpcauth.ParseWhitelists([]string{":status"}, nil).Of("")
 	for _, test := range []struct {
 		what, body string
 		list       rights
 		busy       bool
 	}{
-		{"a call", `{"method":"take","params":["secret"],"id":"an id"}`, access.Whitelist{}, false},
-		{"what nobody reads", `{"method":"take","params":["secret"],"more":["secret"]}`, access.Whitelist{}, false},
-		{"a notification", `{"jsonrpc":"2.0","method":"take","params":["secret"]}`, access.Whitelist{}, false},
-		{"a failure", `{"method":"refuse","params":["secret"],"id":"an id"}`, access.Whitelist{}, false},
-		{"names of parameters", `{"method":"take","params":{"key":"secret"}}`, access.Whitelist{}, false},
-		{"a request that cannot be read", `{"method":7,"params":["secret"]}`, access.Whitelist{}, false},
-		{"a method that there is not", `{"method":"none","params":["secret"]}`, access.Whitelist{}, false},
+		{"a call", `{"method":"take","params":["secret"],"id":"an id"}`, rpcauth.Whitelist{}, false},
+		{"what nobody reads", `{"method":"take","params":["secret"],"more":["secret"]}`, rpcauth.Whitelist{}, false},
+		{"a notification", `{"jsonrpc":"2.0","method":"take","params":["secret"]}`, rpcauth.Whitelist{}, false},
+		{"a failure", `{"method":"refuse","params":["secret"],"id":"an id"}`, rpcauth.Whitelist{}, false},
+		{"names of parameters", `{"method":"take","params":{"key":"secret"}}`, rpcauth.Whitelist{}, false},
+		{"a request that cannot be read", `{"method":7,"params":["secret"]}`, rpcauth.Whitelist{}, false},
+		{"a method that there is not", `{"method":"none","params":["secret"]}`, rpcauth.Whitelist{}, false},
 		{"a method that is not allowed", `{"method":"take","params":["secret"]}`, limited, false},
-		{"no worker", `{"method":"take","params":["secret"]}`, access.Whitelist{}, true},
-		{"a batch", `[{"method":"take","params":["secret"],"id":"an id"},"secret"]`, access.Whitelist{}, false},
+		{"no worker", `{"method":"take","params":["secret"]}`, rpcauth.Whitelist{}, true},
+		{"a batch", `[{"method":"take","params":["secret"],"id":"an id"},"secret"]`, rpcauth.Whitelist{}, false},
 		{"a batch that is not allowed", `[{"method":"take","params":["secret"]}]`, limited, false},
-		{"a batch without a worker", `[{"method":"take","params":["secret"]}]`, access.Whitelist{}, true},
+		{"a batch without a worker", `[{"method":"take","params":["secret"]}]`, rpcauth.Whitelist{}, true},
 		{"a batch of what is no request", `["secret",["secret"],{"params":"secret"}]`, limited, false},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCallsThatPanicAreNotWiped(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := texts(v)
-	s.answerOne(t.Context(), command.Caller{User: "u"}, access.Whitelist{}, v)
+	s.answerOne(t.Context(), command.Caller{User: "u"}, rpcauth.Whitelist{}, v)
 	if !slices.Contains(held, "secret") {
 		t.Errorf("%q is left", held)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // listen begins to accept, once in the life of the table.
@@ -140,8 +140,8 @@ func (t *Table) admits(e *entry, full bool) bool {
 }
 
 // permissions returns what a peer may do by its address.
-func (t *Table) permissions(e *entry) link.Permissions {
-	var p link.Permissions
+func (t *Table) permissions(e *entry) peerhandle.Permissions {
+	var p peerhandle.Permissions
 	if e.onion {
 		return p
 	}

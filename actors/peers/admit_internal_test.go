@@ -9,8 +9,8 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -74,7 +74,7 @@ func TestAdmits(t *testing.T) {
 			table.bans.discourage(addr)
 		}
 		table.enter(test.inbound)
-		e := &entry{typ: p2p.Inbound, addr: addr, allowed: link.Permissions{NoBan: test.noBan}}
+		e := &entry{typ: p2p.Inbound, addr: addr, allowed: peerhandle.Permissions{NoBan: test.noBan}}
 		if got := table.admits(e, test.full); got != test.want || e.discouraged != test.discouraged {
 			t.Errorf("%s: admitted %v, discouraged %v", test.name, got, e.discouraged)
 		}
@@ -87,7 +87,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out := link.Permissions{Download: true}, link.Permissions{Mempool: true}
+	in, out := peerhandle.Permissions{Download: true}, peerhandle.Permissions{Mempool: true}
 	table := newTable(t, func(c *Config) {
 		c.Whitelist = []access.Whitelisted{
 			{Subnet: subnet, Grant: access.Grant{Permissions: in, In: true}},
@@ -98,13 +98,13 @@ func TestPermissions(t *testing.T) {
 		addr  string
 		typ   p2p.ConnectionType
 		onion bool
-		want  link.Permissions
+		want  peerhandle.Permissions
 	}{
 		{"9.9.1.1:1", p2p.Inbound, false, in},
 		{"9.9.1.1:1", p2p.Manual, false, out},
 		{"9.9.1.1:1", p2p.OutboundFullRelay, false, out},
-		{"9.8.1.1:1", p2p.Inbound, false, link.Permissions{}},
-		{"9.9.1.1:1", p2p.Inbound, true, link.Permissions{}}, // that is the proxy's address
+		{"9.8.1.1:1", p2p.Inbound, false, peerhandle.Permissions{}},
+		{"9.9.1.1:1", p2p.Inbound, true, peerhandle.Permissions{}}, // that is the proxy's address
 	} {
 		e := &entry{addr: address(t, test.addr), typ: test.typ, onion: test.onion}
 		if got := table.permissions(e); got != test.want {

@@ -18,9 +18,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/p2p/torcontrol"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -54,7 +54,7 @@ type Config struct {
 	Meter *ask.Meter // counts the actors of connections; may be nil
 
 	// Sync gets what peers say of headers and blocks, Relay what they say of
-	// transactions, see package link. Either may be absent.
+	// transactions, see package peerhandle. Either may be absent.
 	Sync, Relay *ask.Ref
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
 	Reconcile   bool // offer to reconcile transactions (-txreconciliation)
@@ -128,7 +128,7 @@ type Config struct {
 
 	// Restarted announces that Relay has failed and restarted: all peers are
 	// introduced to it again. May be nil.
-	Restarted *ask.Topic[link.Restarted]
+	Restarted *ask.Topic[peerhandle.Restarted]
 }
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // A connActor is the actor of one connection. It hands the peer's messages to the
@@ -62,7 +62,7 @@ func (n *connActor) Receive(c actor.Context) {
 		n.establish(m.remote)
 	case received:
 		n.receive(c, m.message)
-	case link.Restarted:
+	case peerhandle.Restarted:
 		n.rejoin()
 	case answerBlocks:
 		n.serve(c, &wire.MsgGetData{InvList: m.list})
@@ -95,7 +95,7 @@ func (n *connActor) establish(r p2p.Remote) {
 	n.info.Remote = r
 	n.table.tell(joined{n.info.ID, r})
 	n.joined.Store(true)
-	n.notifyAll(link.Joined{Peer: n.connection})
+	n.notifyAll(peerhandle.Joined{Peer: n.connection})
 	n.session.Want(1)
 }
 
@@ -111,16 +111,16 @@ func (n *connActor) rejoin() {
 	if !n.joined.Load() || n.left.Load() {
 		return
 	}
-	n.cfg.Relay.Tell(link.Joined{Peer: n.connection})
+	n.cfg.Relay.Tell(peerhandle.Joined{Peer: n.connection})
 	if n.feeFilter != nil {
-		n.cfg.Relay.Tell(link.Received{Peer: n.connection, Message: *n.feeFilter, Handled: func() {}})
+		n.cfg.Relay.Tell(peerhandle.Received{Peer: n.connection, Message: *n.feeFilter, Handled: func() {}})
 	}
 }
 
 // sendLeft says goodbye for the peer, once.
 func (n *connActor) sendLeft() {
 	if n.joined.Load() && n.left.CompareAndSwap(false, true) {
-		n.notifyAll(link.Left{ID: n.info.ID})
+		n.notifyAll(peerhandle.Left{ID: n.info.ID})
 	}
 }
 

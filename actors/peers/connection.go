@@ -7,30 +7,30 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // A connection is what a session, its actor and the rest of the node share: it is the
-// owner of the session, and the link.Peer of other actors.
+// owner of the session, and the peerhandle.Peer of other actors.
 type connection struct {
 	*base
 
 	table         mailbox
 	actor         mailbox // set before the session runs
 	session       *p2p.Session
-	info          link.Info      // complete once the handshake is done
-	joined        atomic.Bool    // others have received Joined
-	left          atomic.Bool    // and Left
-	begun         bool           // the actor's
-	reason        error          // why the session ended; the actor's, and the table's once that has stopped
-	writable      chan struct{}  // the peer has taken what was sent
-	continueAfter chainhash.Hash // block after which the peer gets the next inventory; the server's
-	listens       atomic.Bool    // the peer wants transactions, although its version said that it does not
-	compact       atomic.Bool    // the peer announces blocks as compact blocks by request
+	info          peerhandle.Info // complete once the handshake is done
+	joined        atomic.Bool     // others have received Joined
+	left          atomic.Bool     // and Left
+	begun         bool            // the actor's
+	reason        error           // why the session ended; the actor's, and the table's once that has stopped
+	writable      chan struct{}   // the peer has taken what was sent
+	continueAfter chainhash.Hash  // block after which the peer gets the next inventory; the server's
+	listens       atomic.Bool     // the peer wants transactions, although its version said that it does not
+	compact       atomic.Bool     // the peer announces blocks as compact blocks by request
 }
 
 func newConnection(b *base, table mailbox, e *entry) *connection {
-	return &connection{base: b, table: table, writable: make(chan struct{}, 1), info: link.Info{
+	return &connection{base: b, table: table, writable: make(chan struct{}, 1), info: peerhandle.Info{
 		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: b.cfg.Now(), Archive: e.archive,
 		LogAddr: b.logAddr(e.name), NoWitnesses: new(atomic.Bool),
 	}}
@@ -59,20 +59,20 @@ func (n *connection) Writable() {
 	}
 }
 
-// Info implements link.Peer.
-func (n *connection) Info() link.Info { return n.info }
+// Info implements peerhandle.Peer.
+func (n *connection) Info() peerhandle.Info { return n.info }
 
-// Send implements link.Peer.
+// Send implements peerhandle.Peer.
 func (n *connection) Send(m wire.Message) {
 	if err := n.session.Send(m); err != nil {
 		n.debugf("%s not sent to peer=%d: %v", m.Command(), n.info.ID, err)
 	}
 }
 
-// CanWrite implements link.Peer.
+// CanWrite implements peerhandle.Peer.
 func (n *connection) CanWrite() bool { return n.session.CanWrite() }
 
-// Misbehaving implements link.Peer.
+// Misbehaving implements peerhandle.Peer.
 func (n *connection) Misbehaving(reason string) { n.table.tell(misbehaved{n.info.ID, reason}) }
 
 // peerServices is what the peer offers, as it has said and shown since.
@@ -83,7 +83,7 @@ func (n *connection) peerServices(said wire.ServiceFlag) wire.ServiceFlag {
 	return said
 }
 
-// Disconnect implements link.Peer.
+// Disconnect implements peerhandle.Peer.
 func (n *connection) Disconnect(reason string) {
 	n.debugf("%s, %s", reason, n.info.Disconnecting())
 	n.session.Close(closed(reason))

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/p2p/sam"
 	"github.com/seed61375155/trawl/internal/p2p/transport"
 	"github.com/seed61375155/trawl/messages"
@@ -27,7 +27,7 @@ type entry struct {
 	discouraged bool         // came from a discouraged address
 	archive     bool         // must give all blocks with their witnesses (-connectarchive)
 	typ         p2p.ConnectionType
-	allowed     link.Permissions
+	allowed     peerhandle.Permissions
 	session     *p2p.Session
 	conn        *connection
 	ref         *ask.Ref
@@ -99,7 +99,7 @@ func (e *entry) network() string {
 }
 
 // permissionNames lists permissions as getpeerinfo does.
-func permissionNames(p link.Permissions) []string {
+func permissionNames(p peerhandle.Permissions) []string {
 	names := []string{}
 	for _, known := range []struct {
 		is   bool

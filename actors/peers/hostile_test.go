@@ -19,7 +19,7 @@ import (
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -226,7 +226,7 @@ func TestFloodAndDisconnect(t *testing.T) {
 	busy := sys.Probe("sync") // takes a block, and never is done with it
 	n := start(t, func(c *peers.Config) { c.Sync = busy.Ref })
 	conn := shaken(t, n)
-	actortest.Expect[link.Joined](busy)
+	actortest.Expect[peerhandle.Joined](busy)
 	block := frame("block", largeBlock())
 	before := heap()
 	flooded := make(chan error, 1)
@@ -238,7 +238,7 @@ func TestFloodAndDisconnect(t *testing.T) {
 			}
 		}
 	}()
-	actortest.Expect[link.Received](busy)
+	actortest.Expect[peerhandle.Received](busy)
 	select {
 	case <-flooded:
 		t.Fatal("dropped")
@@ -259,7 +259,7 @@ func TestFloodAndDisconnect(t *testing.T) {
 	}
 	t.Log("closed after", time.Since(began))
 	n.peersOf(t, 0)
-	actortest.Expect[link.Left](busy)
+	actortest.Expect[peerhandle.Left](busy)
 	busy.Quiet()
 	<-flooded
 }

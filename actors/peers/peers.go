@@ -6,7 +6,7 @@
 // the unwelcome addresses, addrBook the known nodes. addrRelay exchanges addresses with
 // peers, and seeder chooses whom to ask for the first addresses. A child runs the
 // session of its connection (package p2p) and hands each message to the actors that it
-// concerns, as package link says. A session that fails ends alone: its child is not
+// concerns, as package peerhandle says. A session that fails ends alone: its child is not
 // restarted, it reports that the peer has left, and stops.
 package peers
 
@@ -23,7 +23,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -116,7 +116,7 @@ func (t *Table) Receive(c actor.Context) {
 		t.close()
 	case *actor.Terminated:
 		t.ended(c, m.Who)
-	case link.Restarted:
+	case peerhandle.Restarted:
 		for _, e := range t.peers {
 			e.ref.Tell(m)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -83,15 +83,15 @@ func TestRouting(t *testing.T) {
 	sync, relay := sys.Probe("sync"), sys.Probe("relay")
 	n := start(t, func(c *peers.Config) { c.Sync, c.Relay = sync.Ref, relay.Ref })
 	r, _ := connect(t, n)
-	peer := actortest.Expect[link.Joined](sync).Peer
-	actortest.Expect[link.Joined](relay)
+	peer := actortest.Expect[peerhandle.Joined](sync).Peer
+	actortest.Expect[peerhandle.Joined](relay)
 	if got := peer.Info(); got.ID != 0 || got.Remote.Version.Protocol == 0 {
 		t.Errorf("got %+v", got)
 	}
-	compact := actortest.Expect[link.Received](sync)
+	compact := actortest.Expect[peerhandle.Received](sync)
 	compact.Handled()
 
-	ping := actortest.Expect[link.Received](sync)
+	ping := actortest.Expect[peerhandle.Received](sync)
 	if got := ping.Message.Command(); got != wire.CmdPing {
 		t.Errorf("got %s", got)
 	}
@@ -117,7 +117,7 @@ func TestRouting(t *testing.T) {
 	if err := errors.Join(r.Send(inv), r.Send(&wire.MsgSendHeaders{})); err != nil {
 		t.Fatal(err)
 	}
-	blocks, txs := actortest.Expect[link.Received](sync), actortest.Expect[link.Received](relay)
+	blocks, txs := actortest.Expect[peerhandle.Received](sync), actortest.Expect[peerhandle.Received](relay)
 	if got := blocks.Message.Message.(*wire.MsgInv).InvList; len(got) != 1 || got[0].Type != wire.InvTypeBlock {
 		t.Errorf("blocks: %v", got)
 	}
@@ -128,40 +128,40 @@ func TestRouting(t *testing.T) {
 	blocks.Handled() // counts once
 	sync.Quiet()
 	txs.Handled()
-	if got := actortest.Expect[link.Received](sync).Message.Command(); got != wire.CmdSendHeaders {
+	if got := actortest.Expect[peerhandle.Received](sync).Message.Command(); got != wire.CmdSendHeaders {
 		t.Errorf("got %s", got)
 	}
 
 	peer.Disconnect("test")
-	if got := actortest.Expect[link.Left](sync); got.ID != 0 {
+	if got := actortest.Expect[peerhandle.Left](sync); got.ID != 0 {
 		t.Errorf("got %+v", got)
 	}
-	actortest.Expect[link.Left](relay)
+	actortest.Expect[peerhandle.Left](relay)
 }
 
 // A relay that has failed hears of the peers again, with the fee rate that they named,
 // and not of those that have left.
 func TestRejoin(t *testing.T) {
 	relay := actortest.New(t).Probe("relay")
-	var restarted ask.Topic[link.Restarted]
+	var restarted ask.Topic[peerhandle.Restarted]
 	n := start(t, func(c *peers.Config) { c.Relay, c.Restarted = relay.Ref, &restarted })
 	stays, _ := connect(t, n)
-	actortest.Expect[link.Joined](relay)
+	actortest.Expect[peerhandle.Joined](relay)
 	leaves, _ := connect(t, n)
-	actortest.Expect[link.Joined](relay).Peer.Disconnect("test")
+	actortest.Expect[peerhandle.Joined](relay).Peer.Disconnect("test")
 	left(t, leaves, "disconnected")
-	actortest.Expect[link.Left](relay)
+	actortest.Expect[peerhandle.Left](relay)
 	for _, fee := range []int64{1000, 2000} {
 		if err := stays.Send(wire.NewMsgFeeFilter(fee)); err != nil {
 			t.Fatal(err)
 		}
-		actortest.Expect[link.Received](relay).Handled()
+		actortest.Expect[peerhandle.Received](relay).Handled()
 	}
-	restarted.Publish(link.Restarted{})
-	if got := actortest.Expect[link.Joined](relay).Peer.Info().ID; got != 0 {
+	restarted.Publish(peerhandle.Restarted{})
+	if got := actortest.Expect[peerhandle.Joined](relay).Peer.Info().ID; got != 0 {
 		t.Errorf("peer %d joined again", got)
 	}
-	again := actortest.Expect[link.Received](relay)
+	again := actortest.Expect[peerhandle.Received](relay)
 	if got, ok := again.Message.Message.(*wire.MsgFeeFilter); !ok || got.MinFee != 2000 {
 		t.Errorf("got %+v", again.Message.Message)
 	}
@@ -169,7 +169,7 @@ func TestRejoin(t *testing.T) {
 	if err := stays.Send(&wire.MsgInv{InvList: []*wire.InvVect{{Type: wire.InvTypeTx}}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := actortest.Expect[link.Received](relay).Message.Command(); got != wire.CmdInv {
+	if got := actortest.Expect[peerhandle.Received](relay).Message.Command(); got != wire.CmdInv {
 		t.Errorf("got %s", got)
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // allow permits something to all peers that connect.
-func allow(tb testing.TB, may link.Permissions) func(*peers.Config) {
+func allow(tb testing.TB, may peerhandle.Permissions) func(*peers.Config) {
 	tb.Helper()
 	all, err := netaddr.ParseSubnet("0.0.0.0/0")
 	if err != nil {
@@ -43,40 +43,41 @@ func TestMessagesAboutTransactions(t *testing.T) {
 	bloom := func(c *peers.Config) { c.Services |= wire.SFNodeBloom }
 	blocksOnly := func(c *peers.Config) { c.BlocksOnly = true }
 	none := func(*peers.Config) {}
+	filtered := peerhandle.Permissions{BloomFilter: true}
 	for name, test := range map[string]struct {
 		wish   func(*peers.Config)
-		may    link.Permissions
+		may    peerhandle.Permissions
 		m      wire.Message
 		passes bool
 		leaves bool
 	}{
-		"an announcement":              {none, link.Permissions{}, inv, true, false},
-		"a transaction":                {none, link.Permissions{}, tx, true, false},
-		"blocks only, an announcement": {blocksOnly, link.Permissions{}, inv, false, true},
-		"blocks only, a transaction":   {blocksOnly, link.Permissions{}, tx, false, true},
-		"blocks only, permitted":       {blocksOnly, link.Permissions{Relay: true}, inv, true, false},
-		"the pool":                     {none, link.Permissions{}, &wire.MsgMemPool{}, false, true},
-		"the pool, permitted":          {none, link.Permissions{Mempool: true}, &wire.MsgMemPool{}, true, false},
-		"the pool, not to be banned":   {none, link.Permissions{NoBan: true}, &wire.MsgMemPool{}, false, false},
-		"the pool, with filters":       {bloom, link.Permissions{}, &wire.MsgMemPool{}, true, false},
-		"the pool, filters permitted":  {none, link.Permissions{BloomFilter: true}, &wire.MsgMemPool{}, true, false},
-		"a filter":                     {bloom, link.Permissions{}, &wire.MsgFilterClear{}, true, false},
-		"a filter that is not served":  {none, link.Permissions{}, &wire.MsgFilterClear{}, false, true},
+		"an announcement":              {none, peerhandle.Permissions{}, inv, true, false},
+		"a transaction":                {none, peerhandle.Permissions{}, tx, true, false},
+		"blocks only, an announcement": {blocksOnly, peerhandle.Permissions{}, inv, false, true},
+		"blocks only, a transaction":   {blocksOnly, peerhandle.Permissions{}, tx, false, true},
+		"blocks only, permitted":       {blocksOnly, peerhandle.Permissions{Relay: true}, inv, true, false},
+		"the pool":                     {none, peerhandle.Permissions{}, &wire.MsgMemPool{}, false, true},
+		"the pool, permitted":          {none, peerhandle.Permissions{Mempool: true}, &wire.MsgMemPool{}, true, false},
+		"the pool, not to be banned":   {none, peerhandle.Permissions{NoBan: true}, &wire.MsgMemPool{}, false, false},
+		"the pool, with filters":       {bloom, peerhandle.Permissions{}, &wire.MsgMemPool{}, true, false},
+		"the pool, filters permitted":  {none, filtered, &wire.MsgMemPool{}, true, false},
+		"a filter":                     {bloom, peerhandle.Permissions{}, &wire.MsgFilterClear{}, true, false},
+		"a filter that is not served":  {none, peerhandle.Permissions{}, &wire.MsgFilterClear{}, false, true},
 	} {
 		relay := actortest.New(t).Probe("relay")
 		n := start(t, test.wish, allow(t, test.may), func(c *peers.Config) { c.Relay = relay.Ref })
 		r, _ := connect(t, n)
-		actortest.Expect[link.Joined](relay)
+		actortest.Expect[peerhandle.Joined](relay)
 		if err := r.Send(test.m); err != nil {
 			t.Fatal(err)
 		}
 		if test.leaves {
 			left(t, r, name)
-			actortest.Expect[link.Left](relay)
+			actortest.Expect[peerhandle.Left](relay)
 			continue
 		}
 		if test.passes {
-			got := actortest.Expect[link.Received](relay)
+			got := actortest.Expect[peerhandle.Received](relay)
 			if got.Message.Command() != test.m.Command() {
 				t.Errorf("%s: relay got %s", name, got.Message.Command())
 			}
@@ -85,7 +86,7 @@ func TestMessagesAboutTransactions(t *testing.T) {
 		if err := r.Send(wire.NewMsgFeeFilter(7)); err != nil { // it is read on
 			t.Fatal(err)
 		}
-		got := actortest.Expect[link.Received](relay)
+		got := actortest.Expect[peerhandle.Received](relay)
 		if got.Message.Command() != wire.CmdFeeFilter {
 			t.Errorf("%s: then relay got %s", name, got.Message.Command())
 		}
@@ -149,7 +150,7 @@ func TestEvicts(t *testing.T) {
 				}
 			}
 			m.Answer(states, nil)
-		case link.Received:
+		case peerhandle.Received:
 			m.Handled()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // receive hands a message to the actors that it concerns. The next one of the peer is
@@ -188,7 +188,7 @@ func (n *connActor) pass(to *ask.Ref, m p2p.Message) {
 // hand sends an actor a message; done is called once, when it is handled.
 func (n *connActor) hand(to *ask.Ref, m p2p.Message, done func()) {
 	var handled atomic.Bool
-	to.Tell(link.Received{Peer: n.connection, Message: m, Handled: func() {
+	to.Tell(peerhandle.Received{Peer: n.connection, Message: m, Handled: func() {
 		if handled.CompareAndSwap(false, true) {
 			done()
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -143,7 +143,7 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 		}
 	}
 	s.send(answer)
-	s.cfg.Sync.Tell(link.HeadersSent{ID: s.info.ID, Last: known.Hash})
+	s.cfg.Sync.Tell(peerhandle.HeadersSent{ID: s.info.ID, Last: known.Hash})
 }
 
 func heightOf(b *chainview.Block) int32 {

@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // A rolling set has the last half of its limit in any case, and never more than the limit.
@@ -74,23 +74,23 @@ func TestWhenPeersAreAsked(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		typ    p2p.ConnectionType
-		may    link.Permissions
+		may    peerhandle.Permissions
 		wtxid  bool
 		other  bool // another peer knows wtxids
 		flight int
 		want   time.Duration
 	}{
-		{"outbound", p2p.OutboundFullRelay, link.Permissions{}, true, true, 0, 0},
-		{"inbound", p2p.Inbound, link.Permissions{}, true, true, 0, 2 * time.Second},
-		{"inbound that is trusted", p2p.Inbound, link.Permissions{NoBan: true}, true, true, 0, 0},
-		{"inbound that is relayed", p2p.Inbound, link.Permissions{Relay: true}, true, true, 0, 2 * time.Second},
-		{"by txid", p2p.OutboundFullRelay, link.Permissions{}, false, true, 0, 2 * time.Second},
-		{"all by txid", p2p.OutboundFullRelay, link.Permissions{}, false, false, 0, 0},
-		{"inbound by txid", p2p.Inbound, link.Permissions{}, false, true, 0, 4 * time.Second},
-		{"asked for 99", p2p.OutboundFullRelay, link.Permissions{}, true, true, 99, 0},
-		{"asked for 100", p2p.OutboundFullRelay, link.Permissions{}, true, true, 100, 2 * time.Second},
-		{"asked for 100, relayed", p2p.OutboundFullRelay, link.Permissions{Relay: true}, true, true, 100, 0},
-		{"all of it", p2p.Inbound, link.Permissions{}, false, true, 100, 6 * time.Second},
+		{"outbound", p2p.OutboundFullRelay, peerhandle.Permissions{}, true, true, 0, 0},
+		{"inbound", p2p.Inbound, peerhandle.Permissions{}, true, true, 0, 2 * time.Second},
+		{"inbound that is trusted", p2p.Inbound, peerhandle.Permissions{NoBan: true}, true, true, 0, 0},
+		{"inbound that is relayed", p2p.Inbound, peerhandle.Permissions{Relay: true}, true, true, 0, 2 * time.Second},
+		{"by txid", p2p.OutboundFullRelay, peerhandle.Permissions{}, false, true, 0, 2 * time.Second},
+		{"all by txid", p2p.OutboundFullRelay, peerhandle.Permissions{}, false, false, 0, 0},
+		{"inbound by txid", p2p.Inbound, peerhandle.Permissions{}, false, true, 0, 4 * time.Second},
+		{"asked for 99", p2p.OutboundFullRelay, peerhandle.Permissions{}, true, true, 99, 0},
+		{"asked for 100", p2p.OutboundFullRelay, peerhandle.Permissions{}, true, true, 100, 2 * time.Second},
+		{"asked for 100, relayed", p2p.OutboundFullRelay, peerhandle.Permissions{Relay: true}, true, true, 100, 0},
+		{"all of it", p2p.Inbound, peerhandle.Permissions{}, false, true, 100, 6 * time.Second},
 	} {
 		p := newTestPeer(1)
 		p.info.Type, p.info.Permissions, p.inFlight = c.typ, c.may, c.flight

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -124,7 +124,7 @@ func TestStoppedHearsNothing(t *testing.T) {
 func TestMessageOfPeerThatLeft(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p := r.join(p2p.OutboundFullRelay)
-		r.ref.Tell(link.Left{ID: p.info.ID})
+		r.ref.Tell(peerhandle.Left{ID: p.info.ID})
 		p.says(inv(transaction(1)))
 		p.says(transaction(2))
 		p.quiet("it has left")

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -33,7 +33,7 @@ func TestOrphanOfSeveralPeers(t *testing.T) {
 		time.Sleep(3 * time.Second) // by txid
 		first.got()
 		second.quiet("another peer is asked")
-		r.ref.Tell(link.Left{ID: first.info.ID})
+		r.ref.Tell(peerhandle.Left{ID: first.info.ID})
 		time.Sleep(3 * time.Second)
 		if got := expect[*wire.MsgGetData](second).InvList[0]; got.Hash != (chainhash.Hash{}) &&
 			got.Hash != parent.TxHash() {
@@ -43,7 +43,7 @@ func TestOrphanOfSeveralPeers(t *testing.T) {
 			if len(r.orphans()) != 1 {
 				t.Error("forgotten before its last peer left")
 			}
-			r.ref.Tell(link.Left{ID: p.info.ID})
+			r.ref.Tell(peerhandle.Left{ID: p.info.ID})
 		}
 		if got := r.orphans(); len(got) != 0 {
 			t.Errorf("left over: %+v", got)
@@ -84,7 +84,7 @@ func TestOrphanBounds(t *testing.T) {
 		if _, n := count(); n != 1 || 3*heaviest.SerializeSizeStripped()+heaviest.SerializeSize() != 400_000 {
 			r.t.Fatalf("%d orphans, the first of weight %d", n, 3*heaviest.SerializeSizeStripped()+heaviest.SerializeSize())
 		}
-		r.ref.Tell(link.Left{ID: large.info.ID})
+		r.ref.Tell(peerhandle.Left{ID: large.info.ID})
 		for salt := range uint32(20) {
 			orphan(honest, salt, 1, 10)
 		}

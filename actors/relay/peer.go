@@ -13,16 +13,16 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A peer is a connection, and what is known of its transactions.
 type peer struct {
-	link.Peer
+	peerhandle.Peer
 
-	info    link.Info
+	info    peerhandle.Info
 	wtxid   bool // transactions are named by their wtxid
 	listens bool // transactions may be announced to it
 
@@ -42,7 +42,7 @@ type peer struct {
 	done func() // reads on
 }
 
-func (r *Relay) join(c actor.Context, remote link.Peer) {
+func (r *Relay) join(c actor.Context, remote peerhandle.Peer) {
 	info := remote.Info()
 	if r.peers[info.ID] != nil {
 		return

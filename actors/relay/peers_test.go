@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -49,7 +49,7 @@ func TestWhoHearsOfTransactions(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		typ       p2p.ConnectionType
-		change    func(*link.Info)
+		change    func(*peerhandle.Info)
 		wantsTxs  bool
 		wantsRate bool // is sent a fee rate
 	}{
@@ -57,9 +57,9 @@ func TestWhoHearsOfTransactions(t *testing.T) {
 		{"inbound", p2p.Inbound, nil, true, true},
 		{"for blocks", p2p.BlockRelayOnly, nil, false, false},
 		{"a feeler", p2p.Feeler, nil, false, false},
-		{"it wants none", p2p.Inbound, func(i *link.Info) { i.Remote.Version.NoTransactions = true }, false, true},
-		{"by txid", p2p.Inbound, func(i *link.Info) { i.Remote.WtxidRelay = false }, true, true},
-		{"relayed by force", p2p.Inbound, func(i *link.Info) { i.Permissions.ForceRelay = true }, true, false},
+		{"wants none", p2p.Inbound, func(i *peerhandle.Info) { i.Remote.Version.NoTransactions = true }, false, true},
+		{"by txid", p2p.Inbound, func(i *peerhandle.Info) { i.Remote.WtxidRelay = false }, true, true},
+		{"relayed by force", p2p.Inbound, func(i *peerhandle.Info) { i.Permissions.ForceRelay = true }, true, false},
 	} {
 		bubble(t, func(r *rig) {
 			p := r.joinWith(c.typ, c.change)
@@ -198,7 +198,7 @@ func TestPoolHearsWhatIsOut(t *testing.T) {
 func TestForceRelay(t *testing.T) {
 	for _, may := range []bool{false, true} {
 		bubble(t, func(r *rig) {
-			p := r.joinWith(p2p.Inbound, func(i *link.Info) { i.Permissions.ForceRelay = may })
+			p := r.joinWith(p2p.Inbound, func(i *peerhandle.Info) { i.Permissions.ForceRelay = may })
 			tx, refused := transaction(1), transaction(2)
 			r.takeIn(tx, false)
 			r.verdict[refused.TxHash()] = &messages.TxReject{Kind: messages.TxPolicy}
@@ -225,7 +225,7 @@ func TestBlocksOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRigWith(t, 0, func(_ *rig, c *relay.Config) { c.BlocksOnly = true })
 		for _, may := range []bool{false, true} {
-			p := r.joinWith(p2p.OutboundFullRelay, func(i *link.Info) { i.Permissions.Relay = may })
+			p := r.joinWith(p2p.OutboundFullRelay, func(i *peerhandle.Info) { i.Permissions.Relay = may })
 			p.says(inv(transaction(uint32(r.peers))))
 			if got := p.got(); (len(got) == 1) != may {
 				t.Errorf("allowed %v: sent %v", may, got)
@@ -255,7 +255,7 @@ func TestKindOfIDs(t *testing.T) {
 		{"txids without witnesses", false, false, wire.InvTypeTx, wire.InvTypeTx},
 	} {
 		bubble(t, func(r *rig) {
-			p := r.joinWith(p2p.OutboundFullRelay, func(i *link.Info) {
+			p := r.joinWith(p2p.OutboundFullRelay, func(i *peerhandle.Info) {
 				if i.Remote.WtxidRelay = c.wtxid; !c.witness {
 					i.Remote.Version.Services = 0
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/bloom"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -171,7 +171,7 @@ func TestMayAskOnceItJoined(t *testing.T) {
 func TestFilteredPeer(t *testing.T) {
 	bubble(t, func(r *rig) {
 		filter := new(bloom.Filter)
-		p := r.joinWith(p2p.Inbound, func(i *link.Info) { i.Filter = filter })
+		p := r.joinWith(p2p.Inbound, func(i *peerhandle.Info) { i.Filter = filter })
 		wanted, other := transaction(1), transaction(2)
 		id := wanted.TxHash()
 		filter.Load(&wire.MsgFilterLoad{Filter: make([]byte, 512), HashFuncs: 10})
@@ -200,7 +200,7 @@ func TestJoinsTwice(t *testing.T) {
 		tx := transaction(1)
 		p.says(inv(tx))
 		p.got()
-		r.ref.Tell(link.Joined{Peer: p})
+		r.ref.Tell(peerhandle.Joined{Peer: p})
 		r.takeIn(tx, false)
 		time.Sleep(time.Minute)
 		p.quiet("it has announced this before")

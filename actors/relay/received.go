@@ -15,13 +15,13 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // received handles a message of a peer. All but transactions is done with at once.
-func (r *Relay) received(c actor.Context, m link.Received) {
+func (r *Relay) received(c actor.Context, m peerhandle.Received) {
 	p := r.peers[m.Peer.Info().ID]
 	if p == nil {
 		m.Handled()

@@ -1,7 +1,7 @@
 // Package relay is the actor that passes unconfirmed transactions on between
 // peers and the pool.
 //
-// It is notified of peers and of their messages about transactions (package link). It
+// It is notified of peers and of their messages about transactions (package peerhandle). It
 // asks for announced transactions, one peer at a time, and has the pool judge the
 // transactions that peers send. It announces accepted transactions to each peer
 // after random times, which hide where a transaction comes from. Transactions
@@ -30,7 +30,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -45,7 +45,7 @@ type Config struct {
 
 	// Restarted is how the connections hear that the actor has failed and knows
 	// no peers any more.
-	Restarted *ask.Topic[link.Restarted]
+	Restarted *ask.Topic[peerhandle.Restarted]
 
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
 	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default: the network's
@@ -95,7 +95,7 @@ type Relay struct {
 	lastTip *messages.TipChanged
 	reading *ask.Worker // of blocks
 
-	inHand link.Peer // whose message is being handled; nil: none
+	inHand peerhandle.Peer // whose message is being handled; nil: none
 
 	fees       *infoRead // nil: not known yet
 	feeSteps   feeSteps
@@ -134,7 +134,7 @@ func New(cfg Config) actor.Producer {
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		if begun && cfg.Restarted != nil {
-			cfg.Restarted.Publish(link.Restarted{})
+			cfg.Restarted.Publish(peerhandle.Restarted{})
 		}
 		begun = true
 		return r
@@ -171,11 +171,11 @@ func (r *Relay) Receive(c actor.Context) {
 		r.poolRead(m)
 	case infoRead:
 		r.fees = &m
-	case link.Joined:
+	case peerhandle.Joined:
 		r.join(c, m.Peer)
-	case link.Left:
+	case peerhandle.Left:
 		r.leave(m.ID)
-	case link.Received:
+	case peerhandle.Received:
 		r.inHand = m.Peer
 		r.received(c, m)
 		r.inHand = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -82,7 +82,7 @@ func TestAsksAnother(t *testing.T) {
 		liar.says(&wire.MsgNotFound{InvList: request.InvList})
 		time.Sleep(time.Second)
 		expect[*wire.MsgGetData](last)
-		r.ref.Tell(link.Left{ID: last.info.ID})
+		r.ref.Tell(peerhandle.Left{ID: last.info.ID})
 		slow.says(inv(tx))
 		expect[*wire.MsgGetData](slow)
 	})
@@ -261,7 +261,7 @@ func TestFeeFilter(t *testing.T) {
 			if got := p.got(); (len(got) > 0) != test.wants {
 				t.Errorf("%+v: sent %v", test, got)
 			}
-			r.ref.Tell(link.Left{ID: p.info.ID})
+			r.ref.Tell(peerhandle.Left{ID: p.info.ID})
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // FuzzRequests does what peers may do in any order: what is kept of their
@@ -83,7 +83,7 @@ func newTestPeer(id int64) *peer {
 	if id%2 == 0 {
 		typ = p2p.OutboundFullRelay
 	}
-	return &peer{info: link.Info{ID: id, Type: typ}, announced: make(map[chainhash.Hash]*txRequest)}
+	return &peer{info: peerhandle.Info{ID: id, Type: typ}, announced: make(map[chainhash.Hash]*txRequest)}
 }
 
 // check compares what is kept in several places.

@@ -21,14 +21,14 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // remote is a peer whose messages the test reads.
 type remote struct {
 	r    *rig
-	info link.Info
+	info peerhandle.Info
 
 	mu      sync.Mutex
 	sent    []wire.Message
@@ -39,9 +39,9 @@ type remote struct {
 	fails   func(m wire.Message) bool // sending panics; nil: never
 }
 
-func (p *remote) Info() link.Info  { return p.info }
-func (*remote) CanWrite() bool     { return true }
-func (*remote) Misbehaving(string) {}
+func (p *remote) Info() peerhandle.Info { return p.info }
+func (*remote) CanWrite() bool          { return true }
+func (*remote) Misbehaving(string)      {}
 
 func (p *remote) Disconnect(reason string) {
 	p.mu.Lock()
@@ -65,7 +65,7 @@ func (p *remote) Send(m wire.Message) {
 // says has the peer send a message, and waits for what follows at once.
 func (p *remote) says(m wire.Message) {
 	p.said++
-	p.r.ref.Tell(link.Received{Peer: p, Message: p2p.Message{Message: m}, Handled: func() {
+	p.r.ref.Tell(peerhandle.Received{Peer: p, Message: p2p.Message{Message: m}, Handled: func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.handled++
@@ -112,7 +112,7 @@ type rig struct {
 	ref   *ask.Ref
 	feed  ask.Feed[messages.PoolChanged]
 
-	restarted ask.Topic[link.Restarted]
+	restarted ask.Topic[peerhandle.Restarted]
 
 	verdict  map[chainhash.Hash]error
 	offered  []chainhash.Hash
@@ -135,9 +135,9 @@ func (r *rig) connections(c actor.Context) {
 	switch c.Message().(type) {
 	case *actor.Started:
 		r.restarted.Subscribe(c)
-	case link.Restarted:
+	case peerhandle.Restarted:
 		for _, p := range r.joined {
-			r.ref.Tell(link.Joined{Peer: p})
+			r.ref.Tell(peerhandle.Joined{Peer: p})
 		}
 	}
 }
@@ -162,7 +162,7 @@ func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
 func (r *rig) leave() {
 	r.t.Helper()
 	for _, p := range r.joined {
-		r.ref.Tell(link.Left{ID: p.info.ID})
+		r.ref.Tell(peerhandle.Left{ID: p.info.ID})
 	}
 	synctest.Wait()
 	for _, p := range r.joined {
@@ -277,17 +277,17 @@ func (r *rig) join(typ p2p.ConnectionType) *remote {
 }
 
 // joinWith has a peer join of which something is different.
-func (r *rig) joinWith(typ p2p.ConnectionType, change func(*link.Info)) *remote {
+func (r *rig) joinWith(typ p2p.ConnectionType, change func(*peerhandle.Info)) *remote {
 	r.t.Helper()
 	r.peers++
-	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{
+	p := &remote{r: r, info: peerhandle.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{
 		WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness},
 	}}}
 	if change != nil {
 		change(&p.info)
 	}
 	r.joined = append(r.joined, p)
-	r.ref.Tell(link.Joined{Peer: p})
+	r.ref.Tell(peerhandle.Joined{Peer: p})
 	synctest.Wait()
 	return p
 }

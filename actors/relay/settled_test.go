@@ -15,11 +15,11 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
-func legacy(i *link.Info) { i.Remote.WtxidRelay = false }
+func legacy(i *peerhandle.Info) { i.Remote.WtxidRelay = false }
 
 // asked returns what a peer was asked for.
 func (p *remote) asked() (list []chainhash.Hash) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -35,7 +35,7 @@ func TestWhatIsRemembered(t *testing.T) {
 	} {
 		bubble(t, func(r *rig) {
 			p := r.join(p2p.OutboundFullRelay)
-			old := r.joinWith(p2p.OutboundFullRelay, func(i *link.Info) { i.Remote.WtxidRelay = false })
+			old := r.joinWith(p2p.OutboundFullRelay, func(i *peerhandle.Info) { i.Remote.WtxidRelay = false })
 			tx := transaction(1)
 			r.verdict[tx.TxHash()] = c.err
 			p.says(tx)
@@ -170,7 +170,7 @@ func TestSizeOfAnnouncements(t *testing.T) {
 		{2005, []int{80, 75, 75}},
 	} {
 		bubble(t, func(r *rig) {
-			trusted := r.joinWith(p2p.Inbound, func(i *link.Info) { i.Permissions.NoBan = true })
+			trusted := r.joinWith(p2p.Inbound, func(i *peerhandle.Info) { i.Permissions.NoBan = true })
 			p := r.join(p2p.Inbound)
 			m, want := messages.PoolChanged{}, []chainhash.Hash{}
 			for n := range c.count {

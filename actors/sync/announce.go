@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // tipChanged notes what is to be announced to peers of a new tip.
@@ -105,7 +105,7 @@ func (a *announcer) sendHeaders(p *peer, blocks []*chainview.Block) {
 }
 
 // headersSent notes what a peer knows from the answer to its question.
-func (s *Sync) headersSent(m link.HeadersSent) {
+func (s *Sync) headersSent(m peerhandle.HeadersSent) {
 	if p, b := s.peers.byID(m.ID), s.chain.reader.Lookup(&m.Last); p != nil && b != nil {
 		p.bestSent = b
 	}

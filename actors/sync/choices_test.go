@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -217,7 +217,7 @@ func TestLeftForLittleWork(t *testing.T) {
 		demanding(t, 10, func(r *rig) {
 			remote := r.remote()
 			grow(remote, test.blocks)
-			p := r.join(test.typ, func(i *link.Info) { i.Permissions.NoBan = true }) // whose headers are kept
+			p := r.join(test.typ, func(i *peerhandle.Info) { i.Permissions.NoBan = true }) // whose headers are kept
 			p.serve(remote)
 			if p.gone != test.left {
 				t.Errorf("%s: left for %q", test.name, p.gone)
@@ -227,7 +227,7 @@ func TestLeftForLittleWork(t *testing.T) {
 	demanding(t, 2010, func(r *rig) { // with more to come
 		remote := r.remote()
 		grow(remote, 2000)
-		p := r.join(p2p.OutboundFullRelay, func(i *link.Info) { i.Permissions.NoBan = true })
+		p := r.join(p2p.OutboundFullRelay, func(i *peerhandle.Info) { i.Permissions.NoBan = true })
 		p.forget()
 		p.sayHeaders(remote, 1, 2000)
 		if p.gone != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // Each new header is logged once, by whom it came and how; in the initial
@@ -32,7 +32,7 @@ func TestLogsNewHeaders(t *testing.T) {
 		})
 		remote := r.remote()
 		grow(remote, 285) // up to the time of the clock
-		source := r.join(p2p.OutboundFullRelay, func(i *link.Info) { i.LogAddr = "192.0.2.1:8333" })
+		source := r.join(p2p.OutboundFullRelay, func(i *peerhandle.Info) { i.LogAddr = "192.0.2.1:8333" })
 		source.serve(remote)
 		if text := log.String(); strings.Contains(text, "Saw new") {
 			t.Errorf("in the initial download: %s", text)

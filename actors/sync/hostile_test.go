@@ -20,7 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // demanding runs a test whose node wants a chain of so many blocks' work.
@@ -54,7 +54,7 @@ func TestLowWork(t *testing.T) {
 		}
 		honest := r.join(p2p.OutboundFullRelay)
 		honest.forget()
-		r.sync.Tell(link.Left{ID: p.info.ID})
+		r.sync.Tell(peerhandle.Left{ID: p.info.ID})
 		synctest.Wait()
 		honest.serve(long)
 		if r.height() != 4600 {
@@ -283,7 +283,7 @@ func FuzzMessages(f *testing.F) {
 			honest := r.remote()
 			honest.Mine(chaintest.Template{Solved: true, Script: []byte{0x54}})
 			grow(honest, 20)
-			h := r.join(p2p.Manual, func(i *link.Info) { i.Permissions.NoBan = true })
+			h := r.join(p2p.Manual, func(i *peerhandle.Info) { i.Permissions.NoBan = true })
 			h.serve(honest)
 			time.Sleep(3 * time.Minute) // until requests that nobody answered are over
 			synctest.Wait()

@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // While the node reads block files, nothing of peers is taken and nothing asked for; all of their messages are done
@@ -73,9 +73,10 @@ func TestKnowsWhatItWasSent(t *testing.T) {
 			p.say(wire.NewMsgSendHeaders())
 			p.forget()
 		}
-		r.sync.Tell(link.HeadersSent{ID: knows.info.ID, Last: remote.Active().Tip().Hash})
-		r.sync.Tell(link.HeadersSent{ID: other.info.ID, Last: remote.Active().Tip().Header().MerkleRoot}) // no block
-		r.sync.Tell(link.HeadersSent{ID: 99, Last: remote.Active().Tip().Hash})                           // no peer
+		tip := remote.Active().Tip()
+		r.sync.Tell(peerhandle.HeadersSent{ID: knows.info.ID, Last: tip.Hash})
+		r.sync.Tell(peerhandle.HeadersSent{ID: other.info.ID, Last: tip.Header().MerkleRoot}) // no block
+		r.sync.Tell(peerhandle.HeadersSent{ID: 99, Last: tip.Hash})                           // no peer
 		grow(remote, 1)
 		source.sayHeaders(remote, 286, 286)
 		source.serve(remote)

@@ -11,23 +11,23 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // A peer is what the node knows of a connected peer's chain, and of its own
 // dealings with the peer.
 type peer struct {
-	link.Peer
+	peerhandle.Peer
 
-	info link.Info
+	info peerhandle.Info
 
 	best     *chainview.Block // the best block that it is known to have
 	unknown  *chainhash.Hash  // a later block that it announced, whose header we lack
 	common   *chainview.Block // last block that both have
 	bestSent *chainview.Block // best header that was announced to it
 
-	busy    bool            // its last message is not done with yet
-	waiting []link.Received // what came after that
+	busy    bool                  // its last message is not done with yet
+	waiting []peerhandle.Received // what came after that
 
 	presync      *headersync.State // of a chain whose work is not known yet
 	presyncStart *chainview.Block

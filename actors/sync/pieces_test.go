@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/poolview"
 )
 
@@ -75,12 +75,12 @@ func (b *bench) extend(n int) *chainview.Block {
 
 // A wirePeer keeps what it was sent.
 type wirePeer struct {
-	info link.Info
+	info peerhandle.Info
 	sent []wire.Message
 	left string // why it was left; with "!" before, as misbehaving
 }
 
-func (w *wirePeer) Info() link.Info           { return w.info }
+func (w *wirePeer) Info() peerhandle.Info     { return w.info }
 func (w *wirePeer) Send(m wire.Message)       { w.sent = append(w.sent, m) }
 func (*wirePeer) CanWrite() bool              { return true }
 func (w *wirePeer) Misbehaving(reason string) { w.left = "!" + reason }
@@ -93,7 +93,7 @@ func (w *wirePeer) take() []wire.Message {
 
 // join connects a peer that gives all blocks.
 func (b *bench) join(typ p2p.ConnectionType) (*peer, *wirePeer) {
-	w := &wirePeer{info: link.Info{ID: int64(len(b.peers.list) + 1), Type: typ, NoWitnesses: new(atomic.Bool)}}
+	w := &wirePeer{info: peerhandle.Info{ID: int64(len(b.peers.list) + 1), Type: typ, NoWitnesses: new(atomic.Bool)}}
 	w.info.Remote.Version.Services = wire.SFNodeNetwork | wire.SFNodeWitness
 	w.info.Remote.Common = codec.ProtocolVersion
 	p := &peer{Peer: w, info: w.info}

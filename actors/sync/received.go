@@ -8,11 +8,11 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // received takes a message of a peer, in its turn.
-func (s *Sync) received(c actor.Context, m link.Received) {
+func (s *Sync) received(c actor.Context, m peerhandle.Received) {
 	p := s.peers.byID(m.Peer.Info().ID)
 	switch {
 	case p == nil:
@@ -27,7 +27,7 @@ func (s *Sync) received(c actor.Context, m link.Received) {
 // mustWait reports whether a message waits until the chain has looked at another
 // peer's headers. They stand in the tree before that peer was asked for their blocks:
 // who only mentions them must not be asked first. Blocks themselves need not wait.
-func (s *Sync) mustWait(m link.Received) bool {
+func (s *Sync) mustWait(m peerhandle.Received) bool {
 	if s.headersInFlight == 0 {
 		return false
 	}
@@ -40,7 +40,7 @@ func (s *Sync) mustWait(m link.Received) bool {
 }
 
 // message handles a message. Where that takes longer, the peer is busy until done.
-func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
+func (s *Sync) message(c actor.Context, p *peer, m peerhandle.Received) {
 	pending := false
 	switch msg := m.Message.Message.(type) {
 	case *wire.MsgSendHeaders:

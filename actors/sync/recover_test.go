@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -61,7 +61,7 @@ func recovering(t *testing.T, height int32, test func(r *recoverRig)) {
 // with connects a peer that offers services and has the chain up to a height.
 func (r *recoverRig) with(services wire.ServiceFlag, height int32) *fakePeer {
 	r.t.Helper()
-	p := r.join(p2p.Inbound, func(i *link.Info) { i.Remote.Version.Services = services })
+	p := r.join(p2p.Inbound, func(i *peerhandle.Info) { i.Remote.Version.Services = services })
 	p.sayHeaders(r.chain, 1, height)
 	return p
 }

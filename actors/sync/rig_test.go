@@ -25,7 +25,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -229,7 +229,7 @@ func grow(c *chaintest.Chain, n int) *chainview.Block {
 // A fakePeer is a scripted peer. Messages to the peer lie in sent.
 type fakePeer struct {
 	r    *rig
-	info link.Info
+	info peerhandle.Info
 	gone string // why it was left; with "!" before, as misbehaving
 
 	mu   gosync.Mutex
@@ -240,21 +240,21 @@ type fakePeer struct {
 }
 
 // join connects a peer.
-func (r *rig) join(typ p2p.ConnectionType, change ...func(*link.Info)) *fakePeer {
+func (r *rig) join(typ p2p.ConnectionType, change ...func(*peerhandle.Info)) *fakePeer {
 	r.t.Helper()
 	r.peers++
-	p := &fakePeer{r: r, info: link.Info{ID: r.peers, Type: typ}}
+	p := &fakePeer{r: r, info: peerhandle.Info{ID: r.peers, Type: typ}}
 	p.info.Remote.Version.Services = wire.SFNodeNetwork | wire.SFNodeWitness
 	p.info.Remote.Common = codec.ProtocolVersion
 	for _, f := range change {
 		f(&p.info)
 	}
-	r.sync.Tell(link.Joined{Peer: p})
+	r.sync.Tell(peerhandle.Joined{Peer: p})
 	synctest.Wait()
 	return p
 }
 
-func (p *fakePeer) Info() link.Info { return p.info }
+func (p *fakePeer) Info() peerhandle.Info { return p.info }
 func (p *fakePeer) Send(m wire.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +287,7 @@ func (p *fakePeer) leave(why string) {
 	defer p.mu.Unlock()
 	if p.gone == "" {
 		p.gone = why
-		p.r.sync.Tell(link.Left{ID: p.info.ID})
+		p.r.sync.Tell(peerhandle.Left{ID: p.info.ID})
 	}
 }
 
@@ -299,7 +299,7 @@ func (p *fakePeer) say(m wire.Message) {
 		p.r.t.Fatal(err)
 	}
 	p.said++
-	p.r.sync.Tell(link.Received{
+	p.r.sync.Tell(peerhandle.Received{
 		Peer: p, Message: p2p.Message{Message: m, Payload: payload, Received: time.Now()},
 		Handled: func() { p.done.Add(1) },
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -88,7 +88,7 @@ func TestPeerKinds(t *testing.T) {
 		{p2p.Inbound, 0, true, "i"},
 		{p2p.Feeler, network, false, "pb"},
 	} {
-		p := &peer{info: link.Info{Type: test.typ}}
+		p := &peer{info: peerhandle.Info{Type: test.typ}}
 		p.info.Remote.Version.Services, p.info.Permissions.NoBan = test.services, test.noBan
 		var letters strings.Builder
 		for _, has := range []struct {
@@ -255,7 +255,7 @@ func TestMustWait(t *testing.T) {
 		{&wire.MsgNotFound{}, true},
 	} {
 		s := new(Sync)
-		m := link.Received{Message: p2p.Message{Message: test.m}}
+		m := peerhandle.Received{Message: p2p.Message{Message: test.m}}
 		if s.mustWait(m) {
 			t.Errorf("%T waits for nothing", test.m)
 		}

@@ -30,7 +30,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -151,7 +151,7 @@ func (s *Sync) Receive(c actor.Context) {
 
 func (s *Sync) handle(c actor.Context, msg any) {
 	if !s.follow() {
-		if m, ok := msg.(link.Received); ok {
+		if m, ok := msg.(peerhandle.Received); ok {
 			m.Handled()
 			return
 		}
@@ -176,13 +176,13 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	case importDone:
 		s.chain.imported = s.chain.imported || m.err == nil
 		s.askImported = !s.chain.imported
-	case link.Joined:
+	case peerhandle.Joined:
 		s.join(m.Peer)
-	case link.Left:
+	case peerhandle.Left:
 		s.leave(m.ID)
-	case link.HeadersSent:
+	case peerhandle.HeadersSent:
 		s.headersSent(m)
-	case link.Received:
+	case peerhandle.Received:
 		s.received(c, m)
 	case headersAnswer:
 		s.headersAccepted(c, m)
@@ -278,7 +278,7 @@ func (s *Sync) follow() bool {
 	return ok
 }
 
-func (s *Sync) join(l link.Peer) { s.peers.add(&peer{Peer: l, info: l.Info()}) }
+func (s *Sync) join(l peerhandle.Peer) { s.peers.add(&peer{Peer: l, info: l.Info()}) }
 
 func (s *Sync) leave(id int64) {
 	p := s.peers.byID(id)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // A chain of more than one message of headers and more than one window of blocks
@@ -258,7 +258,7 @@ func TestLimitedPeer(t *testing.T) {
 		}
 		start.leave("test")
 		tip := grow(remote, 300)
-		limited := r.join(p2p.OutboundFullRelay, func(i *link.Info) {
+		limited := r.join(p2p.OutboundFullRelay, func(i *peerhandle.Info) {
 			i.Remote.Version.Services = wire.SFNodeNetworkLimited | wire.SFNodeWitness
 		})
 		limited.serve(remote)

@@ -20,7 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
-	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -304,7 +304,7 @@ func TestBlocksCutShort(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		handled := 0
 		for _, size := range []int{0, 79, 80, 81, 120, net.HeaderLen(raw) - 1} {
-			r.sync.Tell(link.Received{
+			r.sync.Tell(peerhandle.Received{
 				Peer: p, Message: p2p.Message{Message: &codec.Block{Raw: raw[:size]}},
 				Handled: func() { handled++ },
 			})

@@ -115,8 +115,8 @@ var mayImport = map[string][]string{
 		"internal/dialect", "internal/engine", "internal/vfs",
 	},
 	"internal/p2p/netsetup":      {"messages", "internal/corelog", "internal/p2p", "internal/vfs"},
-	"internal/corenode":          {"internal/corenode/access", "internal/options"},
-	"internal/corenode/access":   nil,
+	"internal/corenode":          {"internal/corenode/rpcauth", "internal/options"},
+	"internal/corenode/rpcauth":  nil,
 	"internal/corenode/poolcopy": {"messages", "internal/consensus"},
 	"internal/engine": {
 		"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock",
@@ -158,7 +158,7 @@ var mayImport = map[string][]string{
 
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc": {
-		"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores",
+		"rpc/command", "rpc/rest", "internal/corenode/rpcauth", "internal/cores",
 		"internal/jsontree", "internal/p2p/netaddr", "internal/vfs",
 	},
 	"rpc/command": {"internal/jsontree"},
@@ -168,18 +168,18 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
 		"rpc/forward", "store/corefiles", "internal/corenode",
 	},
-	"rpc/forward":         {"rpc/command", "internal/corenode", "internal/jsontree"},
-	"rpc/events":          {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searches"},
-	"rpc/method/internal": {"messages", "rpc/command", "descriptor", "internal/jsontree"},
-	"rpc/method/chain":    method,
-	"rpc/method/control":  method,
-	"rpc/method/mempool":  method,
-	"rpc/method/mining":   append([]string{"internal/corelog"}, method...),
-	"rpc/method/net":      method,
-	"rpc/method/rawtx":    method,
-	"rpc/method/searches": method,
-	"rpc/method/util":     method,
-	"rpc/method/wallet":   method,
+	"rpc/forward":           {"rpc/command", "internal/corenode", "internal/jsontree"},
+	"rpc/eventstream":       {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searchrpc"},
+	"rpc/method/internal":   {"messages", "rpc/command", "descriptor", "internal/jsontree"},
+	"rpc/method/chainrpc":   method,
+	"rpc/method/control":    method,
+	"rpc/method/mempoolrpc": method,
+	"rpc/method/mining":     append([]string{"internal/corelog"}, method...),
+	"rpc/method/net":        method,
+	"rpc/method/rawtxrpc":   method,
+	"rpc/method/searchrpc":  method,
+	"rpc/method/util":       method,
+	"rpc/method/walletrpc":  method,
 
 	// The node, which puts the parts together, and programs outside.
 	".": {

@@ -24,7 +24,7 @@ var floors = map[string]int{
 	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/poolview": 2, "internal/p2p": 2,
 
 	// Code on top of the disk, or of another program.
-	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3, "internal/corenode/access": 0,
+	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3, "internal/corenode/rpcauth": 0,
 	"internal/corenode/poolcopy": 1,
 
 	// Actors, the owners of state, and the interface to the outside.

@@ -25,7 +25,7 @@ func f() { time.Sleep(1); asking.Ask(nil, nil, 1); asking.Then(nil); other.Ask()
 		t.Errorf("%d calls of time.Sleep, want 1", n)
 	}
 	for folder, want := range map[string]string{
-		".": ".", "actors/chain": "actors/chain", "rpc/method/chain/x": "rpc/method/chain",
+		".": ".", "actors/chain": "actors/chain", "rpc/method/chainrpc/x": "rpc/method/chainrpc",
 		"internal/engine/bitcoin": "internal/engine", "actors": "", "elsewhere": "",
 	} {
 		if got := room(folder); got != want {

@@ -43,7 +43,7 @@ var refusedWords = map[string]string{
 	"internal/p2p":         "shunned gossip twice heard told",
 	"internal/rangefilter": "twice told",
 	"rpc":                  "gather lend",
-	"rpc/events":           "told tell hear heard",
+	"rpc/eventstream":      "told tell hear heard",
 	"rpc/forward":          "told heard lends",
 	"rpc/rest":             "told",
 }

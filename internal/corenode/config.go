@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
@@ -62,8 +62,8 @@ type Configured struct {
 	CookieBelow string // directory that no link to the cookie may leave; empty: it lies elsewhere
 	User        string // instead of the cookie, with Password
 	Password    string
-	Credentials []access.Credential // of rpcauth, rpcuser and rpcpassword; the cookie is not among them
-	Whitelists  access.Whitelists
+	Credentials []rpcauth.Credential // of rpcauth, rpcuser and rpcpassword; the cookie is not among them
+	Whitelists  rpcauth.Whitelists
 	REST        bool // -rest
 	FilterIndex bool // -blockfilterindex
 	Prune       int64
@@ -175,7 +175,7 @@ func configured(s *options.Settings) (Configured, error) {
 	}
 	if password := s.String("rpcpassword", ""); password != "" {
 		c.User, c.Password = s.String("rpcuser", ""), password
-		c.Credentials = append(c.Credentials, access.New(c.User, password))
+		c.Credentials = append(c.Credentials, rpcauth.New(c.User, password))
 	} else {
 		c.Cookie = s.CookieFile()
 		if name, err := filepath.Rel(c.DataDir, c.Cookie); err == nil && filepath.IsLocal(name) {
@@ -183,7 +183,7 @@ func configured(s *options.Settings) (Configured, error) {
 		}
 	}
 	for _, entry := range s.Strings("rpcauth") {
-		if login, ok := access.Parse(entry); ok {
+		if login, ok := rpcauth.Parse(entry); ok {
 			c.Credentials = append(c.Credentials, login)
 		}
 	}
@@ -191,7 +191,7 @@ func configured(s *options.Settings) (Configured, error) {
 	if s.IsSet("rpcwhitelistdefault") {
 		limited = new(s.Bool("rpcwhitelistdefault", false))
 	}
-	c.Whitelists = access.ParseWhitelists(s.Strings("rpcwhitelist"), limited)
+	c.Whitelists = rpcauth.ParseWhitelists(s.Strings("rpcwhitelist"), limited)
 	return c, nil
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 )
 
 type chainHash = chainhash.Hash
@@ -16,4 +16,4 @@ func bufReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
 
 func hexOf(b []byte) string { return hex.EncodeToString(b) }
 
-func hashOf(salt, password string) string { return access.Hash(salt, password) }
+func hashOf(salt, password string) string { return rpcauth.Hash(salt, password) }

@@ -38,8 +38,8 @@ func TestGolden(t *testing.T) {
 		leaveOut     []string // tags
 	}{
 		{"descriptors", "descriptor/testdata", nil, nil},
-		{"createrawtransaction", "rpc/method/rawtx/testdata", nil, []string{"empty-outputs"}},
-		{"createrawtransaction-empty", "rpc/method/rawtx/testdata", []string{"-deprecatedrpc=emptyoutputs"}, nil},
+		{"createrawtransaction", "rpc/method/rawtxrpc/testdata", nil, []string{"empty-outputs"}},
+		{"createrawtransaction-empty", "rpc/method/rawtxrpc/testdata", []string{"-deprecatedrpc=emptyoutputs"}, nil},
 	} {
 		for _, chain := range []string{"regtest", "main"} {
 			t.Run(set.name+"/"+chain, func(t *testing.T) {

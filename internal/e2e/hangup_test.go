@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
@@ -29,7 +29,7 @@ func writeConfig(t *testing.T, dir string, lines ...string) {
 }
 
 func rpcAuth(user, password string) string {
-	return "rpcauth=" + user + ":s$" + access.Hash("s", password)
+	return "rpcauth=" + user + ":s$" + rpcauth.Hash("s", password)
 }
 
 // testHangup: SIGHUP takes up new logins, whitelists and log categories, and nothing of files

@@ -9,7 +9,7 @@ import (
 
 // The recorded P2MR chain, some blocks of which are merge-mined, and its tip.
 const (
-	p2mrChain = "../engine/p2mr/testdata/chain.dat.gz"
+	p2mrChain = "../engine/qbit/testdata/chain.dat.gz"
 	p2mrTip   = "5f4bdf46fd5a2f70fa36efe84cbd37fa5dbf9cd909b1777a7453303e20549c7e"
 )
 

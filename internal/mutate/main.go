@@ -37,12 +37,12 @@ var deciding = []string{
 	"./filters", "./internal/match", "./actors/scanner", "./internal/ask", "./internal/follow",
 	"./store/chaindb", "./store/internal/ledger", "./store/segment", "./store/walletdb",
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
-	"./internal/engine/chainstate", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
+	"./internal/engine/chainstate", "./internal/engine/qbit", "./internal/consensus", "./internal/consensus/script",
 	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
 	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./actors/notify",
 	"./internal/metrics", "./actors/cluster", "./actors/searches", "./store/searchdb",
 	"./internal/wallet/coinselect", "./internal/wallet/spend", "./internal/rawtx",
-	"./rpc/forward", "./rpc/events", "./actors/corepool", "./actors/peers",
+	"./rpc/forward", "./rpc/eventstream", "./actors/corepool", "./actors/peers",
 	"./actors/sync", "./actors/relay", "./internal/p2p", "./descriptor",
 }
 

@@ -52,7 +52,7 @@ var steps = []step{
 	},
 	{
 		name: "stores", what: "stores whose process is killed, and whose writes fail",
-		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb", "./internal/engine/p2mr"},
+		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb", "./internal/engine/qbit"},
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
@@ -116,7 +116,7 @@ var steps = []step{
 	},
 	{
 		name: "blocks", what: "trees of blocks, right and wrong, beside Bitcoin Core",
-		skip: "Qbit", packages: []string{"./internal/differ/blocks"}, needs: "core",
+		skip: "Qbit", packages: []string{"./internal/differ/blocktree"}, needs: "core",
 	},
 	{
 		name: "mempool", what: "transactions and packages in the memory pool, beside Bitcoin Core",
@@ -140,7 +140,7 @@ var steps = []step{
 		name: "p2mr",
 		what: "blocks, merged mining, spends, packets, payments with P2MR outputs and a network, beside qbit",
 		run:  "P2MR|MergedMining|Qbit", needs: "qbit",
-		packages: []string{"./internal/differ", "./internal/differ/blocks"},
+		packages: []string{"./internal/differ", "./internal/differ/blocktree"},
 	},
 	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",

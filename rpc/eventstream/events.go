@@ -1,4 +1,4 @@
-// Package events makes the streams of GET /events from the announcements of a node.
+// Package eventstream makes the streams of GET /events from the announcements of a node.
 //
 // # Ids
 //
@@ -7,7 +7,7 @@
 // that has other topics too, or starts from an unknown block, begins with an event "reset". In
 // the stream of one search the id is a cursor of its list, and no entry is missed or sent
 // again.
-package events
+package eventstream
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 )
 
 // maxReplayed bounds the tips that are sent again.
@@ -40,7 +40,7 @@ var topics = map[string]messages.EventKind{
 type Source struct {
 	Chain     *chainview.Current
 	Subscribe func(context.Context, ...messages.EventKind) (messages.Subscription, error)
-	Print     *searches.Printer
+	Print     *searchrpc.Printer
 
 	// Search and Entries read searches, with the errors of [messages.GetSearch] and
 	// [messages.GetSearchEntries]. Nil: there are none.
@@ -167,7 +167,7 @@ func (s *Source) Open(ctx context.Context, query, last string, may func(string) 
 type stream struct {
 	chain  *chainview.Current
 	events messages.Subscription
-	print  *searches.Printer
+	print  *searchrpc.Printer
 	tips   bool
 	at     *chainview.Block // the reader knows the chain up to it
 	queued []rpc.StreamEvent

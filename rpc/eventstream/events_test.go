@@ -1,4 +1,4 @@
-package events
+package eventstream
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 )
 
 // feed is a subscription whose events are there.
@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	current := new(chainview.Current)
 	current.Set(r.chain)
 	r.src = &Source{
-		Print: searches.NewPrinter(dialect.Signet(nil)),
+		Print: searchrpc.NewPrinter(dialect.Signet(nil)),
 		Chain: current,
 		Subscribe: func(context.Context, ...messages.EventKind) (messages.Subscription, error) {
 			return r.feed, nil

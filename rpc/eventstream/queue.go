@@ -1,11 +1,11 @@
-package events
+package eventstream
 
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 )
 
 type poolEvent struct {
@@ -76,7 +76,7 @@ type searchPool struct {
 	Entry any    `json:"entry"`
 }
 
-func entriesOf(p *searches.Printer, list []messages.SearchEntry) []any {
+func entriesOf(p *searchrpc.Printer, list []messages.SearchEntry) []any {
 	all := make([]any, len(list))
 	for i := range list {
 		all[i] = p.Entry(&list[i])
@@ -111,11 +111,11 @@ func (s *stream) queueNews(news messages.News) {
 		}
 		s.add("wallet", e, "gettransaction")
 	case messages.SearchChanged:
-		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
+		s.add("search", searchEvent{searchrpc.Status(&m.SearchStatus), m.Removed}, "getsearch")
 	case messages.SearchFound:
 		s.add("found", foundEvent{m.ID, m.Name, entriesOf(s.print, m.Entries), m.Cursor}, "getsearchentries")
 	case messages.SearchExhausted:
-		s.add("exhausted", exhaustedEvent{m.ID, m.Name, searches.Descriptor(&m.Descriptor)}, "getsearch")
+		s.add("exhausted", exhaustedEvent{m.ID, m.Name, searchrpc.Descriptor(&m.Descriptor)}, "getsearch")
 	case messages.SearchPool:
 		e := searchPool{m.ID, m.Name, s.print.Entry(&m.Entry)}
 		s.add(one(!m.Removed, "pool", "poolremoved"), e, "getsearchentries")

@@ -1,4 +1,4 @@
-package events
+package eventstream
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
-	"github.com/seed61375155/trawl/rpc/method/searches"
+	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 )
 
 // searchPage is how many entries are read at a time.
@@ -90,7 +90,7 @@ func (s *searchStream) read(ctx context.Context, limit int) (messages.SearchPage
 // begin queues the state of the search, and has the entries in the memory pool sent next.
 func (s *searchStream) begin(status *messages.SearchStatus) {
 	s.name = status.Name
-	s.add("search", searchEvent{Search: searches.Status(status)}, "getsearch")
+	s.add("search", searchEvent{Search: searchrpc.Status(status)}, "getsearch")
 	if status.Mempool {
 		s.pool = new(string)
 	}
@@ -189,10 +189,10 @@ func (s *searchStream) receive(news messages.News) {
 			return
 		}
 		s.dirty, s.ended = !m.Removed, m.Removed
-		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
+		s.add("search", searchEvent{searchrpc.Status(&m.SearchStatus), m.Removed}, "getsearch")
 	case messages.SearchExhausted:
 		if m.ID == s.query.search {
-			s.add("exhausted", exhaustedEvent{m.ID, m.Name, searches.Descriptor(&m.Descriptor)}, "getsearch")
+			s.add("exhausted", exhaustedEvent{m.ID, m.Name, searchrpc.Descriptor(&m.Descriptor)}, "getsearch")
 		}
 	case messages.SearchPool:
 		if m.ID == s.query.search {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -39,7 +39,7 @@ type coreSim struct {
 	mu      sync.Mutex
 	mode    mode
 	changed chan struct{} // closed when the mode changes
-	lists   access.Whitelists
+	lists   rpcauth.Whitelists
 	users   map[string]string
 	asked   int
 }
@@ -120,7 +120,7 @@ func (c *coreSim) write(t *testing.T, of configuration) {
 	var text strings.Builder
 	text.WriteString("regtest=1\nrpcwhitelistdefault=0\n")
 	for user, methods := range of {
-		fmt.Fprintf(&text, "rpcauth=%s:s$%s\n", user, access.Hash("s", password(user)))
+		fmt.Fprintf(&text, "rpcauth=%s:s$%s\n", user, rpcauth.Hash("s", password(user)))
 		if methods != nil {
 			fmt.Fprintf(&text, "rpcwhitelist=%s:%s\n", user, strings.Join(methods, ","))
 		}
@@ -153,7 +153,7 @@ func (c *coreSim) start(t *testing.T, of configuration, cookie string) {
 		}
 	}
 	c.mu.Lock()
-	c.users, c.lists = users, access.ParseWhitelists(entries, new(bool))
+	c.users, c.lists = users, rpcauth.ParseWhitelists(entries, new(bool))
 	c.mu.Unlock()
 	c.set(up)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/e2e/replay"
 	"github.com/seed61375155/trawl/rpc/forward"
 )
@@ -16,7 +16,7 @@ import (
 // Core itself judges the logins that are passed on: its whitelist, whether it stands in
 // the configuration or only on the command line of the running Core.
 func TestLiveForwarding(t *testing.T) {
-	auth := func(user string) string { return user + ":s$" + access.Hash("s", userSecret) }
+	auth := func(user string) string { return user + ":s$" + rpcauth.Hash("s", userSecret) }
 	core := replay.StartCore(t,
 		"rpcauth="+auth("alice")+"\nrpcauth="+auth("listed")+"\nrpcauth="+auth("hidden")+
 			"\nrpcwhitelist=listed:getmempoolinfo\nrpcwhitelistdefault=0",

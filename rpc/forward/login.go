@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -111,7 +111,7 @@ func newLogins(c *Config, facts func(string) *command.Command, passedOn func(str
 
 // id returns what is remembered of a login in its stead. ok is false where a header holds none.
 func (l *logins) id(header string) (id loginID, ok bool) {
-	user, password, ok := access.Decode(header)
+	user, password, ok := rpcauth.Decode(header)
 	mac := hmac.New(sha256.New, l.key)
 	mac.Write([]byte(user + ":" + password))
 	return loginID(mac.Sum(nil)), ok
@@ -179,7 +179,7 @@ func (l *logins) login(id loginID, header string) command.Login {
 		now, ok := l.current(context.Background(), id, header)
 		if !ok {
 			now = l.unlisted
-			now.list = access.None()
+			now.list = rpcauth.None()
 		}
 		return now
 	}}
@@ -254,7 +254,7 @@ func (l *logins) proven(header string) (inCookie, inConfig bool) {
 	if c == nil {
 		return false, false
 	}
-	if _, ok := access.Login(c.Credentials, header); ok {
+	if _, ok := rpcauth.Login(c.Credentials, header); ok {
 		return false, true
 	}
 	same, _ := cookieIs(c, header)
@@ -276,7 +276,7 @@ const cookieName = "__cookie__"
 
 // cookieIs reports whether a login is that of the cookie file.
 func cookieIs(c *corenode.Configured, header string) (bool, error) {
-	user, password, ok := access.Decode(header)
+	user, password, ok := rpcauth.Decode(header)
 	if !ok || c.Cookie == "" || user != cookieName {
 		return false, nil
 	}

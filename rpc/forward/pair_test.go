@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -134,7 +134,7 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 	tb.Cleanup(client.Close)
 	config := forward.Config{
 		Core:       client,
-		Configured: &corenode.Configured{Cookie: cookie, Whitelists: access.ParseWhitelists(nil, nil)},
+		Configured: &corenode.Configured{Cookie: cookie, Whitelists: rpcauth.ParseWhitelists(nil, nil)},
 		Follow: func(context.Context) error {
 			p.moved.Add(1)
 			return nil

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -45,7 +45,7 @@ func decide(f *Forwarder, caller command.Caller, method string) allow {
 // Each rule about the calls that a caller may make.
 func TestRights(t *testing.T) {
 	mine, theirs := "mine", "theirs"
-	listed := access.ParseWhitelists([]string{
+	listed := rpcauth.ParseWhitelists([]string{
 		"u:getblock,getbalance,sendrawtransaction,createwallet,stop", "s:scanblocks",
 	}, nil)
 	type caller struct {
@@ -58,7 +58,7 @@ func TestRights(t *testing.T) {
 			return coreLogin{"Basic x", func() rights { return rights{l, f.factsOf, f.mayPass} }}
 		}}
 	}
-	free := of("Core's, free", access.ParseWhitelists(nil, nil).Of("u"))
+	free := of("Core's, free", rpcauth.ParseWhitelists(nil, nil).Of("u"))
 	limited, scans := of("Core's, listed", listed.Of("u")), of("may scan", listed.Of("s"))
 	nobody, remote := of("not listed", listed.Of("n")), of("remote", nil)
 	for _, test := range []struct {

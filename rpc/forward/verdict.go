@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 )
 
 // A verdict is what Core says of a login.
@@ -117,7 +117,7 @@ func (l *logins) accept(id loginID, header string, found verdict, of era) {
 	inCookie, inConfig := l.proven(header)
 	now.cookie = inCookie
 	if inCookie || inConfig {
-		user, _, _ := access.Decode(header)
+		user, _, _ := rpcauth.Decode(header)
 		if list := l.configuration().Whitelists.Of(user); list.Limited() == (found == limited) {
 			now.rights.list = list
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode"
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -173,14 +173,14 @@ func TestStatusOfCalls(t *testing.T) {
 // A login is limited where its list is, and where that is not known. Without a list where one is needed it may
 // nothing, which is not so where nobody knows the lists.
 func TestLimitedLogins(t *testing.T) {
-	lists := access.ParseWhitelists([]string{"u:getblock", "e:"}, nil)
+	lists := rpcauth.ParseWhitelists([]string{"u:getblock", "e:"}, nil)
 	for _, test := range []struct {
 		name         string
 		list         list
 		limited, any bool
 	}{
 		{"not known", nil, true, true},
-		{"free", access.ParseWhitelists(nil, nil).Of("u"), false, true},
+		{"free", rpcauth.ParseWhitelists(nil, nil).Of("u"), false, true},
 		{"listed", lists.Of("u"), true, true},
 		{"listed with nothing", lists.Of("e"), true, true},
 		{"not listed", lists.Of("n"), true, false},

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/rpc"
 )
@@ -62,7 +62,7 @@ func TestUploadsEnd(t *testing.T) {
 
 // Each login has an upload of its own, and restores no other's.
 func TestUploadsOfLogins(t *testing.T) {
-	auth := func(user string) string { return user + ":s$" + access.Hash("s", "p") }
+	auth := func(user string) string { return user + ":s$" + rpcauth.Hash("s", "p") }
 	_, b, dir := uploading(t, rpc.Config{Auth: []string{auth("u"), auth("v")}})
 	other := b.node.browser(t)
 	other.login(t, "v", "p")

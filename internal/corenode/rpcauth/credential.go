@@ -1,4 +1,4 @@
-package access
+package rpcauth
 
 import (
 	"crypto/hmac"

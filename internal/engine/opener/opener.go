@@ -15,8 +15,8 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
-	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/engine/qbit"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -169,7 +169,7 @@ func (o *Factory) engine(options chaindb.Options) (engine.Engine, error) {
 func (o *Factory) validator(db *chaindb.DB) (validator, error) {
 	cfg := o.state(db)
 	if o.cfg.Network.Engine == dialect.EngineP2MR {
-		return p2mr.Open(cfg)
+		return qbit.Open(cfg)
 	}
 	return bitcoin.Open(cfg)
 }

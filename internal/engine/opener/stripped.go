@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
-	"github.com/seed61375155/trawl/internal/engine/p2mr"
+	"github.com/seed61375155/trawl/internal/engine/qbit"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -60,7 +60,7 @@ func (o *Factory) checkCovered(options chaindb.Options) error {
 		return nil //nolint:nilerr // it is looked at when it is opened
 	}
 	if db.HasStripped() {
-		err = p2mr.CheckCovered(o.state(db))
+		err = qbit.CheckCovered(o.state(db))
 	}
 	_, refused := errors.AsType[messages.StartError](err)
 	if err = errors.Join(err, db.Close()); !refused {

@@ -1,7 +1,7 @@
-// Package p2mr is the kind of chains that pay to P2MR outputs, qbit's networks. It
+// Package qbit is the kind of chains that pay to P2MR outputs, qbit's networks. It
 // has the rules of their headers, says which rules of scripts hold in which block,
 // and how the chain lies in the database. The rest is package chainstate's.
-package p2mr
+package qbit
 
 import (
 	"github.com/seed61375155/trawl/internal/chainview"

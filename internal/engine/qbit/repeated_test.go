@@ -1,4 +1,4 @@
-package p2mr
+package qbit
 
 import (
 	"testing"

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 func subnet(t *testing.T, text string) netaddr.Subnet {
@@ -47,22 +47,22 @@ func TestBans(t *testing.T) {
 }
 
 func TestWhitelist(t *testing.T) {
-	implicit := link.Permissions{NoBan: true, Download: true, Mempool: true, Relay: true}
+	implicit := peerhandle.Permissions{NoBan: true, Download: true, Mempool: true, Relay: true}
 	for _, test := range []struct {
 		text    string
-		want    link.Permissions
+		want    peerhandle.Permissions
 		in, out bool
 		err     string
 	}{
 		{"1.2.3.4", implicit, true, false, ""},
 		{"1.2.3.4/8", implicit, true, false, ""},
-		{"@1.2.3.4", link.Permissions{}, true, false, ""},
-		{"noban@1.2.3.4", link.Permissions{NoBan: true, Download: true}, true, false, ""},
-		{"noban,in,out@127.0.0.1", link.Permissions{NoBan: true, Download: true}, true, true, ""},
-		{"forcerelay,,out@::1", link.Permissions{ForceRelay: true, Relay: true}, false, true, ""},
-		{"out,in@1.2.3.4", link.Permissions{}, false, false, "Only direction was set, no permissions: 'out,in@1.2.3.4'"},
-		{"oopsie@1.2.3.4", link.Permissions{}, false, false, "Invalid P2P permission: 'oopsie'"},
-		{"noban@1.2.3.4:80", link.Permissions{}, false, false, "Invalid netmask specified in -whitelist: '1.2.3.4:80'"},
+		{"@1.2.3.4", peerhandle.Permissions{}, true, false, ""},
+		{"noban@1.2.3.4", peerhandle.Permissions{NoBan: true, Download: true}, true, false, ""},
+		{"noban,in,out@127.0.0.1", peerhandle.Permissions{NoBan: true, Download: true}, true, true, ""},
+		{"forcerelay,,out@::1", peerhandle.Permissions{ForceRelay: true, Relay: true}, false, true, ""},
+		{"out,in@1.2.3.4", peerhandle.Permissions{}, false, false, "Only direction was set, no permissions: 'out,in@1.2.3.4'"},
+		{"oopsie@1.2.3.4", peerhandle.Permissions{}, false, false, "Invalid P2P permission: 'oopsie'"},
+		{"noban@1.2.3.4:80", peerhandle.Permissions{}, false, false, "Invalid netmask specified in -whitelist: '1.2.3.4:80'"},
 	} {
 		got, err := access.ParseWhitelist(test.text)
 		if err != nil || test.err != "" {

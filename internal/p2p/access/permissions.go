@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/peerhandle"
 )
 
 // An Error describes a wrong option to the operator, in Core's words.
@@ -16,7 +16,7 @@ func (e Error) Error() string { return string(e) }
 
 // A Grant gives peers permissions (-whitelist, -whitebind).
 type Grant struct {
-	Permissions link.Permissions
+	Permissions peerhandle.Permissions
 	Implicit    bool // no permissions are named: those of [Defaults]
 	In, Out     bool // for connections in which direction; neither: in
 }
@@ -25,10 +25,10 @@ type Grant struct {
 type Defaults struct{ Relay, ForceRelay bool }
 
 // Of returns what the grant gives.
-func (g Grant) Of(d Defaults) link.Permissions {
+func (g Grant) Of(d Defaults) peerhandle.Permissions {
 	p := g.Permissions
 	if g.Implicit {
-		p = Union(p, link.Permissions{
+		p = Union(p, peerhandle.Permissions{
 			NoBan: true, Download: true, Mempool: true, Relay: d.Relay || d.ForceRelay, ForceRelay: d.ForceRelay,
 		})
 	}
@@ -36,8 +36,8 @@ func (g Grant) Of(d Defaults) link.Permissions {
 }
 
 // Union returns what one of two permits.
-func Union(a, b link.Permissions) link.Permissions {
-	return link.Permissions{
+func Union(a, b peerhandle.Permissions) peerhandle.Permissions {
+	return peerhandle.Permissions{
 		NoBan: a.NoBan || b.NoBan, Relay: a.Relay || b.Relay, ForceRelay: a.ForceRelay || b.ForceRelay,
 		Mempool: a.Mempool || b.Mempool, Download: a.Download || b.Download, Addr: a.Addr || b.Addr,
 		BloomFilter: a.BloomFilter || b.BloomFilter,
@@ -45,7 +45,7 @@ func Union(a, b link.Permissions) link.Permissions {
 }
 
 // permissions are what the names in a Grant stand for.
-var permissions = map[string]link.Permissions{
+var permissions = map[string]peerhandle.Permissions{
 	"":            {},
 	"in":          {},
 	"bloomfilter": {BloomFilter: true},
@@ -121,7 +121,7 @@ func parseGrant(text string, outToo bool) (g Grant, rest string, err error) {
 		}
 		g.Permissions = Union(g.Permissions, known)
 	}
-	if (g.In || g.Out) && g.Permissions == (link.Permissions{}) {
+	if (g.In || g.Out) && g.Permissions == (peerhandle.Permissions{}) {
 		return Grant{}, "", Error(fmt.Sprintf("Only direction was set, no permissions: '%s'", text))
 	}
 	g.In = g.In || !g.Out

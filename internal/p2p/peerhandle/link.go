@@ -1,4 +1,4 @@
-// Package link has the handle of a peer that actors share: the peer table owns
+// Package peerhandle has the handle of a peer that actors share: the peer table owns
 // the connections, others own what is said over them.
 //
 // The actor of a connection sends [Joined] when the handshake is done, then
@@ -11,7 +11,7 @@
 // of a peer that the actor knows is ignored. Another actor disconnects its peers when it
 // fails. The peer over whose message an actor failed is disconnected in any case: since
 // the message was never handled, the peer would not be read any more.
-package link
+package peerhandle
 
 import (
 	"sync/atomic"

@@ -1,11 +1,11 @@
-// Package chain holds the RPC methods that read the block chain and its filter
+// Package chainrpc holds the RPC methods that read the block chain and its filter
 // index, scan the filters, and steer validation by hand.
 //
 // Blocks are read through a [chainview.Reader], without the actor that owns the
 // chain. That actor, the indexer and the scanner are asked only for facts or work
 // that they alone have. Results and errors are those of Bitcoin Core 30.2
 // (src/rpc/blockchain.cpp, node.cpp).
-package chain
+package chainrpc
 
 import (
 	"context"

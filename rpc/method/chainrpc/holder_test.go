@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 type reportScan = ask.Call[messages.ReportScan, messages.Done]
@@ -130,7 +130,7 @@ func TestDerivingIsReported(t *testing.T) {
 func TestReportsAreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []int
-		report := chain.Reporting(func(percent int) { told = append(told, percent) })
+		report := chainrpc.Reporting(func(percent int) { told = append(told, percent) })
 		for i := range 1001 {
 			report(float64(i) / 1000)
 			time.Sleep(10 * time.Millisecond)

@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 // A block that is stored again without its undo data counts as pruned for pruneheight.
 func TestPruneHeight(t *testing.T) {
 	r := newRig(t, "regtest")
-	r.deps.Pruning = &chain.Pruning{}
+	r.deps.Pruning = &chainrpc.Pruning{}
 	r.build()
 	for range 5 {
 		r.chain.Mine(chaintest.Template{})

@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"encoding/hex"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 // The reader gives as bytes the same as the methods, of the active chain alone and not beyond its
@@ -24,7 +24,7 @@ func TestReader(t *testing.T) {
 	first := r.chain.MineN(1)
 	r.chain.MineN(5)
 	stale := r.chain.MineOn(first, chaintest.Template{})
-	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 	for _, test := range []struct {
 		from  chainhash.Hash
 		count int
@@ -79,7 +79,7 @@ func TestReaderOfSpent(t *testing.T) {
 	r := newRig(t, "regtest")
 	first, second := r.chain.MineN(1), r.chain.MineN(1)
 	b := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(first, 700), r.spend(second, 3001)}})
-	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 	var texts []string
 	serialized := []string{"03", "00"}
 	for i, tx := range parse(t, r.call("getblock", `[`+quoted(b)+`, 3]`)).Get("tx").Elements() {
@@ -131,7 +131,7 @@ func TestReaderOfFilterHeaders(t *testing.T) {
 	r := newRig(t, "regtest")
 	first := r.chain.MineN(1)
 	r.simulate()
-	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 	r.filters.err = index.ErrNoFilter
 	_, err := read.FilterHeaders(t.Context(), &first.Hash, 1)
 	told, _ := errors.AsType[command.Error](err)
@@ -144,7 +144,7 @@ func TestReaderOfFilterHeaders(t *testing.T) {
 // Errors are those of the methods, in words.
 func TestReaderRefuses(t *testing.T) {
 	r := newRig(t, "regtest")
-	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 	told := func(err error, code command.Code, text string) {
 		t.Helper()
 		if e, ok := errors.AsType[command.Error](err); !ok || e.Code != code || e.Message != text {
@@ -164,9 +164,9 @@ func TestReaderRefuses(t *testing.T) {
 	_, err = read.HeadersText(&genesis, 1)
 	told(err, command.InWarmup, "Loading block index…")
 	r.deps.Index = nil
-	_, err = chain.Reader(r.deps).Filter(t.Context(), &genesis)
+	_, err = chainrpc.Reader(r.deps).Filter(t.Context(), &genesis)
 	told(err, command.MiscError, "Index is not enabled for filtertype basic")
-	_, err = chain.Reader(r.deps).FilterHeaders(t.Context(), &genesis, 1)
+	_, err = chainrpc.Reader(r.deps).FilterHeaders(t.Context(), &genesis, 1)
 	told(err, command.MiscError, "Index is not enabled for filtertype basic")
 	_, err = read.Spent(&genesis)
 	told(err, command.InWarmup, "Loading block index…")

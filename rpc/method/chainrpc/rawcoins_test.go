@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"encoding/hex"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 // Outputs are looked up beside the chain's actor where that is possible; else the actor is
@@ -80,7 +80,7 @@ func TestReaderOfUnspent(t *testing.T) {
 		idle, poolTip = test.idle, test.poolTip
 		clear(asked)
 		r.deps.Pool = pool
-		read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+		read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 		for _, text := range []bool{false, true} {
 			got, err := read.Unspent(t.Context(), command.OutputQuery{Outputs: outs, Pool: test.pool, Text: text})
 			if err != nil || got.Tip != tip.Hash || got.Height != tip.Height {
@@ -113,7 +113,7 @@ func TestReaderOfUnspent(t *testing.T) {
 		}
 	}
 	r.deps.Pool = nil
-	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chainrpc.Reader(r.deps)}).Reader()
 	_, err := read.Unspent(t.Context(), command.OutputQuery{Outputs: outs, Pool: true})
 	if told, _ := errors.AsType[command.Error](err); told.Code != command.ClientMempoolDisabled {
 		t.Errorf("without a pool: %v", err)

@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 // A rig is the methods over a chain in memory, with probes for the actors.
@@ -28,7 +28,7 @@ type rig struct {
 	sys   *actortest.System
 	net   *dialect.Network
 	chain *chaintest.Chain
-	deps  chain.Deps
+	deps  chainrpc.Deps
 	now   time.Time
 	table *command.Table
 
@@ -51,9 +51,9 @@ func newRig(t *testing.T, network string) *rig {
 	r.filters = &filterIndex{chain: r.chain, headerLen: net.HeaderLen, made: map[chainhash.Hash]madeFilter{}}
 	current := new(chainview.Current)
 	current.Set(r.chain)
-	r.deps = chain.Deps{
+	r.deps = chainrpc.Deps{
 		Network: net, Chain: current, Actor: r.actor.Ref,
-		Index: &chain.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
+		Index: &chainrpc.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
 		Now:   func() time.Time { return r.now },
 		Initial: chainview.NewInitialDownload(
 			current, net.MinimumChainWork, 0, func() time.Time { return r.now }, func() {},
@@ -66,7 +66,7 @@ func newRig(t *testing.T, network string) *rig {
 // build makes the table anew, after a change of deps.
 func (r *rig) build() {
 	r.t.Helper()
-	table, err := command.NewTable(chain.Commands(r.deps))
+	table, err := command.NewTable(chainrpc.Commands(r.deps))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package chain
+package chainrpc
 
 import (
 	"github.com/seed61375155/trawl/internal/chainview"

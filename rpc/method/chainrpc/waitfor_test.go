@@ -1,4 +1,4 @@
-package chain_test
+package chainrpc_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 func TestWaitFor(t *testing.T) {
@@ -61,7 +61,7 @@ func TestLanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range chain.Commands(chain.Deps{Network: network}) {
+	for _, c := range chainrpc.Commands(chainrpc.Deps{Network: network}) {
 		waits, looks := strings.HasPrefix(c.Name, "waitfor"),
 			slices.Contains([]string{"getblockcount", "getbestblockhash", "getblockchaininfo"}, c.Name)
 		if (c.Waits != nil) != waits {

@@ -1,4 +1,4 @@
-package mempool_test
+package mempoolrpc_test
 
 import (
 	"testing"

@@ -1,9 +1,9 @@
-// Package mempool holds the JSON-RPC methods that put transactions into the pool
+// Package mempoolrpc holds the JSON-RPC methods that put transactions into the pool
 // of unconfirmed ones, and that tell what is in it.
 //
 // The actor that owns the pool decides and answers. Results and errors are those
 // of Bitcoin Core 30.2 (src/rpc/mempool.cpp, mining.cpp).
-package mempool
+package mempoolrpc
 
 import (
 	"context"

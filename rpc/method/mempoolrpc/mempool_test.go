@@ -1,4 +1,4 @@
-package mempool_test
+package mempoolrpc_test
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/mempool"
+	"github.com/seed61375155/trawl/rpc/method/mempoolrpc"
 )
 
 // A transaction with one input and one output of 0.1, and a transaction that
@@ -49,7 +49,7 @@ func newRig(t *testing.T) *rig {
 	}
 	r := &rig{t: t}
 	pool := actortest.New(t).Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-	if r.table, err = command.NewTable(mempool.Commands(mempool.Deps{Network: net, Pool: pool})); err != nil {
+	if r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool})); err != nil {
 		t.Fatal(err)
 	}
 	return r

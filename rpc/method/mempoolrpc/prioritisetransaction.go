@@ -1,4 +1,4 @@
-package mempool
+package mempoolrpc
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // lagging is an index whose first answer may be of the past.
@@ -36,7 +36,7 @@ func (x *lagging) Find(context.Context, *chainhash.Hash) (chainhash.Hash, chainv
 func TestGetRawTransactionConnected(t *testing.T) {
 	x := new(lagging)
 	var chain *chaintest.Chain
-	table := rig(t, "regtest", false, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", false, func(d *rawtxrpc.Deps) {
 		chain = chaintest.New(d.Network.Params)
 		d.Chain.Set(chain)
 		d.Txs = x

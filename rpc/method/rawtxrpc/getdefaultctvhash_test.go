@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/rpc/command"
-	method "github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // qbitRig is the methods of a network that pays to P2MR outputs.
@@ -25,7 +25,7 @@ func qbitRig(tb testing.TB) *command.Table {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return rig(tb, "regtest", true, func(d *method.Deps) { d.Network = network })
+	return rig(tb, "regtest", true, func(d *rawtxrpc.Deps) { d.Network = network })
 }
 
 // ctvVectors were made with the functions of qbit's own functional tests.

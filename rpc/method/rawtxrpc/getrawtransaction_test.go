@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // TestGetRawTransactionBlocks asks for transactions of blocks that are stale, or
 // that cannot be read.
 func TestGetRawTransactionBlocks(t *testing.T) {
 	var chain *chaintest.Chain
-	table := rig(t, "regtest", false, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", false, func(d *rawtxrpc.Deps) {
 		chain = chaintest.New(d.Network.Params)
 		d.Chain.Set(chain)
 	})

@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // emptyOutputs marks recorded calls without outputs, which Core accepts.
@@ -46,7 +46,7 @@ type recordedCoin struct {
 }
 
 // rig is the methods over a builder, and an empty chain unless change sets one.
-func rig(tb testing.TB, chain string, allowNoOutputs bool, change ...func(*rawtx.Deps)) *command.Table {
+func rig(tb testing.TB, chain string, allowNoOutputs bool, change ...func(*rawtxrpc.Deps)) *command.Table {
 	tb.Helper()
 	network, err := dialect.Bitcoin(chain)
 	if err != nil {
@@ -56,13 +56,13 @@ func rig(tb testing.TB, chain string, allowNoOutputs bool, change ...func(*rawtx
 	builder := sys.Spawn("txbuilder", txbuilder.New(txbuilder.Config{
 		Net: descriptor.NetworkOf(network.Params), AllowNoOutputs: allowNoOutputs,
 	}))
-	deps := rawtx.Deps{
+	deps := rawtxrpc.Deps{
 		Network: network, Chain: new(chainview.Current), Builder: builder, Pool: sys.EmptyPool(), Currency: "Bitcoin",
 	}
 	for _, c := range change {
 		c(&deps)
 	}
-	table, err := command.NewTable(rawtx.Commands(deps))
+	table, err := command.NewTable(rawtxrpc.Commands(deps))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func replay(t *testing.T, table *command.Table, c *recorded, allowNoOutputs bool
 // TestRecordedRegtest replays recorded calls of the other methods, on a chain
 // that has nothing but its genesis block.
 func TestRecordedRegtest(t *testing.T) {
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) {
 		d.Chain.Set(chaintest.New(d.Network.Params))
 	})
 	for _, c := range readRecorded(t, "core") {
@@ -183,7 +183,7 @@ func TestRecordedRegtest(t *testing.T) {
 func TestRecordedChain(t *testing.T) {
 	unspent := map[wire.OutPoint]*wire.TxOut{}
 	var chain *chaintest.Chain
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) {
 		chain = chaintest.New(d.Network.Params)
 		d.Chain.Set(chain)
 		d.Unspent = func(_ context.Context, at *wire.OutPoint) (*wire.TxOut, error) { return unspent[*at], nil }

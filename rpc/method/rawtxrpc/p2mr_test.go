@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // TestRecordedP2MR plays calls as qbitd 1.0.0 answered them on its regtest, where
@@ -30,7 +30,7 @@ func TestRecordedP2MR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) { on(d, chaintest.NewOn(network), network) })
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) { on(d, chaintest.NewOn(network), network) })
 	calls := p2mrCalls(t)
 	if len(calls) != 65 {
 		t.Errorf("%d calls", len(calls))
@@ -47,7 +47,7 @@ func TestRecordedP2MR(t *testing.T) {
 }
 
 // on has the methods work on a chain of a network.
-func on(d *rawtx.Deps, chain *chaintest.Chain, network *dialect.Network) {
+func on(d *rawtxrpc.Deps, chain *chaintest.Chain, network *dialect.Network) {
 	d.Network, d.Chain = network, new(chainview.Current)
 	d.Chain.Set(chain)
 }
@@ -60,7 +60,7 @@ func TestPrevTxsOfLaterVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	chain := chaintest.NewOn(network)
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) { on(d, chain, network) })
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) { on(d, chain, network) })
 	const (
 		txid     = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		tx       = "0200000001" + txid + "00000000" + "00" + "ffffffff" + "01" + "00e1f50500000000" + "0151" + "00000000"
@@ -146,7 +146,7 @@ func FuzzP2MRLeaf(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	table := rig(f, "regtest", true, func(d *rawtx.Deps) { on(d, chaintest.NewOn(network), network) })
+	table := rig(f, "regtest", true, func(d *rawtxrpc.Deps) { on(d, chaintest.NewOn(network), network) })
 	tx := spend(f)
 	f.Fuzz(func(t *testing.T, key, script, leaf, control string) {
 		coin := jsontree.NewObject()
@@ -181,7 +181,7 @@ func TestPacketsP2MR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) {
 		on(d, chaintest.NewOn(network), network)
 		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) {
 			return wire.NewTxOut(100_000, scripts[0]), nil

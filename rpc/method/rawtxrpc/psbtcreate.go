@@ -1,4 +1,4 @@
-package rawtx
+package rawtxrpc
 
 import (
 	"context"

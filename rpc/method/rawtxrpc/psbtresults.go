@@ -1,4 +1,4 @@
-package rawtx
+package rawtxrpc
 
 import "github.com/seed61375155/trawl/rpc/command"
 

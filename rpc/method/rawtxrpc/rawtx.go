@@ -1,11 +1,11 @@
-// Package rawtx holds the JSON-RPC methods that make, read, sign and combine
+// Package rawtxrpc holds the JSON-RPC methods that make, read, sign and combine
 // transactions which are in no wallet, and createmultisig.
 //
 // Transactions are built by the actor that owns what the node allows; the rest
 // is computed here, by package internal/rawtx. Results and errors are those of
 // Bitcoin Core 30.2 (src/rpc/rawtransaction.cpp, rawtransaction_util.cpp,
 // output_script.cpp).
-package rawtx
+package rawtxrpc
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"encoding/hex"
@@ -10,16 +10,16 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 // The reader gives the same transaction as getrawtransaction: of the active chain alone, and as
 // an object without the chain's other facts.
 func TestReader(t *testing.T) {
 	x := new(lagging)
-	var deps rawtx.Deps
+	var deps rawtxrpc.Deps
 	var chain *chaintest.Chain
-	table := rig(t, "regtest", false, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", false, func(d *rawtxrpc.Deps) {
 		chain = chaintest.New(d.Network.Params)
 		d.Chain.Set(chain)
 		d.Txs = x
@@ -29,7 +29,7 @@ func TestReader(t *testing.T) {
 	stale := chain.MineOn(root, chaintest.Template{})
 	active := chain.MineOn(root, chaintest.Template{Script: []byte{0x52}})
 	chain.MineOn(active, chaintest.Template{})
-	read := rawtx.Reader(deps)
+	read := rawtxrpc.Reader(deps)
 
 	id := coinbaseOf(t, chain, active).TxHash()
 	x.present = active.Hash

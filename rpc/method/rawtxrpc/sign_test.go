@@ -1,4 +1,4 @@
-package rawtx_test
+package rawtxrpc_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 )
 
 const txid = "00000000000000000000000000000000000000000000000000000000000000aa"
@@ -96,7 +96,7 @@ func TestNoInputs(t *testing.T) {
 
 // An error while coins are looked up is no fault of the client's.
 func TestCoinLookupFails(t *testing.T) {
-	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
+	table := rig(t, "regtest", true, func(d *rawtxrpc.Deps) {
 		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) { return nil, errors.New("disk") }
 	})
 	for method, params := range map[string]string{

@@ -1,6 +1,6 @@
-// Package searches holds the JSON-RPC methods of searches that are kept, which Bitcoin Core
+// Package searchrpc holds the JSON-RPC methods of searches that are kept, which Bitcoin Core
 // has none of.
-package searches
+package searchrpc
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package wallet
+package walletrpc
 
 import "github.com/seed61375155/trawl/rpc/command"
 

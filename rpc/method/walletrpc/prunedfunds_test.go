@@ -1,4 +1,4 @@
-package wallet_test
+package walletrpc_test
 
 import (
 	"bytes"

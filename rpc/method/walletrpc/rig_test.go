@@ -1,4 +1,4 @@
-package wallet_test
+package walletrpc_test
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/wallet"
+	"github.com/seed61375155/trawl/rpc/method/walletrpc"
 )
 
 func TestMain(m *testing.M) { actortest.Main(m) }
@@ -104,7 +104,7 @@ type rig struct {
 	chain     *chaintest.Chain
 	directory *ask.Directory
 	registry  *double
-	deps      wallet.Deps
+	deps      walletrpc.Deps
 	table     *command.Table
 }
 
@@ -126,7 +126,7 @@ func newRigIn(tb testing.TB, sys *actortest.System) *rig {
 	}
 	current := new(chainview.Current)
 	current.Set(r.chain)
-	r.deps = wallet.Deps{
+	r.deps = walletrpc.Deps{
 		Network: network, Chain: current, Wallets: r.registry.ref, Directory: r.directory, Currency: "Bitcoin",
 		SetTxFee: true,
 	}
@@ -136,7 +136,7 @@ func newRigIn(tb testing.TB, sys *actortest.System) *rig {
 
 func (r *rig) build() {
 	r.t.Helper()
-	table, err := command.NewTable(wallet.Commands(r.deps))
+	table, err := command.NewTable(walletrpc.Commands(r.deps))
 	if err != nil {
 		r.t.Fatal(err)
 	}

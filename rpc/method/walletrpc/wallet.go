@@ -1,4 +1,4 @@
-// Package wallet holds the JSON-RPC methods of wallets.
+// Package walletrpc holds the JSON-RPC methods of wallets.
 //
 // Every method is a request to an actor. The registry makes, loads and restores
 // wallets; the actor of a single wallet is found in a directory by the name in the
@@ -8,7 +8,7 @@
 // blocks, the wallet's actor waits.
 //
 // Passphrases become a [messages.Secret] at once, and appear in no error.
-package wallet
+package walletrpc
 
 import (
 	"context"
