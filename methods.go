@@ -16,13 +16,13 @@ import (
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chainrpc"
-	"github.com/seed61375155/trawl/rpc/method/control"
+	"github.com/seed61375155/trawl/rpc/method/controlrpc"
 	"github.com/seed61375155/trawl/rpc/method/mempoolrpc"
-	"github.com/seed61375155/trawl/rpc/method/mining"
-	"github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
+	"github.com/seed61375155/trawl/rpc/method/netrpc"
 	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 	"github.com/seed61375155/trawl/rpc/method/searchrpc"
-	"github.com/seed61375155/trawl/rpc/method/util"
+	"github.com/seed61375155/trawl/rpc/method/utilrpc"
 	"github.com/seed61375155/trawl/rpc/method/walletrpc"
 )
 
@@ -86,18 +86,18 @@ type Host struct {
 	Comments    []string  // in the user agent (-uacomment)
 	LastWarning bool      // methods tell the latest warning as text, in place of a list of all
 
-	Log control.LogFilter // what the method logging tells and changes; nil: nothing
+	Log controlrpc.LogFilter // what the method logging tells and changes; nil: nothing
 
 	// Published is what the Publisher of [NotifyConfig] publishes, for getzmqnotifications.
 	Published []Publication
 }
 
 // A Publication is a topic that is published at an address.
-type Publication = control.Publication
+type Publication = controlrpc.Publication
 
 // Methods returns the node's JSON-RPC methods, to be served by an rpc.Server.
 func (n *Node) Methods(h Host) (*command.Table, error) {
-	subversion, err := net.Subversion(n.net.Software.Agent, h.Comments, version.Number)
+	subversion, err := netrpc.Subversion(n.net.Software.Agent, h.Comments, version.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		Unspent: rawtxrpc.Unspent(ref(mempoolPart)), Txs: n.txs, BytesPerSigOp: policy.BytesPerSigOp,
 	}
 	lists := [][]command.Command{
-		control.Commands(control.Node{
+		controlrpc.Commands(controlrpc.Node{
 			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
 		}),
@@ -118,13 +118,13 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart),
 			Wallets: walletrpc.Written(ref(walletsPart), n.walletDir),
 		}),
-		mining.Commands(mining.Deps{
+		miningrpc.Commands(miningrpc.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
-			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: mining.HeededBy(ref),
+			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: miningrpc.HeededBy(ref),
 			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings, Log: n.cfg.Log,
 			LastWarning: h.LastWarning, Stale: ref(stalePart),
 		}),
-		net.Commands(net.Deps{
+		netrpc.Commands(netrpc.Deps{
 			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
@@ -133,7 +133,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		rawtxrpc.Commands(txMethods),
 		searchrpc.Commands(searchrpc.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
-		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
+		utilrpc.Commands(utilrpc.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
 	if w := n.cfg.Wallets; w != nil {
 		lists = append(lists, walletrpc.Commands(walletrpc.Deps{

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/version"
-	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/netrpc"
 )
 
 // A PeerConfig says how a node takes part in the network of its peers. The zero
@@ -102,7 +102,7 @@ func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 	if p.Filters && !n.cfg.BlockFilterIndex {
 		return part.Running{}, StartError("Cannot set -peerblockfilters without -blockfilterindex.")
 	}
-	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
+	agent, err := netrpc.Subversion(n.net.Software.Agent, p.Comments, version.Number)
 	if err != nil {
 		return part.Running{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/notify"
 	"github.com/seed61375155/trawl/internal/txpool"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 // MempoolConfig says which unconfirmed transactions a node keeps and relays. The
@@ -38,7 +38,7 @@ func (n *Node) policy() txpool.Policy { return n.net.PoolPolicy().With(txpool.Ch
 
 // BlockCreationConfig says how the blocks are put together that the node makes, or
 // gives templates of.
-type BlockCreationConfig = mining.Choices
+type BlockCreationConfig = miningrpc.Choices
 
 // ClusterConfig says with which nodes a node scans together; Link is a *link.Link of actors/cluster/link.
 type ClusterConfig = cluster.Options

@@ -172,13 +172,13 @@ var mayImport = map[string][]string{
 	"rpc/eventstream":       {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searchrpc"},
 	"rpc/method/internal":   {"messages", "rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chainrpc":   method,
-	"rpc/method/control":    method,
+	"rpc/method/controlrpc": method,
 	"rpc/method/mempoolrpc": method,
-	"rpc/method/mining":     append([]string{"internal/corelog"}, method...),
-	"rpc/method/net":        method,
+	"rpc/method/miningrpc":  append([]string{"internal/corelog"}, method...),
+	"rpc/method/netrpc":     method,
 	"rpc/method/rawtxrpc":   method,
 	"rpc/method/searchrpc":  method,
-	"rpc/method/util":       method,
+	"rpc/method/utilrpc":    method,
 	"rpc/method/walletrpc":  method,
 
 	// The node, which puts the parts together, and programs outside.

@@ -1,7 +1,7 @@
-// Package control holds the JSON-RPC methods about the server itself: help,
+// Package controlrpc holds the JSON-RPC methods about the server itself: help,
 // stop, uptime, getrpcinfo, getmemoryinfo, getclusterinfo, logging, getopenrpcinfo (also rpc.discover),
 // getzmqnotifications, echo, echojson and echoipc.
-package control
+package controlrpc
 
 import (
 	"time"

@@ -1,4 +1,4 @@
-package control_test
+package controlrpc_test
 
 import (
 	"strings"
@@ -9,12 +9,12 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/control"
+	"github.com/seed61375155/trawl/rpc/method/controlrpc"
 )
 
-func newTable(t *testing.T, n control.Node) *command.Table {
+func newTable(t *testing.T, n controlrpc.Node) *command.Table {
 	t.Helper()
-	table, err := command.NewTable(control.Commands(n))
+	table, err := command.NewTable(controlrpc.Commands(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +44,13 @@ func call(t *testing.T, table *command.Table, method, params string) string {
 }
 
 func TestCommandsAreDocumented(t *testing.T) {
-	if err := newTable(t, control.Node{}).Check(); err != nil {
+	if err := newTable(t, controlrpc.Node{}).Check(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestHelp(t *testing.T) {
-	table := newTable(t, control.Node{})
+	table := newTable(t, controlrpc.Node{})
 	const want = `"== Control ==\ngetclusterinfo\ngetmemoryinfo ( \"mode\" )\ngetrpcinfo\nhelp ( \"command\" )\n` +
 		`logging ( [\"include_category\",...] [\"exclude_category\",...] )\nstop\nuptime\n\n== Zmq ==\ngetzmqnotifications"`
 	if got := call(t, table, "help", `[]`); got != want {
@@ -73,7 +73,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestEcho(t *testing.T) {
-	table := newTable(t, control.Node{})
+	table := newTable(t, controlrpc.Node{})
 	for params, want := range map[string]string{
 		`[]`: `[]`, `["a",1.0,null]`: `["a",1.0,null]`, `{"arg9":null}`: `[null,null,null,null,null,null,null,null,null,null]`,
 	} {
@@ -87,13 +87,13 @@ func TestEcho(t *testing.T) {
 
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := newTable(t, control.Node{Started: time.Now(), LogPath: "/x/debug.log"})
+		table := newTable(t, controlrpc.Node{Started: time.Now(), LogPath: "/x/debug.log"})
 		time.Sleep(90*time.Second + 999*time.Millisecond)
 		if got := call(t, table, "uptime", `[]`); got != "90" {
 			t.Errorf("uptime: %s", got)
 		}
 		set := newTable(
-			t, control.Node{Started: time.Now(), Now: func() time.Time { return time.Now().Add(time.Hour) }},
+			t, controlrpc.Node{Started: time.Now(), Now: func() time.Time { return time.Now().Add(time.Hour) }},
 		)
 		if got := call(t, set, "uptime", `[]`); got != "3600" {
 			t.Errorf("uptime by the node's clock: %s", got)
@@ -108,7 +108,7 @@ func TestTimes(t *testing.T) {
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := 0
-		table := newTable(t, control.Node{Name: "Bitcoin Core", Stop: func() { stops++ }})
+		table := newTable(t, controlrpc.Node{Name: "Bitcoin Core", Stop: func() { stops++ }})
 		for params, want := range map[string]time.Duration{
 			`[]`: 0, `[null]`: 0, `[1500]`: 1500 * time.Millisecond, `[-5]`: 0, `[2000000000]`: time.Minute,
 		} {
@@ -125,7 +125,7 @@ func TestStop(t *testing.T) {
 
 // Control calls must pass calls that wait; echo is work like any other.
 func TestLanes(t *testing.T) {
-	table := newTable(t, control.Node{})
+	table := newTable(t, controlrpc.Node{})
 	for method, want := range map[string]bool{
 		"help": true, "stop": true, "uptime": true, "getrpcinfo": true, "echo": false, "echojson": false,
 	} {
@@ -137,7 +137,7 @@ func TestLanes(t *testing.T) {
 }
 
 func TestMemoryInfo(t *testing.T) {
-	table := newTable(t, control.Node{})
+	table := newTable(t, controlrpc.Node{})
 	info, err := jsontree.Parse([]byte(call(t, table, "getmemoryinfo", `[]`)))
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestLogging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(t, control.Node{Log: filter})
+	table := newTable(t, controlrpc.Node{Log: filter})
 	on := func(params string) (on []string) {
 		t.Helper()
 		state, err := jsontree.Parse([]byte(call(t, table, "logging", params)))
@@ -212,13 +212,13 @@ func TestLogging(t *testing.T) {
 	if call(t, table, "logging", `[]`) != before {
 		t.Error("a refused call has changed what is logged")
 	}
-	if got := call(t, newTable(t, control.Node{}), "logging", `[]`); !strings.Contains(got, "-1") {
+	if got := call(t, newTable(t, controlrpc.Node{}), "logging", `[]`); !strings.Contains(got, "-1") {
 		t.Errorf("without a log: %s", got)
 	}
 }
 
 func TestEchoes(t *testing.T) {
-	table := newTable(t, control.Node{})
+	table := newTable(t, controlrpc.Node{})
 	bug := call(t, table, "echo", `[0,0,0,0,0,0,0,0,0,"trigger_internal_bug"]`)
 	if !strings.Contains(bug, `"code":-1,"message":"Internal bug detected: request.params[9]`) {
 		t.Errorf("got %s", bug)

@@ -1,4 +1,4 @@
-package control_test
+package controlrpc_test
 
 import (
 	"testing"
@@ -7,17 +7,17 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/control"
+	"github.com/seed61375155/trawl/rpc/method/controlrpc"
 )
 
 func TestClusterInfo(t *testing.T) {
-	alone := call(t, newTable(t, control.Node{}), "getclusterinfo", `[]`)
+	alone := call(t, newTable(t, controlrpc.Node{}), "getclusterinfo", `[]`)
 	if want := `{"code":-1,"message":"The node is in no cluster (-clusterlisten)"}`; alone != want {
 		t.Errorf("got %s", alone)
 	}
 	probe := actortest.New(t).Probe("cluster")
 	got := make(chan string)
-	go func() { got <- call(t, newTable(t, control.Node{Cluster: probe.Ref}), "getclusterinfo", `[]`) }()
+	go func() { got <- call(t, newTable(t, controlrpc.Node{Cluster: probe.Ref}), "getclusterinfo", `[]`) }()
 	actortest.Expect[*ask.Call[messages.GetCluster, messages.Cluster]](probe).Answer(messages.Cluster{
 		Address: "a:1", Local: true, Lending: 1, Serves: true, Fronts: 2, Scans: 3, Units: 4, Scripts: 5, Refused: 6,
 		Members: []messages.ClusterMember{{

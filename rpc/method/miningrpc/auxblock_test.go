@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 func addressOf(t *testing.T, n *dialect.Network, script ...byte) string {
@@ -35,7 +35,7 @@ func p2mrAddress(t *testing.T, n *dialect.Network) string {
 // The members are qbit's, in its order.
 func TestCreateAuxBlock(t *testing.T) {
 	n := qbit(t, dialect.Choices{Activation: map[string]int32{"auxpowcommitment": 5, "p2mrweightv2": 9}})
-	r := newTemplateRig(t, n, mining.Blocks{MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9})
+	r := newTemplateRig(t, n, miningrpc.Blocks{MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9})
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})
 	r.txs = []messages.BlockTx{{Tx: tx, Fee: 3}}
@@ -67,7 +67,7 @@ func TestCreateAuxBlock(t *testing.T) {
 		t.Errorf("at the height of the order: %s", got)
 	}
 	never := qbit(t, dialect.Choices{Activation: map[string]int32{"auxpowcommitment": dialect.Never}})
-	r = newTemplateRig(t, never, mining.Blocks{})
+	r = newTemplateRig(t, never, miningrpc.Blocks{})
 	if got := r.call("createauxblock", params); !strings.Contains(got, `"commitmentactivationheight":2147483647`) {
 		t.Errorf("a rule that never comes: %s", got)
 	}
@@ -94,7 +94,7 @@ func TestCreateAuxBlockRefusals(t *testing.T) {
 			`"TestBlockValidity failed: time-too-new, block timestamp too far in the future"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newTemplateRig(t, n, mining.Blocks{})
+			r := newTemplateRig(t, n, miningrpc.Blocks{})
 			if test.change != nil {
 				test.change(r)
 			}
@@ -107,7 +107,7 @@ func TestCreateAuxBlockRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newTemplateRig(t, main, mining.Blocks{})
+	r := newTemplateRig(t, main, miningrpc.Blocks{})
 	for _, step := range []struct {
 		address string
 		peers   int
@@ -130,12 +130,12 @@ func TestCreateAuxBlockRefusals(t *testing.T) {
 // On chains that pay to any output any address is paid, and Bitcoin's have no such methods.
 func TestCreateAuxBlockElsewhere(t *testing.T) {
 	n := qbit(t, dialect.Choices{AnyOutput: true})
-	r := newTemplateRig(t, n, mining.Blocks{})
+	r := newTemplateRig(t, n, miningrpc.Blocks{})
 	keyHash := addressOf(t, n, append([]byte{txscript.OP_0, 20}, make([]byte, 20)...)...)
 	if got := r.call("createauxblock", `["`+keyHash+`"]`); !strings.HasPrefix(got, `{"hash"`) {
 		t.Error(got)
 	}
-	for _, c := range mining.Commands(mining.Deps{Network: regtest(t, dialect.Choices{})}) {
+	for _, c := range miningrpc.Commands(miningrpc.Deps{Network: regtest(t, dialect.Choices{})}) {
 		if c.Name == "createauxblock" || c.Name == "submitauxblock" || c.Name == "getnetworkhashps" && len(c.Params) != 2 {
 			t.Errorf("%s on a network of Bitcoin", c.Name)
 		}
@@ -179,7 +179,7 @@ func TestSubmitAuxBlock(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newTemplateRig(t, qbit(t, dialect.Choices{}), mining.Blocks{})
+			r := newTemplateRig(t, qbit(t, dialect.Choices{}), miningrpc.Blocks{})
 			r.proposed = test.verdict
 			if got := r.call("submitauxblock", `["`+test.hash+`","`+test.payload+`"]`); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
@@ -201,14 +201,14 @@ func TestSubmitAuxBlock(t *testing.T) {
 func TestAuxChoices(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	for _, test := range []struct {
-		choices mining.Choices
+		choices miningrpc.Choices
 		expiry  time.Duration
 		limit   int64
 	}{
-		{mining.Choices{}, time.Hour, 1024},
-		{mining.Choices{AuxExpiry: number(0), AuxLimit: number(0)}, 0, 0},
-		{mining.Choices{AuxExpiry: number(3), AuxLimit: number(7)}, 3 * time.Minute, 7},
-		{mining.Choices{AuxExpiry: number(1 << 62)}, 153722867 * time.Minute, 1024},
+		{miningrpc.Choices{}, time.Hour, 1024},
+		{miningrpc.Choices{AuxExpiry: number(0), AuxLimit: number(0)}, 0, 0},
+		{miningrpc.Choices{AuxExpiry: number(3), AuxLimit: number(7)}, 3 * time.Minute, 7},
+		{miningrpc.Choices{AuxExpiry: number(1 << 62)}, 153722867 * time.Minute, 1024},
 	} {
 		if err := test.choices.Check(qbit(t, dialect.Choices{})); err != nil {
 			t.Error(err)
@@ -218,11 +218,11 @@ func TestAuxChoices(t *testing.T) {
 		}
 	}
 	for _, test := range []struct {
-		choices mining.Choices
+		choices miningrpc.Choices
 		want    string
 	}{
-		{mining.Choices{AuxExpiry: number(-1), AuxLimit: number(-1)}, "-auxpowtemplateexpiry must be greater or equal than zero"},
-		{mining.Choices{AuxLimit: number(-1)}, "-auxpowtemplatecachelimit must be greater or equal than zero"},
+		{miningrpc.Choices{AuxExpiry: number(-1), AuxLimit: number(-1)}, "-auxpowtemplateexpiry must be greater or equal than zero"},
+		{miningrpc.Choices{AuxLimit: number(-1)}, "-auxpowtemplatecachelimit must be greater or equal than zero"},
 	} {
 		if err := test.choices.Check(qbit(t, dialect.Choices{})); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)

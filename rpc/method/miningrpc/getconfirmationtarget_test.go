@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 // A recordedChain is a chain of a regtest of qbit 1.0.0, how many of its latest events were stale blocks, and what
@@ -76,7 +76,7 @@ func newTargetRig(t *testing.T, network *dialect.Network, chain *chainview.Curre
 			}
 		})
 	})
-	table, err := command.NewTable(mining.Commands(mining.Deps{Network: network, Chain: chain, Stale: counts}))
+	table, err := command.NewTable(miningrpc.Commands(miningrpc.Deps{Network: network, Chain: chain, Stale: counts}))
 	if err != nil {
 		t.Fatal(err)
 	}

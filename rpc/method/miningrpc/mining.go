@@ -1,10 +1,10 @@
-// Package mining holds the JSON-RPC methods that make blocks, take them in, and
+// Package miningrpc holds the JSON-RPC methods that make blocks, take them in, and
 // tell of the difficulty; and setmocktime, which tests of mining need.
 //
 // Blocks are made and validated by the actor that owns the chain; what the
 // methods tell of the chain they read themselves. Results and errors are those
 // of Bitcoin Core 30.2 (src/rpc/mining.cpp).
-package mining
+package miningrpc
 
 import (
 	"context"

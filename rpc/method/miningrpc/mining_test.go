@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 const (
@@ -58,13 +58,13 @@ func newRigOn(t *testing.T, network *dialect.Network, times ...int) *rig {
 		t: t, chain: sys.Probe("chain"), pool: func() messages.PoolInfo { return messages.PoolInfo{Loaded: true} },
 	}
 	var err error
-	r.table, err = command.NewTable(mining.Commands(mining.Deps{
+	r.table, err = command.NewTable(miningrpc.Commands(miningrpc.Deps{
 		Network: network,
 		Chain:   chainOf(t, network, times...),
 		Actor:   r.chain.Ref,
 		Pool:    sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.poolActor) }),
 		Now:     func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
-		Blocks:  mining.Blocks{MinTxFee: 1},
+		Blocks:  miningrpc.Blocks{MinTxFee: 1},
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package mining
+package miningrpc
 
 import (
 	"github.com/seed61375155/trawl/descriptor"

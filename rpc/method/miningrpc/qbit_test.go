@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 func qbit(t *testing.T, c dialect.Choices) *dialect.Network {
@@ -109,7 +109,7 @@ func TestCoinbaseOutputs(t *testing.T) {
 // A template whose time no node takes yet is not given out, which is logged.
 func TestTemplateFromTheFuture(t *testing.T) {
 	n := qbit(t, dialect.Choices{Activation: map[string]int32{"futuretime": 5}})
-	r := newTemplateRig(t, n, mining.Blocks{})
+	r := newTemplateRig(t, n, miningrpc.Blocks{})
 	first := r.call("getblocktemplate", ask4)
 	made := r.now
 	r.now = made.Add(-2*time.Hour - time.Second)
@@ -137,7 +137,7 @@ func TestTemplateFromTheFuture(t *testing.T) {
 
 // Limits of before segwit are smaller where witnesses are discounted, and here they are not.
 func TestP2MRTemplateBeforeSegwit(t *testing.T) {
-	r := newTemplateRig(t, qbit(t, dialect.Choices{Activation: map[string]int32{"segwit": 5}}), mining.Blocks{})
+	r := newTemplateRig(t, qbit(t, dialect.Choices{Activation: map[string]int32{"segwit": 5}}), miningrpc.Blocks{})
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})
 	r.txs = []messages.BlockTx{{Tx: tx, SigOps: 7}}

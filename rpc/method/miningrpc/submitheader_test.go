@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"encoding/hex"

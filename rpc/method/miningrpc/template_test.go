@@ -1,4 +1,4 @@
-package mining_test
+package miningrpc_test
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
 // A templateRig is getblocktemplate over actors of the test's own.
@@ -51,14 +51,14 @@ type templateRig struct {
 	submitted []messages.SubmitAuxBlock
 }
 
-func newTemplateRig(t *testing.T, network *dialect.Network, blocks mining.Blocks) *templateRig {
+func newTemplateRig(t *testing.T, network *dialect.Network, blocks miningrpc.Blocks) *templateRig {
 	t.Helper()
 	sys := actortest.New(t)
 	r := &templateRig{network: network, now: network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour), updates: 7}
 	current := chainOf(t, network, 600, 1200, 900)
 	r.tree = current.Open().(reader).tree
 	r.t = t
-	deps := mining.Deps{
+	deps := miningrpc.Deps{
 		Network: network, Chain: current, Blocks: blocks, Now: func() time.Time { return r.now },
 		Log:     slog.New(slog.NewTextHandler(&r.log, nil)),
 		Actor:   sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.chainActor) }),
@@ -67,7 +67,7 @@ func newTemplateRig(t *testing.T, network *dialect.Network, blocks mining.Blocks
 		Initial: chainview.NewInitialDownload(current, "", 0, func() time.Time { return r.now }, func() {}),
 	}
 	var err error
-	if r.table, err = command.NewTable(mining.Commands(deps)); err != nil {
+	if r.table, err = command.NewTable(miningrpc.Commands(deps)); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -206,7 +206,7 @@ const ask4 = `[{"rules":["segwit"]}]`
 
 // The members are Core's, in its order.
 func TestTemplate(t *testing.T) {
-	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{
+	r := newTemplateRig(t, regtest(t, dialect.Choices{}), miningrpc.Blocks{
 		MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9, Log: true,
 	})
 	parent := wire.NewMsgTx(2)
@@ -246,7 +246,7 @@ func TestTemplateOfP2MR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newTemplateRig(t, n, mining.Blocks{})
+	r := newTemplateRig(t, n, miningrpc.Blocks{})
 	got := r.call("getblocktemplate", ask4)
 	for _, part := range []string{
 		`"vbrequired":0,"versionrollingmask":"1fffe000","previousblockhash"`,
@@ -269,7 +269,7 @@ func TestTemplateOfP2MR(t *testing.T) {
 
 // Before segwit the limits are the old ones.
 func TestTemplateBeforeSegwit(t *testing.T) {
-	r := newTemplateRig(t, regtest(t, dialect.Choices{Activation: map[string]int32{"segwit": 5}}), mining.Blocks{})
+	r := newTemplateRig(t, regtest(t, dialect.Choices{Activation: map[string]int32{"segwit": 5}}), miningrpc.Blocks{})
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})
 	r.txs = []messages.BlockTx{{Tx: tx, SigOps: 8}}
@@ -293,7 +293,7 @@ func TestTemplateVotes(t *testing.T) {
 	for i := range n.Deployments {
 		n.Deployments[i].Period, n.Deployments[i].Threshold = 2, 0 // locked in with the second period after the start
 	}
-	r := newTemplateRig(t, n, mining.Blocks{})
+	r := newTemplateRig(t, n, miningrpc.Blocks{})
 	for _, want := range []string{
 		`"version":805306372,"rules":["csv","!segwit"],"vbavailable":{"taproot":2,"testdummy":28}`, // 4
 		`"version":805306372,"rules":["csv","!segwit"],"vbavailable":{"taproot":2,"testdummy":28}`,
@@ -308,7 +308,7 @@ func TestTemplateVotes(t *testing.T) {
 
 // A template is kept for a while, unless there is another tip.
 func TestTemplateIsKept(t *testing.T) {
-	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{})
+	r := newTemplateRig(t, regtest(t, dialect.Choices{}), miningrpc.Blocks{})
 	id := func() string {
 		t.Helper()
 		var got struct{ LongPollID string }
@@ -375,26 +375,26 @@ func TestTemplateRefusals(t *testing.T) {
 		{signet, ask4, `{"code":-8,"message":"getblocktemplate must be called with the signet rule set (call with ` +
 			`{\"rules\": [\"segwit\", \"signet\"]})"}`},
 	} {
-		if got := newTemplateRig(t, test.network, mining.Blocks{}).call(
+		if got := newTemplateRig(t, test.network, miningrpc.Blocks{}).call(
 			"getblocktemplate", test.params,
 		); got != test.want {
 			t.Errorf("%s %s:\ngot  %s\nwant %s", test.network.Name, test.params, got, test.want)
 		}
 	}
-	connected := newTemplateRig(t, main, mining.Blocks{})
+	connected := newTemplateRig(t, main, miningrpc.Blocks{})
 	connected.peers.In, connected.now = 1, connected.now.Add(240*time.Hour)
 	const initial = `{"code":-10,"message":"Bitcoin Core is in initial sync and waiting for blocks..."}`
 	if got := connected.call("getblocktemplate", ask4); got != initial {
 		t.Errorf("got %s", got)
 	}
-	signed := newTemplateRig(t, signet, mining.Blocks{}).call("getblocktemplate", `[{"rules":["segwit","signet"]}]`)
+	signed := newTemplateRig(t, signet, miningrpc.Blocks{}).call("getblocktemplate", `[{"rules":["segwit","signet"]}]`)
 	if !strings.Contains(signed, `"rules":["csv","!segwit","!signet","taproot"]`) || !strings.Contains(signed, `"signet_challenge":"5121`) {
 		t.Errorf("got %s", signed)
 	}
 }
 
 func TestProposal(t *testing.T) {
-	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{})
+	r := newTemplateRig(t, regtest(t, dialect.Choices{}), miningrpc.Blocks{})
 	raw, err := r.template(&messages.MakeTemplate{On: r.tree.Active().Tip().Hash})
 	if err != nil {
 		t.Fatal(err)
@@ -456,7 +456,7 @@ func TestLongPoll(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{})
+				r := newTemplateRig(t, regtest(t, dialect.Choices{}), miningrpc.Blocks{})
 				r.call("getblocktemplate", ask4)
 				id := `"` + r.tree.Active().Tip().Hash.String() + test.id + `"`
 				if test.id == "" {
@@ -482,7 +482,7 @@ func TestLongPoll(t *testing.T) {
 // A client that no longer waits leaves no waiting call behind.
 func TestLongPollEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{})
+		r := newTemplateRig(t, regtest(t, dialect.Choices{}), miningrpc.Blocks{})
 		given, err := jsontree.Parse([]byte(`[{"rules":["segwit"],"longpollid":true}]`))
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package net_test
+package netrpc_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/netrpc"
 )
 
 func TestGetArchivePeers(t *testing.T) {
@@ -26,7 +26,7 @@ func TestGetArchivePeers(t *testing.T) {
 			{Node: "5.5.5.5", Archive: true},
 		},
 	}
-	d := net.Deps{
+	d := netrpc.Deps{
 		Peers: peers.start(t), Archive: archive,
 		ServiceNames: map[wire.ServiceFlag]string{pruned: "WITNESS_PRUNED", archive: "ARCHIVE"},
 	}
@@ -61,10 +61,10 @@ func TestGetArchivePeers(t *testing.T) {
 	nobody := (&table{}).start(t)
 	const empty = `{"summary":{"connected_advertised_archive_peers":0,"connected_archive_connections":0,` +
 		`"configured_archive_targets":0,"connected_configured_archive_targets":0},"connected":[],"configured":[]}`
-	if got := call(t, net.Deps{Peers: nobody, Archive: archive}, "getarchivepeers"); got != empty {
+	if got := call(t, netrpc.Deps{Peers: nobody, Archive: archive}, "getarchivepeers"); got != empty {
 		t.Errorf("without peers: %s", got)
 	}
-	if _, err := try(t, net.Deps{Archive: archive}, "getarchivepeers"); err == nil ||
+	if _, err := try(t, netrpc.Deps{Archive: archive}, "getarchivepeers"); err == nil ||
 		!strings.Contains(err.Error(), "Peer-to-peer functionality missing or disabled") {
 		t.Errorf("without networking: %v", err)
 	}
@@ -72,7 +72,7 @@ func TestGetArchivePeers(t *testing.T) {
 
 // Networks without the service do not have the method.
 func TestArchivePeersElsewhere(t *testing.T) {
-	for _, c := range net.Commands(net.Deps{}) {
+	for _, c := range netrpc.Commands(netrpc.Deps{}) {
 		if c.Name == "getarchivepeers" {
 			t.Error("it is there")
 		}

@@ -1,10 +1,10 @@
-// Package net holds the JSON-RPC methods about the node's place in the network
+// Package netrpc holds the JSON-RPC methods about the node's place in the network
 // of its peers.
 //
 // A node without a peer table neither connects nor listens. The methods that
 // only look say so in the form that clients of Bitcoin Core know, the others
 // answer that there is no networking.
-package net
+package netrpc
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package net_test
+package netrpc_test
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/netrpc"
 )
 
-func call(t *testing.T, d net.Deps, method string, params ...string) string {
+func call(t *testing.T, d netrpc.Deps, method string, params ...string) string {
 	t.Helper()
 	text, err := try(t, d, method, params...)
 	if err != nil {
@@ -27,9 +27,9 @@ func call(t *testing.T, d net.Deps, method string, params ...string) string {
 	return text
 }
 
-func try(t *testing.T, d net.Deps, method string, params ...string) (string, error) {
+func try(t *testing.T, d netrpc.Deps, method string, params ...string) (string, error) {
 	t.Helper()
-	table, err := command.NewTable(net.Commands(d))
+	table, err := command.NewTable(netrpc.Commands(d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestGetNetworkInfo(t *testing.T) {
 		},
 		Local: []messages.LocalAddress{{Host: "1.2.3.4", Port: 8333, Score: 4}},
 	}}
-	got := call(t, net.Deps{
+	got := call(t, netrpc.Deps{
 		Version:         300200,
 		Subversion:      "/Satoshi:30.2.0/Trawl:0.1.0/",
 		ProtocolVersion: 70016,
@@ -114,20 +114,20 @@ func TestGetNetworkInfo(t *testing.T) {
 // With -deprecatedrpc=warnings the latest warning is told, as a text.
 func TestLastWarning(t *testing.T) {
 	for want, list := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
-		got := call(t, net.Deps{
+		got := call(t, netrpc.Deps{
 			LastWarning: true, Warnings: func(context.Context) ([]string, error) { return list, nil },
 		}, "getnetworkinfo")
 		if !strings.HasSuffix(got, `"warnings":"`+want+`"}`) {
 			t.Errorf("%q: %s", list, got)
 		}
 	}
-	if got := call(t, net.Deps{LastWarning: true}, "getnetworkinfo"); !strings.HasSuffix(got, `"warnings":""}`) {
+	if got := call(t, netrpc.Deps{LastWarning: true}, "getnetworkinfo"); !strings.HasSuffix(got, `"warnings":""}`) {
 		t.Error(got)
 	}
 }
 
 func TestNoNetworking(t *testing.T) {
-	got := call(t, net.Deps{}, "getnetworkinfo")
+	got := call(t, netrpc.Deps{}, "getnetworkinfo")
 	for _, want := range []string{
 		`"localservices":"0000000000000000","localservicesnames":[]`, `"networkactive":false`, `"warnings":[]`,
 	} {
@@ -135,10 +135,10 @@ func TestNoNetworking(t *testing.T) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
 	}
-	if got := call(t, net.Deps{}, "getconnectioncount"); got != "0" {
+	if got := call(t, netrpc.Deps{}, "getconnectioncount"); got != "0" {
 		t.Errorf("connections: %s", got)
 	}
-	if got := call(t, net.Deps{}, "getpeerinfo"); got != "[]" {
+	if got := call(t, netrpc.Deps{}, "getpeerinfo"); got != "[]" {
 		t.Errorf("peers: %s", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestMinPing(t *testing.T) {
 		{messages.PeerInfo{Pinged: true, MinPing: time.Microsecond - 1}, `"minping":0,`},
 		{messages.PeerInfo{Pinged: true, MinPing: 1500 * time.Microsecond}, `"minping":0.0015,`},
 	} {
-		got := call(t, net.Deps{Peers: (&table{peers: []messages.PeerInfo{test.peer}}).start(t)}, "getpeerinfo")
+		got := call(t, netrpc.Deps{Peers: (&table{peers: []messages.PeerInfo{test.peer}}).start(t)}, "getpeerinfo")
 		if test.want == "" && strings.Contains(got, "minping") || !strings.Contains(got, test.want) {
 			t.Errorf("%+v: got %s", test.peer, got)
 		}
@@ -181,8 +181,8 @@ func TestSubversion(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := net.Subversion("Satoshi:30.2.0", test.comments, "1.0")
-			if refusal, ok := errors.AsType[net.SubversionError](err); ok {
+			got, err := netrpc.Subversion("Satoshi:30.2.0", test.comments, "1.0")
+			if refusal, ok := errors.AsType[netrpc.SubversionError](err); ok {
 				got += refusal.Error()
 			}
 			if got != test.want {
@@ -194,7 +194,7 @@ func TestSubversion(t *testing.T) {
 
 // Without peers nobody can be disconnected, but wrong arguments are told.
 func TestDisconnectNode(t *testing.T) {
-	table, err := command.NewTable(net.Commands(net.Deps{}))
+	table, err := command.NewTable(netrpc.Commands(netrpc.Deps{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestWordsOfArguments(t *testing.T) {
 			}
 		})
 	})
-	table, err := command.NewTable(net.Commands(net.Deps{Peers: peers}))
+	table, err := command.NewTable(netrpc.Commands(netrpc.Deps{Peers: peers}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package util_test
+package utilrpc_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/util"
+	"github.com/seed61375155/trawl/rpc/method/utilrpc"
 )
 
 // p2mrNetworks are those of the recordings of qbit 1.0.0.
@@ -83,7 +83,7 @@ func TestUnrestrictedP2MR(t *testing.T) {
 
 func newTableOf(tb testing.TB, net *descriptor.Network) *command.Table {
 	tb.Helper()
-	table, err := command.NewTable(util.Commands(util.Deps{Net: net}))
+	table, err := command.NewTable(utilrpc.Commands(utilrpc.Deps{Net: net}))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package util holds the JSON-RPC methods that compute without looking at the
+// Package utilrpc holds the JSON-RPC methods that compute without looking at the
 // chain: deriveaddresses, getdescriptorinfo, validateaddress and those about signed messages and data.
-package util
+package utilrpc
 
 import (
 	"context"
