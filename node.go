@@ -44,8 +44,8 @@ type Node struct {
 	clock     *clock.Clock
 	view      *chainview.Current
 	initial   *chainview.InitialDownload
-	tip       *ask.Topic[messages.TipChanged]
-	stripped  ask.Topic[nodemsg.WitnessesStripped]
+	tip       *ask.Feed[messages.TipChanged]
+	stripped  ask.Feed[nodemsg.WitnessesStripped]
 	pool      *ask.Feed[messages.PoolChanged]
 	moved     ask.Feed[chainview.TipMoved]
 	staleSeen ask.Feed[nodemsg.StaleBlock]
@@ -61,7 +61,7 @@ type Node struct {
 	searches               ask.Feed[messages.News]
 	peersJoined            ask.Feed[messages.PeerChanged]
 
-	rejoin ask.Topic[peerhandle.Restarted] // relay is to hear of the peers again
+	rejoin ask.Feed[peerhandle.Restarted] // relay is to hear of the peers again
 
 	// Opened by a part for others to read; nil where the part is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, knobs: k, net: net, method: method, clock: clock.At(k.MockTime), view: new(chainview.Current),
-		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
+		tip: new(ask.Feed[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
 		walletDir: new(ask.Directory),
 	}
 	oldTip := net.TipAge(cfg.MaxTipAge)

@@ -26,7 +26,7 @@ import (
 type Config struct {
 	Network *dialect.Network
 	View    *chainview.Current
-	Tip     *ask.Topic[messages.TipChanged]
+	Tip     *ask.Feed[messages.TipChanged]
 	Initial *chainview.InitialDownload
 	Changed *ask.Feed[nodemsg.WarningChanged] // that other components report
 	Raised  *ask.Feed[nodemsg.WarningRaised]  // where new warnings are published
@@ -73,7 +73,7 @@ func New(cfg Config) actor.Producer {
 func (a *Alerts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		a.cfg.Tip.Subscribe(c)
+		a.cfg.Tip.SubscribeLatest(c)
 		a.cfg.Changed.Subscribe(c)
 		a.look(c)
 	case *actor.Stopping, *actor.Restarting:

@@ -30,7 +30,7 @@ type rig struct {
 	t        *testing.T
 	chain    *chaintest.Chain
 	view     chainview.Current
-	tip      ask.Topic[messages.TipChanged]
+	tip      ask.Feed[messages.TipChanged]
 	changed  ask.Feed[nodemsg.WarningChanged]
 	raised   ask.Feed[nodemsg.WarningRaised]
 	initial  *chainview.InitialDownload

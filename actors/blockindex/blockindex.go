@@ -35,7 +35,7 @@ type Config struct {
 	Name   string // of the index, in logs
 	Target follow.Durable
 	Chain  *chainview.Current
-	Tip    *ask.Topic[messages.TipChanged]
+	Tip    *ask.Feed[messages.TipChanged]
 	Log    *slog.Logger
 
 	// PruneLocks owns the blocks. It is notified which of them the index has yet to read,

@@ -116,7 +116,7 @@ func (m *memory) check(t *testing.T, chain *chaintest.Chain) {
 type rig struct {
 	chain  *chaintest.Chain
 	index  *memory
-	tip    *ask.Topic[messages.TipChanged]
+	tip    *ask.Feed[messages.TipChanged]
 	ref    *ask.Ref
 	failed chan error
 }
@@ -130,7 +130,7 @@ func newRigWith(t *testing.T, sys *actortest.System, kept *memory, blocks int, l
 	t.Helper()
 	r := &rig{
 		chain: chaintest.New(&chaincfg.RegressionNetParams), index: kept,
-		tip: new(ask.Topic[messages.TipChanged]), failed: make(chan error, 1),
+		tip: new(ask.Feed[messages.TipChanged]), failed: make(chan error, 1),
 	}
 	r.chain.MineN(blocks)
 	current := new(chainview.Current)

@@ -32,7 +32,7 @@ func TestTipIsAnnounced(t *testing.T) {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
 				case *actor.Started:
-					f.tip.Subscribe(c)
+					f.tip.SubscribeLatest(c)
 					close(listening)
 				case messages.TipChanged:
 					received <- messages.Tip(m)

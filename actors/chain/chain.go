@@ -37,8 +37,8 @@ type Config struct {
 	Aux      nodemsg.AuxBlocks
 	Files    []string // of blocks to import, in order
 	Current  *chainview.Current
-	Tip      *ask.Topic[messages.TipChanged]
-	Stripped *ask.Topic[nodemsg.WitnessesStripped] // nil: nobody is notified
+	Tip      *ask.Feed[messages.TipChanged]
+	Stripped *ask.Feed[nodemsg.WitnessesStripped] // nil: nobody is notified
 	Now      func() time.Time                      // the node's clock; nil: the real one
 
 	// Moved gets each step of the tip where the network has stale blocks counted, and Initial shows

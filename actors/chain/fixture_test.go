@@ -113,7 +113,7 @@ type fixture struct {
 	*ask.Ref
 	sys     *actortest.System
 	current *chainview.Current
-	tip     *ask.Topic[messages.TipChanged]
+	tip     *ask.Feed[messages.TipChanged]
 	dir     string
 	cfg     chain.Config
 
@@ -161,7 +161,7 @@ func spawnChanged(
 ) *fixture {
 	tb.Helper()
 	f := &fixture{
-		sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]), dir: dir,
+		sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Feed[messages.TipChanged]), dir: dir,
 		hook: hook,
 	}
 	net := enginetest.Regtest(tb)

@@ -58,7 +58,7 @@ func newMergedRig(t *testing.T, aux nodemsg.AuxBlocks) *mergedRig {
 			e, err := open.Open(ctx)
 			return panicky{e, &r.armed}, err
 		},
-		Network: n, Aux: aux, Current: r.view, Tip: new(ask.Topic[messages.TipChanged]), Now: r.clock.Now,
+		Network: n, Aux: aux, Current: r.view, Tip: new(ask.Feed[messages.TipChanged]), Now: r.clock.Now,
 		Log: r.sys.Log, OnFailed: func(err error) { t.Error(err) },
 	}), chain.Requests...)
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.WaitOpen{}); err != nil {

@@ -73,7 +73,7 @@ func newRig(t *testing.T, height int) *rig {
 	}
 	t.Cleanup(func() { _ = r.store.Close() })
 	ref := r.sys.Spawn("indexer", indexer.New(indexer.Config{
-		Store: r.store, Chain: r.current, Tip: new(ask.Topic[messages.TipChanged]),
+		Store: r.store, Chain: r.current, Tip: new(ask.Feed[messages.TipChanged]),
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 1, Log: r.sys.Log,
 		OnFailed: func(err error) { t.Error(err) },
 	}), indexer.Requests...)

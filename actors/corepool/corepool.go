@@ -48,7 +48,7 @@ type Config struct {
 	Node  Node
 	Chain *ask.Ref // follows on request
 	View  *chainview.Current
-	Tip   *ask.Topic[messages.TipChanged]
+	Tip   *ask.Feed[messages.TipChanged]
 	Feed  *ask.Feed[messages.PoolChanged]
 
 	Limits  poolcopy.Limits
@@ -120,7 +120,7 @@ func New(cfg Config) actor.Producer {
 func (p *Mirror) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		p.cfg.Tip.Subscribe(c)
+		p.cfg.Tip.SubscribeLatest(c)
 		p.begin(c)
 	case *actor.Stopping, *actor.Restarting:
 		p.cfg.Tip.Unsubscribe(c)

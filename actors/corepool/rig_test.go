@@ -216,7 +216,7 @@ type rig struct {
 	t     *testing.T
 	core  *core
 	chain *chaintest.Chain
-	tip   ask.Topic[messages.TipChanged]
+	tip   ask.Feed[messages.TipChanged]
 	ref   *ask.Ref
 	log   lines
 

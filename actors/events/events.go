@@ -24,7 +24,7 @@ const scanInterval = time.Second
 
 // Config is what the actor is made of: where events come from.
 type Config struct {
-	Tip       *ask.Topic[messages.TipChanged]
+	Tip       *ask.Feed[messages.TipChanged]
 	Pool      *ask.Feed[messages.PoolChanged]
 	Wallets   *ask.Feed[messages.WalletChanged]
 	WalletTxs *ask.Feed[messages.WalletTxChanged]
@@ -115,7 +115,7 @@ func (e *Events) subscribe(_ actor.Context, m *ask.Call[nodemsg.Subscribe, messa
 }
 
 func (e *Events) listen(c actor.Context) {
-	e.cfg.Tip.Subscribe(c)
+	e.cfg.Tip.SubscribeLatest(c)
 	e.cfg.Pool.Subscribe(c)
 	e.cfg.Wallets.Subscribe(c)
 	e.cfg.WalletTxs.Subscribe(c)

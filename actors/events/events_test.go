@@ -29,7 +29,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	sys := actortest.New(t)
 	r := &rig{t: t, cfg: events.Config{
-		Tip: new(ask.Topic[messages.TipChanged]), Pool: new(ask.Feed[messages.PoolChanged]),
+		Tip: new(ask.Feed[messages.TipChanged]), Pool: new(ask.Feed[messages.PoolChanged]),
 		Wallets: new(ask.Feed[messages.WalletChanged]), WalletTxs: new(ask.Feed[messages.WalletTxChanged]),
 		Scans: new(ask.Feed[messages.ScanChanged]), Peers: new(ask.Feed[messages.PeerChanged]),
 	}}

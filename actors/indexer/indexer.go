@@ -32,7 +32,7 @@ import (
 type Config struct {
 	Store     *segment.Store
 	Chain     *chainview.Current
-	Tip       *ask.Topic[messages.TipChanged]
+	Tip       *ask.Feed[messages.TipChanged]
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that build filters
 	Audit     bool                 // build filters that the chain has given, too, and compare

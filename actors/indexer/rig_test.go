@@ -32,7 +32,7 @@ type rig struct {
 	*ask.Ref
 	sys    *actortest.System
 	view   *chainview.Current
-	tip    *ask.Topic[messages.TipChanged]
+	tip    *ask.Feed[messages.TipChanged]
 	store  *segment.Store
 	dir    string
 	lines  segment.MakeLines // nil: none are kept
@@ -48,7 +48,7 @@ type rig struct {
 func newRig(tb testing.TB, chain chainview.Reader) *rig {
 	tb.Helper()
 	r := &rig{
-		sys: actortest.New(tb), view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
+		sys: actortest.New(tb), view: new(chainview.Current), tip: new(ask.Feed[messages.TipChanged]),
 		dir: tb.TempDir(),
 	}
 	if chain != nil {

@@ -31,7 +31,7 @@ import (
 type Config struct {
 	Chain *ask.Ref // owns the chain
 	View  *chainview.Current
-	Tip   *ask.Topic[messages.TipChanged]
+	Tip   *ask.Feed[messages.TipChanged]
 	Feed  *ask.Feed[messages.PoolChanged]
 
 	Rules  txpool.Rules

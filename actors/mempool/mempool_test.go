@@ -43,7 +43,7 @@ type rig struct {
 	chain *ask.Ref
 	pool  *ask.Ref
 	view  *chainview.Current
-	tip   ask.Topic[messages.TipChanged]
+	tip   ask.Feed[messages.TipChanged]
 	feed  ask.Feed[messages.PoolChanged]
 	file  string
 	coins []wire.OutPoint // mature

@@ -69,7 +69,7 @@ type Config struct {
 	PoolTells bool // Pool has the blocks too, else the chain is looked at
 
 	View    *chainview.Current
-	Tip     *ask.Topic[messages.TipChanged]
+	Tip     *ask.Feed[messages.TipChanged]
 	Initial *chainview.InitialDownload
 	Wallets *ask.Feed[messages.WalletTxChanged]
 	Raised  *ask.Feed[nodemsg.WarningRaised]
@@ -115,7 +115,7 @@ func New(cfg Config) actor.Producer {
 func (n *Notify) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		n.cfg.Tip.Subscribe(c)
+		n.cfg.Tip.SubscribeLatest(c)
 		n.cfg.Wallets.Subscribe(c)
 		n.cfg.Raised.Subscribe(c)
 		n.best = n.tip()

@@ -128,7 +128,7 @@ type Config struct {
 
 	// Restarted announces that Relay has failed and restarted: all peers are
 	// introduced to it again. May be nil.
-	Restarted *ask.Topic[peerhandle.Restarted]
+	Restarted *ask.Feed[peerhandle.Restarted]
 }
 
 const (

@@ -207,7 +207,7 @@ func (t *Table) clearBans(c actor.Context, m *ask.Call[messages.ClearBans, messa
 func (t *Table) start(c actor.Context) {
 	t.self = mailbox{c.ActorSystem().Root, c.Self()}
 	if t.cfg.Restarted != nil {
-		t.cfg.Restarted.Subscribe(c)
+		t.cfg.Restarted.SubscribeLatest(c)
 	}
 	t.offered.look()
 	t.offered.open = true

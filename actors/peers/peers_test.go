@@ -143,7 +143,7 @@ func TestRouting(t *testing.T) {
 // and not of those that have left.
 func TestRejoin(t *testing.T) {
 	relay := actortest.New(t).Probe("relay")
-	var restarted ask.Topic[peerhandle.Restarted]
+	var restarted ask.Feed[peerhandle.Restarted]
 	n := start(t, func(c *peers.Config) { c.Relay, c.Restarted = relay.Ref, &restarted })
 	stays, _ := connect(t, n)
 	actortest.Expect[peerhandle.Joined](relay)

@@ -41,11 +41,11 @@ type Config struct {
 	Changes *ask.Feed[messages.PoolChanged]
 	Network *dialect.Network
 	Chain   *chainview.Current
-	Tip     *ask.Topic[messages.TipChanged]
+	Tip     *ask.Feed[messages.TipChanged]
 
 	// Restarted is how the connections hear that the actor has failed and knows
 	// no peers any more.
-	Restarted *ask.Topic[peerhandle.Restarted]
+	Restarted *ask.Feed[peerhandle.Restarted]
 
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
 	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default: the network's
@@ -199,7 +199,7 @@ func (r *Relay) advanceTimers(c actor.Context, m *ask.Call[messages.AdvanceTimer
 }
 
 func (r *Relay) start(c actor.Context) {
-	r.cfg.Tip.Subscribe(c)
+	r.cfg.Tip.SubscribeLatest(c)
 	poolview.Join(r.ctx, c, r.cfg.Pool, r.cfg.Changes, func(m poolview.Contents) any { return m })
 	r.readInfo(c)
 	if reader := r.cfg.Chain.Open(); reader != nil {

@@ -107,12 +107,12 @@ func (p *remote) quiet(step string) {
 type rig struct {
 	root  *actor.RootContext
 	chain *chaintest.Chain
-	tip   ask.Topic[messages.TipChanged]
+	tip   ask.Feed[messages.TipChanged]
 	t     *testing.T
 	ref   *ask.Ref
 	feed  ask.Feed[messages.PoolChanged]
 
-	restarted ask.Topic[peerhandle.Restarted]
+	restarted ask.Feed[peerhandle.Restarted]
 
 	verdict  map[chainhash.Hash]error
 	offered  []chainhash.Hash
@@ -134,7 +134,7 @@ type rig struct {
 func (r *rig) connections(c actor.Context) {
 	switch c.Message().(type) {
 	case *actor.Started:
-		r.restarted.Subscribe(c)
+		r.restarted.SubscribeLatest(c)
 	case peerhandle.Restarted:
 		for _, p := range r.joined {
 			r.ref.Tell(peerhandle.Joined{Peer: p})

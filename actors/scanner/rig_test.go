@@ -80,7 +80,7 @@ func newRigWith(tb testing.TB, height int, lines segment.MakeLines, ranges bool)
 	tb.Cleanup(func() { _ = store.Close() })
 	r.store = store
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
-		Store: store, Chain: r.current, Tip: new(ask.Topic[messages.TipChanged]),
+		Store: store, Chain: r.current, Tip: new(ask.Feed[messages.TipChanged]),
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log,
 		OnFailed: func(err error) { tb.Error(err) },
 	}), indexer.Requests...)

@@ -363,9 +363,9 @@ func TestStopsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := alone(t, 9)
 		probe := probed(t, s)
-		s.cfg.Tip, s.cfg.Changes = new(ask.Topic[messages.TipChanged]), new(ask.Feed[messages.PoolChanged])
+		s.cfg.Tip, s.cfg.Changes = new(ask.Feed[messages.TipChanged]), new(ask.Feed[messages.PoolChanged])
 		s.cfg.Lists = listOf{}
-		s.cfg.Tip.Subscribe(s.c)
+		s.cfg.Tip.SubscribeLatest(s.c)
 		s.cfg.Changes.Subscribe(s.c)
 		s.unconfirmed.view = poolview.New()
 		j := jobAt(1, 0, -1, 9)

@@ -35,7 +35,7 @@ type rig struct {
 	t       testing.TB
 	chain   *chaintest.Chain
 	current *chainview.Current
-	tip     *ask.Topic[messages.TipChanged]
+	tip     *ask.Feed[messages.TipChanged]
 	store   *segment.Store
 	indexer *ask.Ref
 	sys     *actortest.System
@@ -67,7 +67,7 @@ func newRig(tb testing.TB, seed uint64) *rig {
 	tb.Helper()
 	r := &rig{
 		t: tb, chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current),
-		tip: new(ask.Topic[messages.TipChanged]), sys: actortest.New(tb), dir: tb.TempDir(),
+		tip: new(ask.Feed[messages.TipChanged]), sys: actortest.New(tb), dir: tb.TempDir(),
 		rng: rand.New(rand.NewPCG(seed, 1)), spent: map[wire.OutPoint]bool{},
 		way: []match.Way{match.WayFilters, match.WayBlocks}[seed%2],
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	Lists     Lists // what searches have found; nil: Store
 	Scheduler *match.Scheduler
 	Chain     *chainview.Current
-	Tip       *ask.Topic[messages.TipChanged]
+	Tip       *ask.Feed[messages.TipChanged]
 	Indexer   *ask.Ref
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Fetch     chainview.Fetch      // gets blocks that were pruned; nil where none are
@@ -175,7 +175,7 @@ func (s *Searches) Receive(c actor.Context) {
 	s.c = c
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.cfg.Tip.Subscribe(c)
+		s.cfg.Tip.SubscribeLatest(c)
 		s.load()
 	case *actor.Stopping, *actor.Restarting:
 		s.stop(c)

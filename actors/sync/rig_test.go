@@ -35,7 +35,7 @@ type rig struct {
 	t     *testing.T
 	net   *dialect.Network
 	chain *chaintest.Chain // the node's
-	tip   *ask.Topic[messages.TipChanged]
+	tip   *ask.Feed[messages.TipChanged]
 	sync  *ask.Ref
 	root  *actor.RootContext
 	peers int64
@@ -83,7 +83,7 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 func newRigWith(t *testing.T, net *dialect.Network, configure func(*rig, *sync.Config)) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
+		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Feed[messages.TipChanged]),
 		unlinked: make(map[chainhash.Hash][]byte),
 		reject:   make(map[chainhash.Hash]string), changes: new(ask.Feed[messages.PoolChanged]),
 	}

@@ -44,7 +44,7 @@ type Config struct {
 	Network *dialect.Network
 	Chain   *ask.Ref // owns the chain
 	View    *chainview.Current
-	Tip     *ask.Topic[messages.TipChanged]
+	Tip     *ask.Feed[messages.TipChanged]
 	Now     func() time.Time
 	Log     *slog.Logger
 
@@ -210,7 +210,7 @@ func (s *Sync) fetch(_ actor.Context, m *ask.Call[nodemsg.FetchBlock, []byte]) {
 }
 
 func (s *Sync) start(c actor.Context) {
-	s.cfg.Tip.Subscribe(c)
+	s.cfg.Tip.SubscribeLatest(c)
 	s.joinPool(c)
 	s.tick(c)
 	s.awaitImport(c)

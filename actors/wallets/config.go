@@ -47,7 +47,7 @@ type Config struct {
 	Network   *dialect.Network
 	Chain     *chainview.Current
 	Fetch     chainview.Fetch // gets blocks that were pruned; nil where none are
-	Tip       *ask.Topic[messages.TipChanged]
+	Tip       *ask.Feed[messages.TipChanged]
 	Scheduler *match.Scheduler // matches filters; nil without the index: rescans read every block
 	Indexer   *ask.Ref         // absent without the index
 	Now       func() time.Time

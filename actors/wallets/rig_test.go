@@ -33,7 +33,7 @@ import (
 type rig struct {
 	sys       *actortest.System
 	current   *chainview.Current
-	tip       *ask.Topic[messages.TipChanged]
+	tip       *ask.Feed[messages.TipChanged]
 	indexer   *ask.Ref
 	source    match.Source
 	directory *ask.Directory
@@ -76,7 +76,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	tb.Helper()
 	r := &rig{
 		sys: actortest.New(tb), current: new(chainview.Current),
-		tip: new(ask.Topic[messages.TipChanged]), directory: new(ask.Directory), dir: s.dir,
+		tip: new(ask.Feed[messages.TipChanged]), directory: new(ask.Directory), dir: s.dir,
 	}
 	r.current.Set(reader)
 	if r.dir == "" {

@@ -73,7 +73,7 @@ type Config struct {
 	Name   string // of the prune lock
 	Target Target
 	Chain  *chainview.Current
-	Tip    *ask.Topic[messages.TipChanged]
+	Tip    *ask.Feed[messages.TipChanged]
 
 	// PruneLocks owns the blocks. It is notified how far a Durable target is, so that it
 	// prunes nothing that is yet to be read. Absent or nil: no block is pruned.
@@ -176,7 +176,7 @@ func New(cfg Config) *Follower {
 func (f *Follower) Receive(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		f.cfg.Tip.Subscribe(c)
+		f.cfg.Tip.SubscribeLatest(c)
 		f.next(c)
 	case *actor.Stopping, *actor.Restarting:
 		f.cfg.Tip.Unsubscribe(c)

@@ -21,7 +21,7 @@ const hostBatch = 100
 // Its methods are safe for concurrent use.
 type Host struct {
 	Chain *chainview.Current // open
-	Tip   *ask.Topic[messages.TipChanged]
+	Tip   *ask.Feed[messages.TipChanged]
 	Fetch chainview.Fetch
 
 	Ended <-chan struct{} // closed when the program ends

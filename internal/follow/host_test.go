@@ -32,7 +32,7 @@ func newHost(blocks int) *hosted {
 	h := &hosted{chain: chaintest.New(&chaincfg.RegressionNetParams), ended: make(chan struct{})}
 	h.chain.MineN(blocks)
 	h.Host = &follow.Host{
-		Chain: new(chainview.Current), Tip: new(ask.Topic[messages.TipChanged]), Ended: h.ended,
+		Chain: new(chainview.Current), Tip: new(ask.Feed[messages.TipChanged]), Ended: h.ended,
 		Err: func() error {
 			select {
 			case <-h.ended:

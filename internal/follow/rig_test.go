@@ -182,7 +182,7 @@ func newRig(t *testing.T, blocks int) *rig {
 	chain.MineN(blocks)
 	d := &disk{}
 	r := &rig{t: t, sys: actortest.New(t), chain: chain, disk: d, cfg: follow.Config{
-		Name: "test", Target: d, Chain: new(chainview.Current), Tip: new(ask.Topic[messages.TipChanged]),
+		Name: "test", Target: d, Chain: new(chainview.Current), Tip: new(ask.Feed[messages.TipChanged]),
 		Batch: 5, Retry: retryAfter,
 	}}
 	r.cfg.Chain.Set(chain)

@@ -12,12 +12,12 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 )
 
-// news is what the topics of these tests announce.
+// news is what the feeds of these tests announce.
 type news int
 
 // listener notes the news it gets. Some messages make it behave badly.
 type listenerActor struct {
-	topic *ask.Topic[news]
+	feed  *ask.Feed[news]
 	heard func(news)
 }
 
@@ -30,9 +30,9 @@ type (
 func (l *listenerActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		l.topic.Subscribe(c)
+		l.feed.SubscribeLatest(c)
 	case *actor.Stopping, *actor.Restarting, leave:
-		l.topic.Unsubscribe(c)
+		l.feed.Unsubscribe(c)
 	case news:
 		l.heard(m)
 	case pause:
@@ -45,11 +45,11 @@ func (l *listenerActor) Receive(c actor.Context) {
 }
 
 // listen starts a listener and returns what it has heard so far.
-func listen(sys *actortest.System, name string, topic *ask.Topic[news]) (ref *ask.Ref, heard func() []news) {
+func listen(sys *actortest.System, name string, feed *ask.Feed[news]) (ref *ask.Ref, heard func() []news) {
 	var mu sync.Mutex
 	var all []news
 	ref = sys.Spawn(name, func() actor.Actor {
-		return &listenerActor{topic, func(n news) {
+		return &listenerActor{feed, func(n news) {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, n)
@@ -62,15 +62,15 @@ func listen(sys *actortest.System, name string, topic *ask.Topic[news]) (ref *as
 	}
 }
 
-func TestTopicReachesEveryListener(t *testing.T) {
+func TestLatestReachesEveryListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, topic := actortest.New(t), new(ask.Topic[news])
-		topic.Publish(1) // nobody is there
-		_, a := listen(sys, "a", topic)
-		_, b := listen(sys, "b", topic)
+		sys, feed := actortest.New(t), new(ask.Feed[news])
+		feed.Publish(1) // nobody is there
+		_, a := listen(sys, "a", feed)
+		_, b := listen(sys, "b", feed)
 		synctest.Wait()
 		for _, n := range []news{2, 3} {
-			topic.Publish(n)
+			feed.Publish(n)
 			synctest.Wait()
 		}
 		if want := []news{2, 3}; !slices.Equal(a(), want) || !slices.Equal(b(), want) {
@@ -80,16 +80,18 @@ func TestTopicReachesEveryListener(t *testing.T) {
 }
 
 // A slow listener gets the newest announcement alone.
-func TestTopicCoalesces(t *testing.T) {
+func TestLatestCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, topic := actortest.New(t), new(ask.Topic[news])
-		slow, heard := listen(sys, "slow", topic)
-		_, other := listen(sys, "other", topic)
+		sys, feed := actortest.New(t), new(ask.Feed[news])
+		slow, heard := listen(sys, "slow", feed)
+		_, other := listen(sys, "other", feed)
+		every := &feedListener{feed: feed}
+		sys.Spawn("every", func() actor.Actor { return every })
 		synctest.Wait()
 		until := make(chan struct{})
 		slow.Tell(pause{until})
 		for n := range news(100) {
-			topic.Publish(n)
+			feed.Publish(n)
 			synctest.Wait()
 		}
 		if got := heard(); len(got) != 0 {
@@ -103,18 +105,21 @@ func TestTopicCoalesces(t *testing.T) {
 		if got := other(); len(got) != 100 {
 			t.Errorf("the listener beside it heard %d, want 100", len(got))
 		}
+		if got := every.received(); len(got) != 100 || !slices.IsSorted(got) {
+			t.Errorf("who wants all got %v", got)
+		}
 	})
 }
 
 // However fast announcements are published, their order stays and the last arrives.
-func TestTopicNeverMissesTheEnd(t *testing.T) {
+func TestLatestNeverMissesTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, topic := actortest.New(t), new(ask.Topic[news])
-		_, heard := listen(sys, "a", topic)
+		sys, feed := actortest.New(t), new(ask.Feed[news])
+		_, heard := listen(sys, "a", feed)
 		synctest.Wait()
 		const last = 5000
 		for n := range news(last + 1) {
-			topic.Publish(n)
+			feed.Publish(n)
 		}
 		synctest.Wait()
 		got := heard()
@@ -125,15 +130,15 @@ func TestTopicNeverMissesTheEnd(t *testing.T) {
 }
 
 // A listener that failed subscribes again, and gets each later announcement once.
-func TestTopicSurvivesARestart(t *testing.T) {
+func TestLatestSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, topic := actortest.New(t), new(ask.Topic[news])
-		ref, heard := listen(sys, "a", topic)
+		sys, feed := actortest.New(t), new(ask.Feed[news])
+		ref, heard := listen(sys, "a", feed)
 		synctest.Wait()
-		topic.Publish(1)
+		feed.Publish(1)
 		ref.Tell(fall{})
 		synctest.Wait()
-		topic.Publish(2)
+		feed.Publish(2)
 		synctest.Wait()
 		if got := heard(); !slices.Equal(got, []news{1, 2}) {
 			t.Errorf("heard %v, want [1 2]", got)
@@ -141,13 +146,13 @@ func TestTopicSurvivesARestart(t *testing.T) {
 	})
 }
 
-func TestTopicUnsubscribe(t *testing.T) {
+func TestLatestUnsubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, topic := actortest.New(t), new(ask.Topic[news])
-		ref, heard := listen(sys, "a", topic)
+		sys, feed := actortest.New(t), new(ask.Feed[news])
+		ref, heard := listen(sys, "a", feed)
 		ref.Tell(leave{})
 		synctest.Wait()
-		topic.Publish(1)
+		feed.Publish(1)
 		synctest.Wait()
 		if got := heard(); len(got) != 0 {
 			t.Errorf("heard %v after it left", got)
@@ -155,25 +160,25 @@ func TestTopicUnsubscribe(t *testing.T) {
 		if err := ref.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		topic.Publish(2) // to nobody
+		feed.Publish(2) // to nobody
 	})
 }
 
 // A watcher that is no actor gets the newest announcement, and costs nothing while it does
 // not look.
-func TestTopicWatch(t *testing.T) {
-	var topic ask.Topic[news]
-	first, stop := topic.Watch()
-	second, stopSecond := topic.Watch()
+func TestFeedWatch(t *testing.T) {
+	var feed ask.Feed[news]
+	first, stop := feed.Watch()
+	second, stopSecond := feed.Watch()
 	defer stopSecond()
 	for n := range news(100) {
-		topic.Publish(n)
+		feed.Publish(n)
 	}
 	if got := <-first; got != 99 {
 		t.Errorf("got %d", got)
 	}
 	stop()
-	topic.Publish(100)
+	feed.Publish(100)
 	select {
 	case n := <-first:
 		t.Errorf("got %d after stop", n)
