@@ -45,7 +45,6 @@ type Node struct {
 	view      *chainview.Current
 	initial   *chainview.InitialDownload
 	tip       *ask.Feed[messages.TipChanged]
-	stripped  ask.Feed[nodemsg.WitnessesStripped]
 	pool      *ask.Feed[messages.PoolChanged]
 	moved     ask.Feed[chainview.TipMoved]
 	staleSeen ask.Feed[nodemsg.StaleBlock]

@@ -33,13 +33,12 @@ type Config struct {
 	// Open opens the chain; it is called again when the actor is restarted.
 	Open func(ctx context.Context) (engine.Engine, error)
 
-	Network  *dialect.Network
-	Aux      nodemsg.AuxBlocks
-	Files    []string // of blocks to import, in order
-	Current  *chainview.Current
-	Tip      *ask.Feed[messages.TipChanged]
-	Stripped *ask.Feed[nodemsg.WitnessesStripped] // nil: nobody is notified
-	Now      func() time.Time                      // the node's clock; nil: the real one
+	Network *dialect.Network
+	Aux     nodemsg.AuxBlocks
+	Files   []string // of blocks to import, in order
+	Current *chainview.Current
+	Tip     *ask.Feed[messages.TipChanged]
+	Now     func() time.Time // the node's clock; nil: the real one
 
 	// Moved gets each step of the tip where the network has stale blocks counted, and Initial shows
 	// which are of the initial download. Nil: nobody is notified.
@@ -94,8 +93,6 @@ type Chain struct {
 	toRead  []reading  // to be begun
 	tip     messages.Tip
 	behind  bool // there may be work before the snapshot that the chain began with
-
-	stripped bool // it was announced that blocks have lost their witnesses
 
 	progress corelog.Progress // of the chain towards the best header
 
@@ -253,13 +250,9 @@ func (s *Chain) next(c actor.Context) {
 	})
 }
 
-// announce publishes the tip if it has changed, and, once, that blocks have lost their witnesses.
+// announce publishes the tip if it has changed.
 func (s *Chain) announce() {
 	s.logMoves()
-	if !s.stripped && s.cfg.Stripped != nil && s.cfg.Current.HasStripped() {
-		s.stripped = true
-		s.cfg.Stripped.Publish(nodemsg.WitnessesStripped{})
-	}
 	tip := currentTip(s.engine)
 	if tip == s.tip {
 		return

@@ -9,17 +9,6 @@ type StrippedReader interface {
 	HasStripped() bool
 }
 
-// HasStripped reports whether the node's own files ever lost witnesses, false for a reader that
-// has no such files.
-func HasStripped(r Reader) bool {
-	stripped, ok := r.(StrippedReader)
-	return ok && stripped.HasStripped()
-}
-
-// HasStripped reports whether witnesses of any block of the chain were ever removed, false before
-// the chain is open.
-func (c *Current) HasStripped() bool { return HasStripped(c.Open()) }
-
 // IsStripped reports whether a block lies in the node's files without its witnesses. Where it does not after the
 // block was read, what was read has them.
 func IsStripped(b *Block) bool { return b.Status()&Stripped != 0 }

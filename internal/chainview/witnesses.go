@@ -15,7 +15,7 @@ type Witnesses struct {
 // WitnessesOf returns the Witnesses of a reader's chain, the zero value for a reader
 // whose chain deletes no witnesses.
 func WitnessesOf(r Reader) (w Witnesses) {
-	if r, ok := r.(interface{ HasStripped() bool }); ok {
+	if r, ok := r.(StrippedReader); ok {
 		w.Pruned = r.HasStripped()
 	}
 	if r, ok := r.(interface{ HasBegunToStrip() bool }); ok {

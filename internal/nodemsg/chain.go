@@ -16,10 +16,6 @@ type SetPruneLock struct {
 	Height int32
 }
 
-// WitnessesStripped announces that blocks on the disk have lost their witnesses: chainview.HasStripped is
-// true from just before on, for ever. It is announced once, and again when the chain is opened later.
-type WitnessesStripped struct{}
-
 // StartPruning lets blocks be deleted by themselves, where the node is told to. Until
 // then locks may be set.
 type StartPruning struct{ messages.Asks[messages.Done] }

@@ -159,7 +159,7 @@ func (s *stripRig) check() {
 			s.tb.Fatalf("what the block at height %d spends: %v", b.Height, err)
 		}
 	}
-	if chainview.HasStripped(s.Reader()) != (len(s.short) > 0) {
+	if chainview.WitnessesOf(s.Reader()).Pruned != (len(s.short) > 0) {
 		s.tb.Fatal("the reader says otherwise whether witnesses were removed")
 	}
 }
