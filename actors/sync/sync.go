@@ -77,7 +77,7 @@ type Sync struct {
 	log    logger
 	ctx    context.Context //nolint:containedctx // ends what was asked of the chain when the actor stops
 	cancel context.CancelFunc
-	ticker *ask.Worker
+	ticker ask.Timer
 
 	chain     *chainState
 	peers     *peerSet
@@ -142,7 +142,7 @@ func (s *Sync) Receive(c actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		s.stop(c)
 	case tick:
-		s.tick(c)
+		s.ticker.Set(c, tickEvery, tick{})
 		s.handle(c, m)
 	default:
 		s.handle(c, m)
@@ -212,7 +212,7 @@ func (s *Sync) fetch(_ actor.Context, m *ask.Call[nodemsg.FetchBlock, []byte]) {
 func (s *Sync) start(c actor.Context) {
 	s.cfg.Tip.SubscribeLatest(c)
 	s.joinPool(c)
-	s.tick(c)
+	s.ticker.Set(c, tickEvery, tick{})
 	s.awaitImport(c)
 }
 
@@ -234,7 +234,7 @@ func (s *Sync) stop(c actor.Context) {
 		s.cfg.Changes.Unsubscribe(c)
 	}
 	s.cancel()
-	s.ticker.Drop()
+	s.ticker.Stop()
 	for _, p := range s.peers.list {
 		p.resumePeer()
 		// Nobody tells the next instance who is there.
@@ -248,21 +248,6 @@ func (s *Sync) joinPool(c actor.Context) {
 	if s.cfg.Changes != nil && !s.cfg.BlocksOnly {
 		poolview.Join(s.ctx, c, s.cfg.Pool, s.cfg.Changes, func(m poolview.Contents) any { return m })
 	}
-}
-
-// tick makes the next tick come.
-func (s *Sync) tick(c actor.Context) {
-	done := s.ctx.Done()
-	s.ticker = ask.Go(c, func() any {
-		timer := time.NewTimer(tickEvery)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return tick{}
-		case <-done:
-			return nil
-		}
-	})
 }
 
 // follow takes over the chain's present view. A chain that was reopened has
