@@ -67,7 +67,7 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 type fees struct {
 	m     *Mempool
 	known *feeestimate.Estimator // nil: nothing is estimated
-	saver *ask.Worker
+	saver *ask.Lane
 	timer ask.Timer
 	due   time.Time // when the estimates are to be written
 }
@@ -76,7 +76,7 @@ type fees struct {
 type saveFeesNow struct{}
 
 func newFees(m *Mempool) fees {
-	f := fees{m: m}
+	f := fees{m: m, saver: ask.NewLane(1)}
 	if m.cfg.Fees == nil {
 		return f
 	}
@@ -170,15 +170,13 @@ func (m *Mempool) advanceTimers(c actor.Context, call *ask.Call[messages.Advance
 	f.save(c, func() { call.Answer(messages.Done{}, nil) })
 }
 
-// save writes the estimates, and calls back.
+// save has a worker write the estimates, and call back.
 func (f *fees) save(c actor.Context, then func()) {
 	f.m.reads = append(f.m.reads, func() {
 		content := f.known.Encode()
-		before := f.saver
-		f.saver = ask.Go(c, func() any {
-			before.Wait()
+		f.saver.Add(c, func(*ask.Job) {
 			f.m.cfg.Fees.save(content, f.m.cfg.Log)
-			return saved{then}
+			then()
 		})
 	})
 	f.start(c)
@@ -187,8 +185,7 @@ func (f *fees) save(c actor.Context, then func()) {
 
 func (f *fees) close() {
 	f.timer.Stop()
-	f.saver.Drop()
-	f.saver = nil
+	f.saver.Close()
 }
 
 // saveAtEnd writes the estimates when the node stops. Transactions that wait then count as not

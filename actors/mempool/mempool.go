@@ -92,7 +92,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
-		m.file.m = m
+		m.file = poolFile{m: m, loader: ask.NewLane(1), saver: ask.NewLane(1)}
 		m.fees = newFees(m)
 		m.follower = follow.New(follow.Config{
 			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks, Leaps: true,
@@ -131,10 +131,6 @@ func (m *Mempool) Receive(c actor.Context) {
 		m.found(c, msg)
 	case imported:
 		m.file.load(c)
-	case fileRead:
-		m.file.read(c, msg)
-	case saved:
-		msg.answer()
 	case saveFeesNow:
 		m.fees.save(c, func() {})
 	case nodemsg.MarkBroadcast:

@@ -15,20 +15,8 @@ import (
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
-type (
-	// imported says that the chain has read the block files it was given.
-	imported struct{}
-
-	// fileRead brings the content of a file.
-	fileRead struct {
-		content *nodefiles.PoolContent // a part of it
-		err     error                  // io.EOF: it was the last one
-		loading *loading
-	}
-
-	// saved says that the file was written.
-	saved struct{ answer func() }
-)
+// imported says that the chain has read the block files it was given.
+type imported struct{}
 
 // loading is the reading of a file.
 type loading struct {
@@ -43,8 +31,8 @@ type loading struct {
 type poolFile struct {
 	m      *Mempool
 	loaded bool // the file was read, or there is none to read
-	loader *ask.Worker
-	saver  *ask.Worker
+	loader *ask.Lane
+	saver  *ask.Lane
 }
 
 // start reads the pool's file when the chain is complete.
@@ -59,9 +47,8 @@ func (f *poolFile) start(c actor.Context) {
 }
 
 func (f *poolFile) close() {
-	f.saver.Drop()
-	f.loader.Drop()
-	f.saver, f.loader = nil, nil
+	f.saver.Close()
+	f.loader.Close()
 }
 
 func (f *poolFile) load(c actor.Context) {
@@ -81,41 +68,41 @@ func (m *Mempool) loadPool(c actor.Context, call *ask.Call[messages.LoadPool, me
 }
 
 func (f *poolFile) readFile(c actor.Context, l *loading) {
-	before := f.loader
-	f.loader = ask.Go(c, func() any {
-		before.Wait()
-		var err error
-		if l.file, err = nodefiles.OpenPool(l.path); err != nil {
-			return fileRead{nil, err, l}
+	f.loader.Add(c, func(j *ask.Job) {
+		file, err := nodefiles.OpenPool(l.path)
+		if err == nil {
+			l.file = file
+			f.readPart(c, j, l)
+			return
 		}
-		content, err := l.file.Next(filePart)
-		return fileRead{content, err, l}
+		_ = j.Do(func() { f.read(c, l, nil, err) }) // with an error the actor has ended
 	})
 }
 
 // readOn reads the next part of a file.
 func (f *poolFile) readOn(c actor.Context, l *loading) {
-	f.loader = ask.Go(c, func() any {
-		content, err := l.file.Next(filePart)
-		return fileRead{content, err, l}
-	})
+	f.loader.Add(c, func(j *ask.Job) { f.readPart(c, j, l) })
+}
+
+func (f *poolFile) readPart(c actor.Context, j *ask.Job, l *loading) {
+	content, err := l.file.Next(filePart)
+	_ = j.Do(func() { f.read(c, l, content, err) }) // as above
 }
 
 // filePart is how many bytes of a file are checked before more is read.
 const filePart = 4 << 20
 
-// read takes over what a part of a file holds, one transaction after the other.
-func (f *poolFile) read(c actor.Context, msg fileRead) {
-	l := msg.loading
-	if msg.content == nil {
-		if !errors.Is(msg.err, os.ErrNotExist) {
-			f.m.cfg.Log.Warn("memory pool file cannot be read", "err", msg.err)
+// read takes over what a part of a file holds, one transaction after the other. With io.EOF it is the last part.
+func (f *poolFile) read(c actor.Context, l *loading, content *nodefiles.PoolContent, err error) {
+	if content == nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			f.m.cfg.Log.Warn("memory pool file cannot be read", "err", err)
 		}
-		f.endLoading(l, msg.err)
+		f.endLoading(l, err)
 		return
 	}
 	now := f.m.now()
-	for _, tx := range msg.content.Txs {
+	for _, tx := range content.Txs {
 		if l.deltas && tx.Delta != 0 {
 			f.prioritiseLater(tx.Tx, tx.Delta)
 		}
@@ -128,7 +115,7 @@ func (f *poolFile) read(c actor.Context, msg fileRead) {
 		}
 		f.m.enqueue(c, f.restoring(l, tx))
 	}
-	f.m.enqueue(c, f.finishLoad(l, msg))
+	f.m.enqueue(c, f.finishLoad(l, content, err))
 }
 
 // prioritiseLater notes an operator's addition when no worker has the pool.
@@ -160,34 +147,34 @@ func (f *poolFile) restoring(l *loading, tx nodefiles.PoolTx) *task {
 }
 
 // finishLoad is the task that comes after all transactions of a part of a file.
-func (f *poolFile) finishLoad(l *loading, msg fileRead) *task {
+func (f *poolFile) finishLoad(l *loading, content *nodefiles.PoolContent, err error) *task {
 	return &task{
 		ctx: f.m.ctx, fail: func(err error) { f.endLoading(l, err) },
 		run: func(txpool.Coins, txpool.Now) func(actor.Context) {
 			var later []messages.RelayTx
 			if l.deltas {
-				for id, delta := range msg.content.Deltas {
+				for id, delta := range content.Deltas {
 					f.m.pool.Prioritise(&id, delta)
 				}
 			}
 			if l.unbroadcast {
-				for _, id := range msg.content.Unbroadcast {
+				for _, id := range content.Unbroadcast {
 					f.m.pool.SetUnbroadcast(&id, true)
 					if e := f.m.pool.Lookup(&id); e != nil {
 						later = append(later, messages.RelayTx{ID: id, WID: e.WID, Own: true, Later: true})
 					}
 				}
-				l.sought += len(msg.content.Unbroadcast)
+				l.sought += len(content.Unbroadcast)
 			}
 			return func(c actor.Context) {
 				f.m.publish(later)
 				switch {
-				case msg.err == nil:
+				case err == nil:
 					f.readOn(c, l)
-				case errors.Is(msg.err, io.EOF):
+				case errors.Is(err, io.EOF):
 					f.endLoading(l, nil)
 				default:
-					f.endLoading(l, msg.err)
+					f.endLoading(l, err)
 				}
 			}
 		},
@@ -230,14 +217,12 @@ func (m *Mempool) savePool(c actor.Context, call *ask.Call[messages.SavePool, st
 	}
 	m.reads = append(m.reads, func() {
 		content := f.content()
-		before := f.saver
-		f.saver = ask.Go(c, func() any {
-			before.Wait()
+		f.saver.Add(c, func(*ask.Job) {
 			err := nodefiles.SavePool(m.cfg.File, content, m.cfg.OldFile)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", messages.ErrPoolFile, err)
 			}
-			return saved{func() { call.Answer(m.cfg.File, err) }}
+			call.Answer(m.cfg.File, err)
 		})
 	})
 	m.next(c)

@@ -17,9 +17,7 @@ import (
 // where nothing is relayed.
 const maxBlocksRead = 12
 
-// connected is what blocks had in them that were connected, each.
-type connected []contents
-
+// contents is what a block has in it that was connected.
 type contents struct {
 	of    *chainview.Block
 	txs   []chainhash.Hash // by both ids
@@ -59,10 +57,8 @@ func (r *Relay) tipChanged(c actor.Context) {
 
 // readBlocks reads what is in blocks, the last one first.
 func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*chainview.Block) {
-	earlier := r.reading
-	r.reading = ask.Go(c, func() any {
-		earlier.Wait()
-		var read connected
+	r.reading.Add(c, func(j *ask.Job) {
+		var read []contents
 		for _, b := range slices.Backward(blocks) {
 			block, err := reader.Block(&b.Hash)
 			if err != nil {
@@ -78,18 +74,18 @@ func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*c
 			}
 			read = append(read, has)
 		}
-		return read
+		_ = j.Do(func() { r.connected(read) }) // with an error the actor has ended
 	})
 }
 
 // connected drops what blocks have confirmed, but for blocks that have left the chain since they were read.
-func (r *Relay) connected(m connected) {
+func (r *Relay) connected(blocks []contents) {
 	reader := r.cfg.Chain.Open()
 	if reader == nil {
 		return
 	}
 	active, erased := reader.Active(), 0
-	for _, has := range m {
+	for _, has := range blocks {
 		if !active.Contains(has.of) {
 			continue
 		}

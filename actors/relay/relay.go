@@ -93,7 +93,7 @@ type Relay struct {
 
 	tip     *chainview.Block // that was seen last; nil: none
 	lastTip *messages.TipChanged
-	reading *ask.Worker // of blocks
+	reading *ask.Lane // of blocks
 
 	inHand peerhandle.Peer // whose message is being handled; nil: none
 
@@ -127,7 +127,8 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		r := &Relay{
 			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: poolview.New(),
-			recent: make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
+			reading: ask.NewLane(1),
+			recent:  make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
 			requests: newRequests(), orphans: newOrphanage(int(cfg.Network.Rules.WitnessScale)),
 			rejected: newRollingSet(maxRejected), poor: newRollingSet(maxRejected), pairs: newRollingSet(maxRejected),
 			confirmed: newRollingSet(maxConfirmed), feeSteps: newFeeSteps(int64(cfg.Network.RelayFee)),
@@ -163,8 +164,6 @@ func (r *Relay) Receive(c actor.Context) {
 			r.lastTip = &m
 			r.tipChanged(c)
 		}
-	case connected:
-		r.connected(m)
 	case messages.PoolChanged:
 		r.poolChanged(c, m)
 	case poolview.Contents:
@@ -214,7 +213,7 @@ func (r *Relay) stop(c actor.Context) {
 	r.cfg.Changes.Unsubscribe(c)
 	r.cancel()
 	r.timer.Stop()
-	r.reading.Drop()
+	r.reading.Close()
 	for _, p := range r.peers {
 		p.handled()
 	}

@@ -8,7 +8,7 @@
 package txbuilder
 
 import (
-	"context"
+	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
@@ -40,30 +40,20 @@ type buildTx = ask.Call[messages.BuildTx, *wire.MsgTx]
 
 // Builder is the actor; make one with [New].
 type Builder struct {
-	cfg     Config
-	working map[*buildTx]work
-}
-
-// work is a large transaction in the making.
-type work struct {
-	worker *ask.Worker
-	cancel context.CancelFunc
+	cfg   Config
+	large *ask.Lane // builds large transactions; the actor's slots bound how many
 }
 
 // New returns the producer of a builder.
 func New(cfg Config) actor.Producer {
-	return func() actor.Actor { return &Builder{cfg: cfg, working: map[*buildTx]work{}} }
+	return func() actor.Actor { return &Builder{cfg: cfg, large: ask.NewLane(math.MaxInt)} }
 }
 
 // Receive implements actor.Actor.
 func (b *Builder) Receive(c actor.Context) {
-	switch m := c.Message().(type) {
+	switch c.Message().(type) {
 	case *actor.Stopping, *actor.Restarting:
-		b.close()
-	case built:
-		b.working[m.call].cancel()
-		delete(b.working, m.call)
-		m.call.Answer(m.tx, m.err)
+		b.large.Close()
 	default:
 		table.Serve(b, c)
 	}
@@ -74,27 +64,7 @@ func (b *Builder) build(c actor.Context, call *buildTx) {
 		call.Answer(build(call.Ctx, &b.cfg, &call.Req))
 		return
 	}
-	ctx, cancel := context.WithCancel(call.Ctx)
-	b.working[call] = work{cancel: cancel, worker: ask.Go(c, func() any {
-		tx, err := build(ctx, &b.cfg, &call.Req)
-		return built{call, tx, err}
-	})}
-}
-
-// close ends the workers. Their callers are answered by the guard of the actor.
-func (b *Builder) close() {
-	for _, w := range b.working {
-		w.cancel()
-	}
-	for _, w := range b.working {
-		w.worker.Drop()
-	}
-	clear(b.working)
-}
-
-// built is a worker's result.
-type built struct {
-	call *buildTx
-	tx   *wire.MsgTx
-	err  error
+	ask.ServeIn(c, b.large, call, func(j *ask.Job, q messages.BuildTx) (*wire.MsgTx, error) {
+		return build(j.Context(), &b.cfg, &q)
+	})
 }
