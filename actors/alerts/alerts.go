@@ -46,19 +46,13 @@ type Alerts struct {
 	cfg     Config
 	unknown *versionbits.Unknown // the worker's while there is one
 
-	worker   *ask.Worker               // looks at a tip; nil when idle
+	worker   ask.Tasks                 // at most one, which looks at a tip
 	seen     *chainview.Block          // tip that was looked at last; nil: none was
 	newRules string                    // warning of unknown rules that are active; empty: there are none
 	reported *[]nodemsg.WarningChanged // by other components, one each, the oldest first; of all instances
 
 	waiting []*getWarnings // for the next look
 	served  []*getWarnings // for the one under way
-}
-
-// looked is what a worker has found at a tip.
-type looked struct {
-	tip              *chainview.Block
-	lockedIn, active []int
 }
 
 // New returns the producer of the actor.
@@ -84,8 +78,6 @@ func (a *Alerts) Receive(c actor.Context) {
 		a.look(c)
 	case nodemsg.WarningChanged:
 		a.changed(m)
-	case looked:
-		a.found(c, m)
 	default:
 		table.Serve(a, c)
 	}
@@ -99,7 +91,7 @@ func (a *Alerts) warnings(c actor.Context, m *getWarnings) {
 // look has a worker look at the tip, unless that was done before. While a worker is at work it
 // does nothing: another look follows.
 func (a *Alerts) look(c actor.Context) {
-	if a.worker != nil {
+	if a.worker.Len() > 0 {
 		return
 	}
 	tip := a.tip()
@@ -109,9 +101,9 @@ func (a *Alerts) look(c actor.Context) {
 		return
 	}
 	a.served, a.waiting = a.waiting, nil
-	a.worker = ask.Go(c, func() any {
+	a.worker.Go(c, func() func() {
 		lockedIn, active := a.unknown.After(tip)
-		return looked{tip, lockedIn, active}
+		return func() { a.found(c, tip, lockedIn, active) }
 	})
 }
 
@@ -123,15 +115,15 @@ func (a *Alerts) tip() *chainview.Block {
 	return nil
 }
 
-// found takes over what a look has found, and looks again where it is out of date.
-func (a *Alerts) found(c actor.Context, m looked) {
-	a.worker, a.seen = nil, m.tip
-	for _, bit := range m.lockedIn {
-		a.cfg.Log.Warn("Unknown new rules are locked in", "versionbit", bit, "height", m.tip.Height)
+// found takes over the version bits that a look at a tip has found, and looks again where it is out of date.
+func (a *Alerts) found(c actor.Context, tip *chainview.Block, lockedIn, active []int) {
+	a.seen = tip
+	for _, bit := range lockedIn {
+		a.cfg.Log.Warn("Unknown new rules are locked in", "versionbit", bit, "height", tip.Height)
 	}
-	if len(m.active) > 0 && a.newRules == "" {
-		a.newRules = ruleText(m.active[0])
-		a.cfg.Log.Warn("Unknown new rules activated", "versionbit", m.active[0], "height", m.tip.Height)
+	if len(active) > 0 && a.newRules == "" {
+		a.newRules = ruleText(active[0])
+		a.cfg.Log.Warn("Unknown new rules activated", "versionbit", active[0], "height", tip.Height)
 		a.cfg.Raised.Publish(nodemsg.WarningRaised{Text: a.newRules})
 	}
 	a.answer(a.served)

@@ -67,8 +67,6 @@ func (s *Coins) Receive(c actor.Context) {
 		s.close()
 	case snapshot:
 		s.begin(c, m)
-	case workerDone:
-		s.workerDone(c, m)
 	default:
 		table.Serve(s, c)
 	}

@@ -52,26 +52,17 @@ type coinScan struct {
 
 	// Used by the actor alone.
 	asked   int // how often the chain was asked for the set
-	running int
-	workers []*ask.Worker
+	workers ask.Tasks
 	ready   bool // prepare has run
 	err     error
 }
 
-// Messages of the actor to itself.
-type (
-	// snapshot brings the set that a pass is to read.
-	snapshot struct {
-		pass *coinScan
-		set  messages.CoinSet
-		err  error
-	}
-	// workerDone says that a worker has no more to do, or cannot go on.
-	workerDone struct {
-		pass *coinScan
-		err  error
-	}
-)
+// A snapshot brings the set that a pass is to read.
+type snapshot struct {
+	pass *coinScan
+	set  messages.CoinSet
+	err  error
+}
 
 // start begins a pass by asking the chain for the set.
 func (s *Coins) start(c actor.Context, job coinScanJob) *coinScan {
@@ -109,24 +100,22 @@ func (s *Coins) begin(c actor.Context, m snapshot) {
 		return
 	}
 	p.set = m.set
-	p.spawn(c, func() error { return p.prepare(p.set) })
+	s.spawn(c, p, func() error { return p.prepare(p.set) })
 }
 
 // workerDone goes on to reading after the preparation, and ends a pass with its
 // last worker.
-func (s *Coins) workerDone(c actor.Context, m workerDone) {
-	p := m.pass
-	p.running--
-	if m.err != nil && p.err == nil {
-		p.err = m.err
+func (s *Coins) workerDone(c actor.Context, p *coinScan, err error) {
+	if err != nil && p.err == nil {
+		p.err = err
 		p.cancel()
 	}
 	switch {
-	case p.running > 0:
+	case p.workers.Len() > 0:
 	case p.err == nil && !p.ready:
 		p.ready = true
 		for range p.readers {
-			p.spawn(c, p.read)
+			s.spawn(c, p, p.read)
 		}
 	default:
 		s.over(p, p.err)
@@ -157,9 +146,11 @@ func (p *coinScan) readShards(visit func(*messages.SetCoin) error) error {
 	}
 }
 
-func (p *coinScan) spawn(c actor.Context, work func() error) {
-	p.running++
-	p.workers = append(p.workers, ask.Go(c, func() any { return workerDone{p, work()} }))
+func (s *Coins) spawn(c actor.Context, p *coinScan, work func() error) {
+	p.workers.Go(c, func() func() {
+		err := work()
+		return func() { s.workerDone(c, p, err) }
+	})
 }
 
 // over ends a pass of which nothing runs any more.
@@ -180,9 +171,7 @@ func (p *coinScan) close() {
 
 // drop waits for the workers of a cancelled pass, whose reports are lost.
 func (p *coinScan) drop() {
-	for _, w := range p.workers {
-		w.Drop()
-	}
+	p.workers.Drop()
 	if p.abandon != nil {
 		p.abandon()
 	}

@@ -93,56 +93,52 @@ func (a *auditor) rest(d time.Duration) bool {
 // wrongFilter is a filter that is not its block's.
 type wrongFilter struct {
 	block  *chainview.Block // nil: none
-	worker *ask.Worker      // drops it
+	worker ask.Tasks        // at most one, which drops it
 }
 
-// wrongDropped notifies the indexer that filters were dropped.
-type wrongDropped struct{ err error }
-
-// probesEnded has a wrong filter dropped as soon as no filters are being stored.
-func (i *Indexer) probesEnded(c actor.Context, m probesEnded) {
-	i.probes.worker = nil
-	if m.wrong == nil {
+// probesEnded has a wrong filter dropped as soon as no filters are being stored; nil: the indexer ends.
+func (i *Indexer) probesEnded(c actor.Context, wrong *chainview.Block) {
+	if wrong == nil {
 		return
 	}
 	i.cfg.Log.Error("a block filter that was built elsewhere is wrong: it and all after it are built anew, "+
-		"and none is taken from there any more", "block", m.wrong.Hash, "height", m.wrong.Height)
-	i.wrong.block = m.wrong
+		"and none is taken from there any more", "block", wrong.Hash, "height", wrong.Height)
+	i.wrong.block = wrong
 	i.follower.Wake(c)
 }
 
 // dropWrong drops a wrong filter, if there is any, and all filters after it, as their headers
 // commit to the wrong filter.
 func (i *Indexer) dropWrong(c actor.Context) (begun bool) {
-	if i.wrong.block == nil || i.wrong.worker != nil || i.stale.worker != nil {
+	if i.wrong.block == nil || i.wrong.worker.Len() > 0 || i.stale.worker.Len() > 0 {
 		return false
 	}
 	hash := i.wrong.block.Hash
 	reader, _ := i.cfg.Chain.Open().(chainview.FilterAuditor)
-	i.wrong.worker = ask.Go(c, func() any {
-		if reader == nil {
-			return wrongDropped{chainview.ErrClosed}
+	i.wrong.worker.Go(c, func() func() {
+		err := chainview.ErrClosed
+		if reader != nil {
+			err = reader.RefuseFilters()
 		}
-		if err := reader.RefuseFilters(); err != nil {
-			return wrongDropped{err}
+		if err == nil {
+			err = i.cfg.Store.DropFrom(&hash)
 		}
-		return wrongDropped{i.cfg.Store.DropFrom(&hash)}
+		return func() { i.wrongDropped(c, err) }
 	})
 	return true
 }
 
 // wrongDropped goes on after the worker.
-func (i *Indexer) wrongDropped(c actor.Context, m wrongDropped) {
-	i.wrong.worker = nil
+func (i *Indexer) wrongDropped(c actor.Context, err error) {
 	switch {
-	case errors.Is(m.err, chainview.ErrClosed):
+	case errors.Is(err, chainview.ErrClosed):
 		return // the chain's actor opens it again, and announces its tip then
-	case m.err != nil:
-		i.failed(m.err)
+	case err != nil:
+		i.failed(err)
 		return
 	}
 	i.wrong.block = nil
 	i.probes.auditor.next = 0
-	i.probes.start(c)
+	i.startProbes(c)
 	i.follower.Wake(c)
 }

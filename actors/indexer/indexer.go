@@ -85,7 +85,7 @@ func New(cfg Config) actor.Producer {
 		i.follower = follow.New(follow.Config{
 			Name: cfg.LockName, Target: &target{&i.cfg}, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
 			Batch: batchBlocks, SyncAtTip: true,
-			Paused: func() bool { return i.stale.worker != nil || i.wrong.worker != nil },
+			Paused: func() bool { return i.stale.worker.Len() > 0 || i.wrong.worker.Len() > 0 },
 			Moved:  i.moved, Reached: i.reachedTip, Synced: i.synced, Failed: i.failed,
 			LeftOut: func(b *chainview.Block, err error) {
 				cfg.Log.Warn("block filter index leaves a stale branch out", "block", b.Hash, "err", err)
@@ -102,24 +102,14 @@ func (i *Indexer) Receive(c actor.Context) {
 	if i.follower.Receive(c) {
 		return
 	}
-	switch m := c.Message().(type) {
+	switch c.Message().(type) {
 	case *actor.Started:
-		i.probes.start(c)
+		i.startProbes(c)
 	case *actor.Stopping, *actor.Restarting:
 		i.close()
 	case messages.TipChanged:
 		i.stale.tips = true
 		i.answerWaiting(c)
-	case staleBuilt:
-		i.staleBuilt(c, m)
-	case repaired:
-		i.repairer.repaired(c, m)
-	case verified:
-		i.repairer.verified(c, m)
-	case probesEnded:
-		i.probesEnded(c, m)
-	case wrongDropped:
-		i.wrongDropped(c, m)
 	default:
 		table.Serve(i, c)
 	}

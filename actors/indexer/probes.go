@@ -28,16 +28,12 @@ type probeBuilder struct {
 	cfg      *Config
 	ctx      context.Context //nolint:containedctx // the indexer's
 	repairer *repairer
-	worker   *ask.Worker
+	worker   ask.Tasks     // at most one
 	woken    chan struct{} // there are new filters
 	wakes    atomic.Int64  // how often there were
 	seen     int64         // of them, after the last group of lines; the worker's
 	auditor  auditor       // the worker's
 }
-
-// probesEnded notifies the indexer that its worker has ended: because a filter is not its block's,
-// or for good.
-type probesEnded struct{ wrong *chainview.Block }
 
 func newProbeBuilder(ctx context.Context, cfg *Config, r *repairer) *probeBuilder {
 	woken := make(chan struct{}, 1)
@@ -46,9 +42,13 @@ func newProbeBuilder(ctx context.Context, cfg *Config, r *repairer) *probeBuilde
 	}
 }
 
-// start starts the worker, which works when there is work until the indexer ends.
-func (p *probeBuilder) start(c actor.Context) {
-	p.worker = ask.Go(c, func() any { return probesEnded{p.run()} })
+// startProbes starts the worker, which works when there is work until the indexer ends, or a filter is not its
+// block's.
+func (i *Indexer) startProbes(c actor.Context) {
+	i.probes.worker.Go(c, func() func() {
+		wrong := i.probes.run()
+		return func() { i.probesEnded(c, wrong) }
+	})
 }
 
 // wake has the worker look for work.

@@ -20,21 +20,12 @@ type repairer struct {
 	cfg *Config
 	ctx context.Context //nolint:containedctx // the indexer's
 
-	repairing *ask.Worker // nil when idle
-	repairs   []*repair   // the first one is being served
+	repairing ask.Tasks // at most one
+	repairs   []*repair // the first one is being served
 
-	verifying *ask.Worker // nil when idle
-	verifies  []*verify   // served by the present check; empty at the one after start
-	queued    []*verify   // wait for the next check
-}
-
-// repaired notifies the indexer that a repair has ended.
-type repaired struct{ err error }
-
-// verified notifies the indexer that a check has ended.
-type verified struct {
-	result messages.VerifyResult
-	err    error
+	verifying ask.Tasks // at most one
+	verifies  []*verify // served by the present check; empty at the one after start
+	queued    []*verify // wait for the next check
 }
 
 func (r *repairer) repair(c actor.Context, call *repair) {
@@ -43,19 +34,24 @@ func (r *repairer) repair(c actor.Context, call *repair) {
 }
 
 func (r *repairer) nextRepair(c actor.Context) {
-	for r.repairing == nil && len(r.repairs) > 0 && r.repairs[0].Ctx.Err() != nil { // nobody waits for it
+	if r.repairing.Len() > 0 {
+		return
+	}
+	for len(r.repairs) > 0 && r.repairs[0].Ctx.Err() != nil { // nobody waits for it
 		r.repairs = r.repairs[1:]
 	}
-	if r.repairing != nil || len(r.repairs) == 0 {
+	if len(r.repairs) == 0 {
 		return
 	}
 	block := r.repairs[0].Req.Block
-	r.repairing = ask.Go(c, func() any { return repaired{r.repairFilter(&block)} })
+	r.repairing.Go(c, func() func() {
+		err := r.repairFilter(&block)
+		return func() { r.repaired(c, err) }
+	})
 }
 
-func (r *repairer) repaired(c actor.Context, m repaired) {
-	r.repairing = nil
-	r.repairs[0].Answer(messages.Done{}, m.err)
+func (r *repairer) repaired(c actor.Context, err error) {
+	r.repairs[0].Answer(messages.Done{}, err)
 	r.repairs = r.repairs[1:]
 	r.nextRepair(c)
 }
@@ -94,28 +90,27 @@ func (r *repairer) rebuild(number int) error {
 // start.
 func (r *repairer) verify(c actor.Context, call *verify) {
 	switch {
-	case r.verifying != nil && call != nil:
+	case r.verifying.Len() > 0 && call != nil:
 		r.queued = append(r.queued, call) // what the present check has read may have changed since
 		return
-	case r.verifying != nil:
+	case r.verifying.Len() > 0:
 		return
 	case call != nil:
 		r.verifies = append(r.verifies, call)
 	}
 	deep := call != nil
-	r.verifying = ask.Go(c, func() any {
+	r.verifying.Go(c, func() func() {
 		result, err := r.check(deep)
-		return verified{result, err}
+		return func() { r.verified(c, result, err) }
 	})
 }
 
-func (r *repairer) verified(c actor.Context, m verified) {
-	r.verifying = nil
-	if m.err != nil && r.ctx.Err() == nil {
-		r.cfg.Log.Error("block filter index is damaged", "err", m.err)
+func (r *repairer) verified(c actor.Context, result messages.VerifyResult, err error) {
+	if err != nil && r.ctx.Err() == nil {
+		r.cfg.Log.Error("block filter index is damaged", "err", err)
 	}
 	for _, call := range r.verifies {
-		call.Answer(m.result, m.err)
+		call.Answer(result, err)
 	}
 	r.verifies = nil
 	queued := r.queued

@@ -15,28 +15,22 @@ import (
 // active chain. It works when the index is in step with that, and the follower is paused
 // meanwhile.
 type staleBuild struct {
-	worker *ask.Worker // nil: none are built
-	tips   bool        // a tip was announced since the worker began
-}
-
-// staleBuilt says what the worker has done.
-type staleBuilt struct {
-	target *chainview.Block
-	err    error
+	worker ask.Tasks // at most one
+	tips   bool      // a tip was announced since the worker began
 }
 
 // buildStale starts to build what is missing up to a block that somebody waits for.
 func (i *Indexer) buildStale(c actor.Context) {
 	reader := i.cfg.Chain.Open()
 	target := i.staleTarget(reader)
-	if target == nil || i.stale.worker != nil || i.wrong.worker != nil {
+	if target == nil || i.stale.worker.Len() > 0 || i.wrong.worker.Len() > 0 {
 		return
 	}
 	i.stale.tips = false
-	i.stale.worker = ask.Go(c, func() any {
+	i.stale.worker.Go(c, func() func() {
 		b := batch{cfg: &i.cfg, reader: reader, blocks: i.missingBelow(target)}
 		_, err := b.run(i.ctx)
-		return staleBuilt{target, err}
+		return func() { i.staleBuilt(c, target, err) }
 	})
 }
 
@@ -63,15 +57,14 @@ func (i *Indexer) missingBelow(target *chainview.Block) []*chainview.Block {
 }
 
 // staleBuilt goes on after the worker.
-func (i *Indexer) staleBuilt(c actor.Context, m staleBuilt) {
-	i.stale.worker = nil
+func (i *Indexer) staleBuilt(c actor.Context, target *chainview.Block, err error) {
 	switch {
-	case errors.Is(m.err, chainview.ErrClosed):
+	case errors.Is(err, chainview.ErrClosed):
 		if !i.stale.tips {
 			return // the chain's actor opens it again, and announces its tip then
 		}
-	case m.err != nil:
-		i.refuse(m.target, m.err)
+	case err != nil:
+		i.refuse(target, err)
 	}
 	i.answerWaiting(c)
 	i.follower.Wake(c)

@@ -83,22 +83,18 @@ type Notify struct {
 	cancel context.CancelFunc
 
 	best    *chainview.Block // last block that was announced or skipped; nil: the chain is not open yet
-	running map[int]*ask.Worker
-	started int // commands, ever
+	running ask.Tasks
 	waiting []string
 	dropped int       // since the last line of the log
 	logged  time.Time // when that was
 	queue   *queue    // nil: nothing is published
 }
 
-// ended says that a command has.
-type ended struct{ number int }
-
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		n := &Notify{cfg: cfg, running: map[int]*ask.Worker{}}
+		n := &Notify{cfg: cfg}
 		n.ctx, n.cancel = context.WithCancel(context.Background())
 		if cfg.Publisher != nil {
 			n.queue = &queue{stream: &stream{to: cfg.Publisher, view: cfg.View, initial: cfg.Initial, log: cfg.Log}}
@@ -132,18 +128,12 @@ func (n *Notify) Receive(c actor.Context) {
 		}
 	case messages.PoolChanged:
 		n.queue.add(n.ctx, c, m)
-	case published:
-		n.queue.worker = nil
-		n.queue.next(n.ctx, c)
 	case messages.WalletTxChanged:
 		if !m.Quiet {
 			n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
 		}
 	case nodemsg.WarningRaised:
 		n.start(c, n.cfg.Alert, func() string { return alertCommand(n.cfg.Alert, m.Text) })
-	case ended:
-		delete(n.running, m.number)
-		n.next(c)
 	default:
 		ask.Unhandled(c)
 	}
@@ -161,9 +151,7 @@ func (n *Notify) stop(c actor.Context) {
 		n.cfg.Log.Warn("notify commands that waited are not run", "commands", len(n.waiting))
 	}
 	n.cancel()
-	for _, worker := range n.running {
-		worker.Drop()
-	}
+	n.running.Drop()
 }
 
 // tip is the end of the active chain, nil before it is open.
@@ -226,15 +214,13 @@ func (n *Notify) drop() {
 
 // next runs commands that wait.
 func (n *Notify) next(c actor.Context) {
-	for len(n.waiting) > 0 && len(n.running) < maxRunning {
+	for len(n.waiting) > 0 && n.running.Len() < maxRunning {
 		command := n.waiting[0]
 		n.waiting[0] = ""
 		n.waiting = n.waiting[1:]
-		number := n.started
-		n.started++
-		n.running[number] = ask.Go(c, func() any {
+		n.running.Go(c, func() func() {
 			n.cfg.Run(n.ctx, command)
-			return ended{number}
+			return func() { n.next(c) }
 		})
 	}
 }

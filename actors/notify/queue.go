@@ -25,12 +25,9 @@ type queue struct {
 	stream  *stream
 	waiting []messages.PoolChanged
 	cost    int64
-	worker  *ask.Worker
+	worker  ask.Tasks        // at most one, which publishes
 	end     *chainview.Block // of the chain as follow saw it
 }
-
-// published says that the worker has published what it was given.
-type published struct{}
 
 // add takes up events. Where too many wait they are dropped, and subscribers see that.
 func (q *queue) add(ctx context.Context, c actor.Context, m messages.PoolChanged) {
@@ -60,14 +57,14 @@ func costOf(m *messages.PoolChanged) int64 {
 
 // next has a worker publish the waiting events.
 func (q *queue) next(ctx context.Context, c actor.Context) {
-	if q.worker != nil || len(q.waiting) == 0 {
+	if q.worker.Len() > 0 || len(q.waiting) == 0 {
 		return
 	}
 	waiting := q.waiting
 	q.waiting, q.cost = nil, 0
-	q.worker = ask.Go(c, func() any {
+	q.worker.Go(c, func() func() {
 		q.stream.publish(ctx, waiting)
-		return published{}
+		return func() { q.next(ctx, c) }
 	})
 }
 

@@ -15,12 +15,7 @@ import (
 // listen begins to accept, once in the life of the table.
 func (t *Table) listen(c actor.Context) {
 	to := t.self
-	t.listener.start(func(work func()) *ask.Worker {
-		return ask.Go(c, func() any {
-			work()
-			return nil
-		})
-	}, func(m accepted) { to.tell(m) }, to, t.printf)
+	t.listener.start(c, func(m accepted) { to.tell(m) }, to, t.printf)
 }
 
 // accepted takes a connection. Where there are too many, it first finds out which

@@ -19,10 +19,9 @@ type connActor struct {
 
 	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
 	cancel context.CancelFunc
-	run    *ask.Worker // the session
+	tasks  ask.Tasks // the session, and the answer to a message
 
 	feeFilter *p2p.Message // the peer's last one, which it sends when it changes; nil: none
-	work      *ask.Worker  // answers a message; nil: none
 }
 
 // newConnActor returns the producer of a connection's actor.
@@ -48,9 +47,6 @@ type addrMessage struct {
 	handled func()
 }
 
-// sessionEnded is the end of the session.
-type sessionEnded struct{ reason error }
-
 // Receive implements actor.Actor.
 func (n *connActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
@@ -66,14 +62,8 @@ func (n *connActor) Receive(c actor.Context) {
 		n.rejoin()
 	case answerBlocks:
 		n.serve(c, &wire.MsgGetData{InvList: m.list})
-	case served:
-		n.served(c, m)
 	case repaired:
 		n.repaired(c, m)
-	case sessionEnded:
-		n.sendLeft()
-		n.reason = m.reason
-		c.Stop(c.Self())
 	default:
 		ask.Unhandled(c)
 	}
@@ -87,7 +77,14 @@ func (n *connActor) start(c actor.Context) {
 	}
 	n.begun = true
 	n.actor = mailbox{c.ActorSystem().Root, c.Self()}
-	n.run = ask.Go(c, func() any { return sessionEnded{n.session.Run(n.ctx)} })
+	n.tasks.Go(c, func() func() {
+		reason := n.session.Run(n.ctx)
+		return func() {
+			n.sendLeft()
+			n.reason = reason
+			c.Stop(c.Self())
+		}
+	})
 }
 
 // establish introduces the peer to the others.
@@ -128,7 +125,6 @@ func (n *connActor) sendLeft() {
 func (n *connActor) close() {
 	n.cancel()
 	n.session.Close(p2p.ErrPanic) // counts when it has not ended yet
-	n.run.Drop()
-	n.work.Drop()
+	n.tasks.Drop()
 	n.sendLeft()
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 )
@@ -32,17 +34,18 @@ type listener struct {
 	at      []netsetup.Listener
 	pending *pendingConns
 	stopped chan struct{} // closed when nothing is accepted any more
-	workers []*ask.Worker
+	begun   bool
+	workers ask.Tasks
 }
 
-// start begins to accept, once. Workers that run starts pass connections to deliver.
+// start begins to accept, once. Workers of the actor in c pass connections to deliver.
 func (l *listener) start(
-	run func(work func()) *ask.Worker, deliver func(accepted), reports netsetup.Reporter,
-	printf func(format string, args ...any),
+	c actor.Context, deliver func(accepted), reports netsetup.Reporter, printf func(format string, args ...any),
 ) {
-	if l.workers != nil {
+	if l.begun {
 		return
 	}
+	l.begun = true
 	for i := range l.at {
 		i2p, ok := l.at[i].Listener.(*netsetup.I2PListener)
 		if ok {
@@ -50,7 +53,10 @@ func (l *listener) start(
 		} else {
 			printf("Bound to %s", l.at[i].Addr())
 		}
-		l.workers = append(l.workers, run(func() { l.accept(&l.at[i], deliver) }))
+		l.workers.Go(c, func() func() {
+			l.accept(&l.at[i], deliver)
+			return nil
+		})
 	}
 }
 
@@ -60,9 +66,7 @@ func (l *listener) stop() {
 	for i := range l.at {
 		_ = l.at[i].Close()
 	}
-	for _, w := range l.workers {
-		w.Drop()
-	}
+	l.workers.Drop()
 }
 
 // accept accepts until the listener is closed.

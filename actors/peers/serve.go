@@ -25,12 +25,6 @@ type server struct {
 	damaged *chainhash.Hash // block whose filter must be rebuilt first
 }
 
-// served says that a message has its answer.
-type served struct {
-	message wire.Message
-	damaged *chainhash.Hash
-}
-
 // repaired says that a filter was rebuilt, or could not be.
 type repaired struct {
 	message wire.Message
@@ -44,23 +38,22 @@ func (n *connActor) serve(c actor.Context, m wire.Message) {
 		n.session.Want(1)
 		return
 	}
-	n.work = ask.Go(c, func() any {
+	n.tasks.Go(c, func() func() {
 		s := &server{connection: n.connection, chain: chain}
 		s.answer(m)
-		return served{m, s.damaged}
+		return func() { n.served(c, m, s.damaged) }
 	})
 }
 
 // served has the next message read or, where a filter was damaged that the answer needs,
 // that filter repaired.
-func (n *connActor) served(c actor.Context, m served) {
-	n.work = nil
-	if m.damaged == nil || n.cfg.Indexer.IsAbsent() {
+func (n *connActor) served(c actor.Context, m wire.Message, damaged *chainhash.Hash) {
+	if damaged == nil || n.cfg.Indexer.IsAbsent() {
 		n.session.Want(1)
 		return
 	}
-	ask.Then(n.ctx, c, n.cfg.Indexer, messages.RepairFilter{Block: *m.damaged}, func(_ messages.Done, err error) any {
-		return repaired{m.message, err}
+	ask.Then(n.ctx, c, n.cfg.Indexer, messages.RepairFilter{Block: *damaged}, func(_ messages.Done, err error) any {
+		return repaired{m, err}
 	})
 }
 

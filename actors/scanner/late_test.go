@@ -2,11 +2,9 @@ package scanner_test
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,19 +20,13 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// watched is a scanner that records the types of its messages, and how many ended scans it
-// keeps.
+// watched is a scanner that records how many ended scans it keeps.
 type watched struct {
 	actor.Actor
 	draining *atomic.Int32
-	mu       *sync.Mutex
-	received *[]string
 }
 
 func (w watched) Receive(c actor.Context) {
-	w.mu.Lock()
-	*w.received = append(*w.received, fmt.Sprintf("%T", c.Message()))
-	w.mu.Unlock()
 	w.Actor.Receive(c)
 	w.draining.Store(int32(scanner.Draining(w.Actor)))
 }
@@ -43,7 +35,7 @@ func (w watched) Receive(c actor.Context) {
 func (r *rig) spawnWatched(
 	hook func(heights), news ...*ask.Feed[messages.ScanChanged],
 ) (*ask.Ref, watched) {
-	w := watched{draining: new(atomic.Int32), mu: new(sync.Mutex), received: new([]string)}
+	w := watched{draining: new(atomic.Int32)}
 	produce := scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
 			Source: hookedSource{filter.NewSource(r.store), hook, nil}, Workers: 1, Log: r.sys.Log,
@@ -56,15 +48,6 @@ func (r *rig) spawnWatched(
 		one.Actor = produce()
 		return one
 	}, scanner.Requests...), w
-}
-
-// prepared counts how often the scanner received that a query is made.
-func (w watched) prepared() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(slices.DeleteFunc(slices.Clone(*w.received), func(name string) bool {
-		return !strings.HasSuffix(name, "scanner.prepared")
-	}))
 }
 
 // settles waits until the scanner keeps no scan that has ended.
@@ -186,15 +169,18 @@ func TestLargeQueriesAreMadeOutside(t *testing.T) {
 		}
 		return scripts
 	}
+	asList := func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }
+	asQuery := func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }
 	for name, test := range map[string]struct {
-		scripts, want int
-		set           func([][]byte) messages.ScriptSet // nil: the scripts themselves
+		scripts int
+		outside bool
+		set     func([][]byte) messages.ScriptSet // nil: the scripts themselves
 	}{
-		"one": {1, 0, nil}, "few": {64, 0, nil}, "many": {65, 1, nil}, "very many": {500, 1, nil},
-		"a set of few":     {64, 0, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
-		"a set of many":    {65, 1, func(scripts [][]byte) messages.ScriptSet { return &scriptList{list: scripts} }},
-		"a query at hand":  {500, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
-		"a query of a few": {5, 0, func(scripts [][]byte) messages.ScriptSet { return filters.NewQuery(scripts) }},
+		"one": {1, false, nil}, "few": {64, false, nil}, "many": {65, true, nil}, "very many": {500, true, nil},
+		"a set of few":     {64, false, asList},
+		"a set of many":    {65, true, asList},
+		"a query at hand":  {500, false, asQuery},
+		"a query of a few": {5, false, asQuery},
 	} {
 		r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
 		ref, w := r.spawnWatched(func(heights) {})
@@ -203,11 +189,11 @@ func TestLargeQueriesAreMadeOutside(t *testing.T) {
 		if test.set != nil {
 			q.Scripts, q.Set = nil, test.set(o.scripts)
 		}
+		if outside := scanner.IsLarge(&q); outside != test.outside {
+			t.Errorf("%s: prepared outside %t, want %t", name, outside, test.outside)
+		}
 		got, err := ask.Ask(t.Context(), ref, q)
 		r.check(t, answer{got, err}, o)
-		if n := w.prepared(); n != test.want {
-			t.Errorf("%s: prepared %d times outside, want %d", name, n, test.want)
-		}
 		w.settles(t, ref, "a whole scan")
 	}
 }

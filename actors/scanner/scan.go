@@ -34,8 +34,7 @@ type scan struct {
 	// Used by the actor alone.
 	asked   int  // how often the indexer was asked for the filters
 	ready   bool // the pass is prepared
-	running int  // workers that have not reported their end
-	workers []*ask.Worker
+	workers ask.Tasks
 }
 
 func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *chainview.Block) *scan {
@@ -52,11 +51,11 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 // time than a worker takes to start.
 const fewScripts = 64
 
-// prepare makes the pass in a worker, for many scripts.
-func (s *scan) prepare(c actor.Context) {
-	s.spawn(c, func() any {
+// prepare makes the pass in a worker, for many scripts, and calls back.
+func (s *scan) prepare(c actor.Context, then func()) {
+	s.workers.Go(c, func() func() {
 		s.makePass()
-		return prepared{s}
+		return then
 	})
 }
 
@@ -117,21 +116,13 @@ func (s *scan) inBlock(ctx context.Context, q *filters.Query, block *chainhash.H
 	return q.InBlock(raw, s.cfg.HeaderLen(raw), spent)
 }
 
-// match matches the filters in a worker, which the scheduler gives company.
-func (s *scan) match(c actor.Context) {
-	s.spawn(c, func() any { return matched{s, s.cfg.Scheduler.Run(s.ctx, s.pass)} })
-}
-
-func (s *scan) spawn(c actor.Context, work func() any) {
-	s.running++
-	s.workers = append(s.workers, ask.Go(c, work))
-}
-
-// drop waits for all workers, whose reports are lost.
-func (s *scan) drop() {
-	for _, w := range s.workers {
-		w.Drop()
-	}
+// match matches the filters in a worker, which the scheduler gives company. It calls back with the reason why some
+// were not matched, nil: there is none.
+func (s *scan) match(c actor.Context, then func(error)) {
+	s.workers.Go(c, func() func() {
+		err := s.cfg.Scheduler.Run(s.ctx, s.pass)
+		return func() { then(err) }
+	})
 }
 
 // frontier returns the first height that has not been matched.

@@ -73,10 +73,6 @@ func (s *Scanner) Receive(c actor.Context) {
 		if m.scan == s.scan {
 			s.indexed(c, m.err)
 		}
-	case prepared:
-		s.prepared(c, m)
-	case matched:
-		s.matched(m)
 	default:
 		table.Serve(s, c)
 	}
@@ -189,17 +185,18 @@ func (s *Scanner) indexed(c actor.Context, err error) {
 		return
 	}
 	if s.scan.isLarge() {
-		s.scan.prepare(c)
+		current := s.scan
+		current.prepare(c, func() { s.prepared(c, current) })
 		return
 	}
 	s.scan.makePass()
 	s.match(c)
 }
 
-func (s *Scanner) prepared(c actor.Context, m prepared) {
-	m.scan.running--
-	if m.scan != s.scan {
-		s.forget(m.scan)
+// prepared goes on when the scripts of a scan are ready to be looked for.
+func (s *Scanner) prepared(c actor.Context, of *scan) {
+	if of != s.scan {
+		s.forget(of)
 		return
 	}
 	s.match(c)
@@ -207,21 +204,21 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 
 // match starts the matching.
 func (s *Scanner) match(c actor.Context) {
-	s.scan.ready = true
-	s.scan.match(c)
+	current := s.scan
+	current.ready = true
+	current.match(c, func(err error) { s.matched(current, err) })
 }
 
 // matched ends the scan, unless it was ended before.
-func (s *Scanner) matched(m matched) {
-	m.scan.running--
-	if m.scan != s.scan {
-		s.forget(m.scan)
+func (s *Scanner) matched(of *scan, err error) {
+	if of != s.scan {
+		s.forget(of)
 		return
 	}
-	if lost, ok := errors.AsType[*match.LostError](m.err); ok {
-		m.err = &messages.FilterError{Block: lost.Block, Err: lost.Err}
+	if lost, ok := errors.AsType[*match.LostError](err); ok {
+		err = &messages.FilterError{Block: lost.Block, Err: lost.Err}
 	}
-	s.end(m.err)
+	s.end(err)
 }
 
 // end answers the caller with the blocks found and tells the workers to stop. The next scan does not wait until
@@ -258,7 +255,7 @@ func (s *Scanner) announce(completed bool) {
 
 // forget lets go of an ended scan once its last worker has stopped.
 func (s *Scanner) forget(ended *scan) {
-	if ended.running == 0 {
+	if ended.workers.Len() == 0 {
 		s.draining = slices.DeleteFunc(s.draining, func(e *scan) bool { return e == ended })
 	}
 }
@@ -276,22 +273,12 @@ func (s *Scanner) close() {
 		e.cancel()
 	}
 	for _, e := range s.draining {
-		e.drop()
+		e.workers.Drop()
 	}
 }
 
-// Messages of the scanner to itself.
-type (
-	// indexed says that the filters of a scan's blocks are there.
-	indexed struct {
-		scan *scan
-		err  error
-	}
-	// prepared says that the scripts of a scan are ready to be looked for.
-	prepared struct{ scan *scan }
-	// matched says that a scan's filters were matched, or why some were not.
-	matched struct {
-		scan *scan
-		err  error
-	}
-)
+// indexed says that the filters of a scan's blocks are there.
+type indexed struct {
+	scan *scan
+	err  error
+}
