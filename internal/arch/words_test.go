@@ -32,7 +32,7 @@ var refusedWords = map[string]string{
 	"actors/notify":        "told tell",
 	"actors/searches":      "union unions gather gathers gathered gathering crowd told tell heard hear",
 	"internal/cores":       "crew hand bell ring spread ahead",
-	"internal/ask":         "over dead postbox goby",
+	"internal/ask":         "over dead postbox goby settle settled keeper news told heard topic",
 	"internal/match":       "narrow goby lending loans lent settle ahead",
 	"internal/metrics":     "crowd",
 	"internal/rawtx":       "member members",

@@ -2,7 +2,7 @@
 //
 // protoactor's own futures carry any, know no context.Context, and wake one
 // waiter only. They leave a caller to its timeout when the actor panics, or
-// stops with the request still queued. [Ask] closes those gaps. It promises
+// stops with the request still queued. [Ask] closes these gaps. It promises
 // that every Ask returns: with the answer, with the caller's context error, or
 // with [ErrStopped], [ErrRestarted], [ErrUnhandled] or [ErrAbsent]. A plain
 // protoactor request with the same message gets the same promise, see [Serve].
@@ -46,7 +46,7 @@ type Call[Q messages.Request[R], R any] struct {
 	Req Q
 
 	deliver func(R, error)
-	settled atomic.Bool
+	ended   atomic.Bool // there was an answer, or the caller has gone
 	ref     *Ref
 }
 
@@ -55,10 +55,10 @@ type result[R any] struct {
 	err error
 }
 
-// Answer settles the call. It reports whether the caller receives this answer:
+// Answer ends the call. It reports whether the caller receives this answer:
 // false when there was one before, or when the caller has gone.
 func (c *Call[Q, R]) Answer(val R, err error) bool {
-	if !c.settle() {
+	if !c.end() {
 		return false
 	}
 	c.deliver(val, err)
@@ -73,8 +73,8 @@ func (*Call[Q, R]) IgnoreDeadLetterLogging() {}
 // LogValue implements slog.LogValuer for the same reason.
 func (c *Call[Q, R]) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf("%T", c.Req)) }
 
-func (c *Call[Q, R]) settle() bool   { return c.settled.CompareAndSwap(false, true) }
-func (c *Call[Q, R]) done() bool     { return c.settled.Load() }
+func (c *Call[Q, R]) end() bool      { return c.ended.CompareAndSwap(false, true) }
+func (c *Call[Q, R]) done() bool     { return c.ended.Load() }
 func (c *Call[Q, R]) fail(err error) { var zero R; c.Answer(zero, err) }
 
 // left returns why the caller has gone, nil while it waits.
@@ -104,12 +104,12 @@ type Ref struct {
 	pending  map[call]struct{}                   // delivered, not answered
 	queued   map[*actor.MessageEnvelope]struct{} // plain requests, posted and not delivered
 	stopping bool                                // Stopping was seen: nothing is served any more
-	stopped  bool                                // everyone has been told ErrStopped
+	stopped  bool                                // all calls have got ErrStopped
 }
 
 // Absent returns the Ref of an actor that the program runs without: a request to it is
-// answered with [ErrAbsent] at once, and what it is told is dropped. So nobody has to
-// know which actors there are before he speaks to one.
+// answered with [ErrAbsent] at once, and a message to it is dropped. So a caller need not
+// know which actors run.
 func Absent(name string) *Ref { return &Ref{name: name} }
 
 // IsAbsent reports whether there is no actor behind r.
@@ -239,7 +239,7 @@ func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, e
 	case <-to.done:
 		err = ErrStopped
 	}
-	if !c.settle() { // the answer came in the same moment: it counts
+	if !c.end() { // the answer came in the same moment: it counts
 		res := <-slot
 		return res.val, res.err
 	}

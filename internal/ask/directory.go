@@ -9,7 +9,7 @@ import (
 // can ask them. It keeps the order in which they came. The zero value is empty
 // and ready; it is safe for concurrent use.
 type Directory struct {
-	// Changed is told of every change, in order; it must not use the directory. nil: nobody is.
+	// Changed is notified of every change, in order; it must not use the directory. Nil: nobody is.
 	Changed func(name string, there bool)
 
 	mu    sync.RWMutex

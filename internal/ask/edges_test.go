@@ -118,8 +118,8 @@ func TestWorkerWait(t *testing.T) {
 			return actor.ReceiveFunc(func(c actor.Context) {
 				switch c.Message().(type) {
 				case *actor.Started:
-					began <- ask.Go(c, func() any { <-held; return news(1) })
-				case news:
+					began <- ask.Go(c, func() any { <-held; return value(1) })
+				case value:
 					results.Add(1)
 				}
 			})

@@ -14,9 +14,9 @@ import (
 
 // A feedListener notes all that a feed announces while it listens.
 type feedListener struct {
-	feed *ask.Feed[news]
+	feed *ask.Feed[value]
 	mu   sync.Mutex
-	all  []news
+	all  []value
 	from uint64 // what had been published before
 }
 
@@ -26,14 +26,14 @@ func (l *feedListener) Receive(c actor.Context) {
 		l.from = l.feed.Subscribe(c)
 	case *actor.Stopping, leave:
 		l.feed.Unsubscribe(c)
-	case news:
+	case value:
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.all = append(l.all, m)
 	}
 }
 
-func (l *feedListener) received() []news {
+func (l *feedListener) received() []value {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
@@ -42,13 +42,13 @@ func (l *feedListener) received() []news {
 // Every listener gets everything that is published while it listens, in its order.
 func TestFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
+		sys, feed := actortest.New(t), new(ask.Feed[value])
 		feed.Publish(0) // nobody is there
 		a, b := &feedListener{feed: feed}, &feedListener{feed: feed}
 		refA := sys.Spawn("a", func() actor.Actor { return a })
 		sys.Spawn("b", func() actor.Actor { return b })
 		synctest.Wait()
-		for n := range news(100) {
+		for n := range value(100) {
 			feed.Publish(n)
 		}
 		synctest.Wait()

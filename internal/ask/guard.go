@@ -20,7 +20,7 @@ func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
 				w.unwanted()
 				return
 			}
-			defer r.settle(log, env)
+			defer r.handled(log, env)
 			r.counts.enter()
 			if _, starts := env.Message.(*actor.Started); starts {
 				begin(c)
@@ -66,13 +66,13 @@ func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
 		if why == nil {
 			why = ErrStopped
 		}
-		m.fail(fmt.Errorf("ask %s: %w", r.name, why)) // no effect when it was settled
+		m.fail(fmt.Errorf("ask %s: %w", r.name, why)) // no effect when it has ended
 	}
 	return env, !skip
 }
 
-// settle runs after every message, panicked or not.
-func (r *Ref) settle(log *slog.Logger, env *actor.MessageEnvelope) {
+// handled runs after every message, panicked or not.
+func (r *Ref) handled(log *slog.Logger, env *actor.MessageEnvelope) {
 	p := recover()
 	r.counts.leave()
 	r.mu.Lock()

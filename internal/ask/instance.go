@@ -14,13 +14,13 @@ var instanceID = ctxext.NextContextExtensionID()
 // ExtensionID implements [ctxext.ContextExtension].
 func (*instance) ExtensionID() ctxext.ContextExtensionID { return instanceID }
 
-// keeper is what has the instance of an actor.
-type keeper interface {
+// extended is a context in which the instance of an actor is kept.
+type extended interface {
 	Get(id ctxext.ContextExtensionID) ctxext.ContextExtension
 }
 
 // instanceOf returns the instance of an actor that was spawned by [Spawn], nil for others.
-func instanceOf(c keeper) *instance {
+func instanceOf(c extended) *instance {
 	i, _ := c.Get(instanceID).(*instance)
 	return i
 }

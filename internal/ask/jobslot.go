@@ -14,7 +14,7 @@ const (
 	JobIdle     JobState = iota // nobody has the place
 	JobReserved                 // a job is being prepared
 	JobRunning                  // a job runs
-	JobHeld                     // a job was answered; its holder works on the result
+	JobHeld                     // a job was answered; the holder of its slot works on the result
 )
 
 // JobSlotConfig is what a [JobSlot] is made of.
@@ -45,8 +45,8 @@ type JobSlotConfig struct {
 //	held      busy      idle      -         -         -
 //
 // A dash keeps the state. Release and Begin act on the slot that was issued last;
-// another slot changes nothing. An abort is told to the holder, who ends his work and
-// gives the place back: nobody else gets it before. A job whose slot was aborted before
+// another slot changes nothing. The holder of a slot is notified of an abort, ends its work and
+// gives the place back: nobody else gets the place before. A job whose slot was aborted before
 // it came is answered at once with an empty result; a job whose slot is not reserved,
 // with an error.
 type JobSlot[R any] struct {
@@ -57,8 +57,8 @@ type JobSlot[R any] struct {
 	aborting chan struct{} // closed when the holder of the last slot is to end
 	aborted  bool          // it is closed
 	keep     bool          // the running job's holder gives the place back
-	progress int           // percent of what the holder does, as he reported
-	reported bool          // he did, since his job began or ended
+	progress int           // percent of the holder's work, as reported
+	reported bool          // the holder did report since its job began or ended
 	answer   func(R, error) bool
 }
 
@@ -68,8 +68,8 @@ func NewJobSlot[R any](cfg JobSlotConfig) *JobSlot[R] { return &JobSlot[R]{cfg: 
 // State returns what becomes of the place.
 func (s *JobSlot[R]) State() JobState { return s.state }
 
-// Progress returns the percentage that the holder last reported for his present work,
-// before or after his job. Until he reports, it is 0 and reported is false.
+// Progress returns the percentage that the holder last reported for its present work,
+// before or after its job. Until it reports, percent is 0 and reported is false.
 func (s *JobSlot[R]) Progress() (percent int, reported bool) { return s.progress, s.reported }
 
 // Reserve gives out a slot, unless the place is taken. It reports whether it did.
@@ -127,8 +127,8 @@ func (s *JobSlot[R]) Begin(id uint64, keep bool, answer func(R, error) (received
 	return true
 }
 
-// Abort ends the running job, and tells the holder to end what he does before or after
-// it. It reports false where nobody has the place.
+// Abort ends the running job, and notifies the holder to end its work before or after the
+// job. It reports false where nobody has the place.
 func (s *JobSlot[R]) Abort() bool {
 	if s.state == JobIdle {
 		return false

@@ -78,7 +78,7 @@ func Await[Q messages.Request[R], R any](j *Job, to *Ref, q Q) (R, error) {
 
 // A Lane runs jobs beside an actor: plain code that may wait. At most width jobs run at a time, and they
 // begin in the order in which they came. A lane belongs to one instance of the actor, which alone uses
-// it and closes it with its last words.
+// it, and closes it at its end.
 type Lane struct {
 	width  int
 	ctx    context.Context //nolint:containedctx // ends the jobs

@@ -12,13 +12,13 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 )
 
-// news is what the feeds of these tests announce.
-type news int
+// value is what the feeds of these tests announce.
+type value int
 
-// listener notes the news it gets. Some messages make it behave badly.
+// listenerActor notes the values that it receives. Some messages make it behave badly.
 type listenerActor struct {
-	feed  *ask.Feed[news]
-	heard func(news)
+	feed *ask.Feed[value]
+	took func(value)
 }
 
 type (
@@ -33,8 +33,8 @@ func (l *listenerActor) Receive(c actor.Context) {
 		l.feed.SubscribeLatest(c)
 	case *actor.Stopping, *actor.Restarting, leave:
 		l.feed.Unsubscribe(c)
-	case news:
-		l.heard(m)
+	case value:
+		l.took(m)
 	case pause:
 		<-m.until
 	case fall:
@@ -44,18 +44,18 @@ func (l *listenerActor) Receive(c actor.Context) {
 	}
 }
 
-// listen starts a listener and returns what it has heard so far.
-func listen(sys *actortest.System, name string, feed *ask.Feed[news]) (ref *ask.Ref, heard func() []news) {
+// listen starts a listener and returns what it has received so far.
+func listen(sys *actortest.System, name string, feed *ask.Feed[value]) (ref *ask.Ref, received func() []value) {
 	var mu sync.Mutex
-	var all []news
+	var all []value
 	ref = sys.Spawn(name, func() actor.Actor {
-		return &listenerActor{feed, func(n news) {
+		return &listenerActor{feed, func(n value) {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, n)
 		}}
 	})
-	return ref, func() []news {
+	return ref, func() []value {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(all)
@@ -64,17 +64,17 @@ func listen(sys *actortest.System, name string, feed *ask.Feed[news]) (ref *ask.
 
 func TestLatestReachesEveryListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
+		sys, feed := actortest.New(t), new(ask.Feed[value])
 		feed.Publish(1) // nobody is there
 		_, a := listen(sys, "a", feed)
 		_, b := listen(sys, "b", feed)
 		synctest.Wait()
-		for _, n := range []news{2, 3} {
+		for _, n := range []value{2, 3} {
 			feed.Publish(n)
 			synctest.Wait()
 		}
-		if want := []news{2, 3}; !slices.Equal(a(), want) || !slices.Equal(b(), want) {
-			t.Errorf("heard %v and %v, want %v", a(), b(), want)
+		if want := []value{2, 3}; !slices.Equal(a(), want) || !slices.Equal(b(), want) {
+			t.Errorf("received %v and %v, want %v", a(), b(), want)
 		}
 	})
 }
@@ -82,31 +82,31 @@ func TestLatestReachesEveryListener(t *testing.T) {
 // A slow listener gets the newest announcement alone.
 func TestLatestCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
-		slow, heard := listen(sys, "slow", feed)
+		sys, feed := actortest.New(t), new(ask.Feed[value])
+		slow, received := listen(sys, "slow", feed)
 		_, other := listen(sys, "other", feed)
 		every := &feedListener{feed: feed}
 		sys.Spawn("every", func() actor.Actor { return every })
 		synctest.Wait()
 		until := make(chan struct{})
 		slow.Tell(pause{until})
-		for n := range news(100) {
+		for n := range value(100) {
 			feed.Publish(n)
 			synctest.Wait()
 		}
-		if got := heard(); len(got) != 0 {
-			t.Errorf("heard %v while busy", got)
+		if got := received(); len(got) != 0 {
+			t.Errorf("received %v while busy", got)
 		}
 		close(until)
 		synctest.Wait()
-		if got := heard(); !slices.Equal(got, []news{99}) {
-			t.Errorf("heard %v, want the last one alone", got)
+		if got := received(); !slices.Equal(got, []value{99}) {
+			t.Errorf("received %v, want the last one alone", got)
 		}
 		if got := other(); len(got) != 100 {
-			t.Errorf("the listener beside it heard %d, want 100", len(got))
+			t.Errorf("the listener beside it received %d, want 100", len(got))
 		}
 		if got := every.received(); len(got) != 100 || !slices.IsSorted(got) {
-			t.Errorf("who wants all got %v", got)
+			t.Errorf("the listener of all values received %v", got)
 		}
 	})
 }
@@ -114,17 +114,17 @@ func TestLatestCoalesces(t *testing.T) {
 // However fast announcements are published, their order stays and the last arrives.
 func TestLatestNeverMissesTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
-		_, heard := listen(sys, "a", feed)
+		sys, feed := actortest.New(t), new(ask.Feed[value])
+		_, received := listen(sys, "a", feed)
 		synctest.Wait()
 		const last = 5000
-		for n := range news(last + 1) {
+		for n := range value(last + 1) {
 			feed.Publish(n)
 		}
 		synctest.Wait()
-		got := heard()
+		got := received()
 		if !slices.IsSorted(got) || len(got) == 0 || got[len(got)-1] != last {
-			t.Errorf("heard %d announcements, the last %v", len(got), got[max(0, len(got)-1):])
+			t.Errorf("received %d announcements, the last %v", len(got), got[max(0, len(got)-1):])
 		}
 	})
 }
@@ -132,30 +132,30 @@ func TestLatestNeverMissesTheEnd(t *testing.T) {
 // A listener that failed subscribes again, and gets each later announcement once.
 func TestLatestSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
-		ref, heard := listen(sys, "a", feed)
+		sys, feed := actortest.New(t), new(ask.Feed[value])
+		ref, received := listen(sys, "a", feed)
 		synctest.Wait()
 		feed.Publish(1)
 		ref.Tell(fall{})
 		synctest.Wait()
 		feed.Publish(2)
 		synctest.Wait()
-		if got := heard(); !slices.Equal(got, []news{1, 2}) {
-			t.Errorf("heard %v, want [1 2]", got)
+		if got := received(); !slices.Equal(got, []value{1, 2}) {
+			t.Errorf("received %v, want [1 2]", got)
 		}
 	})
 }
 
 func TestLatestUnsubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, feed := actortest.New(t), new(ask.Feed[news])
-		ref, heard := listen(sys, "a", feed)
+		sys, feed := actortest.New(t), new(ask.Feed[value])
+		ref, received := listen(sys, "a", feed)
 		ref.Tell(leave{})
 		synctest.Wait()
 		feed.Publish(1)
 		synctest.Wait()
-		if got := heard(); len(got) != 0 {
-			t.Errorf("heard %v after it left", got)
+		if got := received(); len(got) != 0 {
+			t.Errorf("received %v after it left", got)
 		}
 		if err := ref.Stop(t.Context()); err != nil {
 			t.Fatal(err)
@@ -167,11 +167,11 @@ func TestLatestUnsubscribe(t *testing.T) {
 // A watcher that is no actor gets the newest announcement, and costs nothing while it does
 // not look.
 func TestFeedWatch(t *testing.T) {
-	var feed ask.Feed[news]
+	var feed ask.Feed[value]
 	first, stop := feed.Watch()
 	second, stopSecond := feed.Watch()
 	defer stopSecond()
-	for n := range news(100) {
+	for n := range value(100) {
 		feed.Publish(n)
 	}
 	if got := <-first; got != 99 {

@@ -21,8 +21,8 @@ type polled[R any] struct {
 	err  error
 }
 
-// Begin begins to read unless that is under way. The function that it returns waits for the
-// answer until ctx ends; reading goes on then.
+// Begin starts a read, or joins the read that runs. The function that it returns waits for the
+// answer until ctx ends; the read goes on then.
 func (p *Poll[R]) Begin(read func() (R, error)) func(ctx context.Context) (R, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -81,7 +81,7 @@ func (r *Ref) Stats() Stats {
 type Meter struct {
 	mu   sync.Mutex
 	live map[*Ref]struct{}
-	past Stats // of those that have stopped
+	past Stats // of actors that have stopped
 }
 
 // Add counts an actor in. A nil Meter counts nothing.

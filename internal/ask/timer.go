@@ -7,7 +7,7 @@ import (
 )
 
 // A Timer sends its actor a message after a time. The zero value is ready, and not set. It is part
-// of one instance of an actor, which alone uses it and stops it with its last words.
+// of one instance of an actor, which alone uses it, and stops it at its end.
 type Timer struct {
 	timer *time.Timer
 	turn  int // counts Set and Stop: a message of an earlier turn is late

@@ -32,8 +32,8 @@ func Go(c actor.Context, work func() any) *Worker {
 	w := &Worker{done: make(chan struct{})}
 	self, root := c.Self(), c.ActorSystem().Root
 	go func() {
-		// The message is sent before done is closed, so that whoever waited
-		// finds nothing of the worker left.
+		// The message is sent before done is closed, so that nothing of the worker
+		// is left when Wait returns.
 		defer close(w.done)
 		result, failure := run(work)
 		root.Send(self, wrapped{make: func() any {
