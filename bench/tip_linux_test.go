@@ -24,10 +24,10 @@ const (
 	tipBlocks = 20
 )
 
-// BenchmarkTip measures what a new block of 2,600 transactions costs a node that has all indexes and two wallets and
-// publishes raw blocks and transactions: processor time, until indexes and wallets have the block, and how often the
-// files of blocks and of undo data are read, which strace counts. OLDER names another trawld, BITCOIND a bitcoind
-// that does the same, in turn.
+// BenchmarkTip measures what a new block of 2,600 transactions costs a node. The node has all indexes and two wallets,
+// and publishes raw blocks and transactions. Measured are its processor time until indexes and wallets have the block,
+// and how often files of blocks and of undo data are read, which strace counts. OLDER names another trawld, BITCOIND a
+// bitcoind that does the same, in turn.
 func BenchmarkTip(b *testing.B) {
 	own := buildDaemon(b)
 	chain := func(blocks int) string {

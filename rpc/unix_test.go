@@ -52,8 +52,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// wantNode makes a call with what Node's fetch sends besides. A browser cannot call over a socket, so the headers by which
-// a page of another site is known refuse nothing here.
+// wantNode makes a call with what Node's fetch sends besides. It is served over a socket too.
 func wantNode(t *testing.T, path string) {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "unix", path)
@@ -63,7 +62,8 @@ func wantNode(t *testing.T, path string) {
 	defer c.Close()
 	body := v2Call("quick")
 	fmt.Fprintf(c, "POST / HTTP/1.1\r\nhost: bitcoind:8332\r\nconnection: close\r\nauthorization: %s\r\n"+
-		"content-type: application/json\r\naccept: */*\r\naccept-language: *\r\nsec-fetch-mode: cors\r\nuser-agent: node\r\n"+
+		"content-type: application/json\r\naccept: */*\r\naccept-language: *\r\nsec-fetch-mode: cors\r\n"+
+		"user-agent: node\r\n"+
 		"accept-encoding: gzip, deflate\r\ncontent-length: %d\r\n\r\n%s", basic("u:p"), len(body), body)
 	answer, err := io.ReadAll(c)
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") || !strings.Contains(string(answer), `"result":1`) {

@@ -114,10 +114,10 @@ has answered getblockfilter of that block.`,
 	"IndexCost": `A program reads the chains of the benchmark Import from a file, with -blockfilterindex and without, in turn.`,
 
 	"Tip": `A program with -txindex, -coinstatsindex and -blockfilterindex, two wallets with keys of their own and
-ZeroMQ's raw blocks and transactions has 200 blocks of 2,600 transactions. 20 more are handed in one by one by submitblock,
-each when indexes and wallets have the one before. Processor time is that of the process, with the calls that ask whether they
-have it. Then 20 more are handed in while strace counts how often files of blocks and of undo data are read. Another trawld
-(older) and Core do the same in turn.`,
+ZeroMQ's raw blocks and transactions has 200 blocks of 2,600 transactions. 20 more are handed in one by one by
+submitblock, each when indexes and wallets have the block before. Processor time is that of the process, with the calls
+that ask how far they are. Then 20 more are handed in while strace counts how often files of blocks and of undo data
+are read. Another trawld (older) and Core do the same in turn.`,
 
 	"Beside": `A program that has 3,000 blocks of 2,000 outputs and their filters scans them for k scripts, ten times, with
 nothing else to do; then, in a copy of the directory, again and again while it reads 3,000 further blocks from a file,

@@ -216,7 +216,7 @@ func (w withPayload) Read(raw []byte) (*Header, int, error) {
 
 func (w withPayload) CheckAgain(*Header, int32) error { return w.again }
 
-// ForgetData has a block known as one whose data was deleted.
+// ForgetData marks a block as pruned.
 func ForgetData(e *Engine, hash *chainhash.Hash) {
 	b := e.tree.Lookup(hash)
 	e.mark(b, b.Status()|chainview.Pruned)
