@@ -38,8 +38,8 @@ var walletTable = ask.TableOf(
 	ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
 	ask.On(whenWritable(by(theUnlocker, (*unlocker).encrypt))), ask.On((*Wallet).unlock),
 	ask.On(by(theUnlocker, (*unlocker).lock)), ask.On(whenWritable(by(theUnlocker, (*unlocker).changePassphrase))),
-	ask.On(by(theSigner, (*signer).sign)), ask.On(by(theSigner, (*signer).fill)),
-	ask.On(by(theSigner, (*signer).display)), ask.On(current(by(theSigner, (*signer).signDataHash))),
+	ask.On(byJob((*caller).sign)), ask.On(byJob((*caller).fill)), ask.On(byJob((*caller).display)),
+	ask.On(current(byJob((*caller).signDataHash))),
 	ask.AtOnce((*Wallet).signMessage),
 
 	// Addresses and labels.
@@ -57,9 +57,9 @@ var walletTable = ask.TableOf(
 	ask.On(current(whenWritable(changed((*Wallet).setFlag)))),
 
 	// Paying.
-	ask.On(by(theSpender, (*spender).spend)), ask.On(by(theSpender, (*spender).bump)),
-	ask.On(by(theSpender, (*spender).lockCoins)), ask.AtOnce((*Wallet).listLocked),
-	ask.On(by(theSpender, (*spender).setPayFee)),
+	ask.On(whenWritable(atTip(inTurn((*caller).spend)))), ask.On(whenWritable(atTip(inTurn((*caller).bumpFee)))),
+	ask.On(whenWritable(atTip(changed((*Wallet).lockCoins)))), ask.AtOnce((*Wallet).listLocked),
+	ask.On(byJob((*caller).setPayFee)),
 )
 
 // Requests lists what a plain protoactor request may ask of the registry.

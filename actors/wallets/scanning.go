@@ -53,7 +53,7 @@ func (w *Wallet) endScan(c actor.Context) {
 
 // answerScan has a job carry a scan out. It answers a call when what was found is on disk.
 func answerScan[Q messages.Request[R], R any](s *scan, call *ask.Call[Q, R], do func(j *ask.Job) (R, error)) {
-	s.w.scans.Add(s.c, func(j *ask.Job) {
+	s.w.lanes.scans.Add(s.c, func(j *ask.Job) {
 		got, err := do(j)
 		_ = s.w.do(j, func() { // else the actor's end answers
 			s.w.save(s.c, func(failed error) {
@@ -165,7 +165,7 @@ func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 	s := w.beginScan(c)
 	s.begin(&rescan{from: plan.from, loading: true})
 	w.onAbort(s.cancel)
-	w.scans.Add(c, func(j *ask.Job) {
+	w.lanes.scans.Add(c, func(j *ask.Job) {
 		res, err := s.look(j)
 		if err == nil {
 			_ = w.do(j, func() { w.caughtUp(c, plan.tip, res) })

@@ -24,8 +24,22 @@ func by[P any, Q messages.Request[R], R any](
 
 func theKeygen(w *Wallet) *keygen     { return &w.keygen }
 func theUnlocker(w *Wallet) *unlocker { return &w.unlocker }
-func theSigner(w *Wallet) *signer     { return &w.signer }
-func theSpender(w *Wallet) *spender   { return &w.spender }
+
+// after has a request wait until wait calls back, and then served. It is refused with the error of wait.
+func after[Q messages.Request[R], R any](
+	wait func(w *Wallet, c actor.Context, then func(error)), serve service[Q, R],
+) service[Q, R] {
+	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
+		wait(w, c, func(err error) {
+			if err != nil {
+				var none R
+				call.Answer(none, err)
+				return
+			}
+			serve(w, c, call)
+		})
+	}
+}
 
 // atOnce answers without waiting for anything.
 func atOnce[Q messages.Request[R], R any](answer func(*Wallet, Q) (R, error)) service[Q, R] {
@@ -85,8 +99,6 @@ func (w *Wallet) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, mess
 	w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
 }
 
-func (w *Wallet) signMessage(q messages.SignMessage) ([]byte, error) { return w.signer.signMessage(&q) }
-
 func (w *Wallet) addressInfo(q messages.GetAddressInfo) (messages.AddressInfo, error) {
 	return w.ledger.Keys().AddressInfo(q.Script), nil
 }
@@ -129,7 +141,7 @@ func changing[Q messages.Request[R], R any](
 // info completes the ledger's information with fees, unlocking and the scan.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
-	info.PayFee = btcutil.Amount(w.spender.options.Pay)
+	info.PayFee = btcutil.Amount(w.spending.Pay)
 	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.unlocker.until
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -46,10 +48,10 @@ type Wallet struct {
 	pool      poolState
 	writer    writer
 	follower  *follow.Follower
-	scans     *ask.Lane
+	lanes     lanes
 	scan      *scan // nil: none
-	signer    signer
-	spender   spender
+	nonces    rawtx.MusigNonces
+	spending  spend.Options // with the changes made since the wallet was loaded
 	publisher publisher
 	tasks     ask.Tasks
 	unlocker  unlocker
@@ -63,12 +65,10 @@ func newWallet(h *home) actor.Producer {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		w.publisher = publisher{home: h, of: w}
-		w.signer = signer{home: h, of: w, ctx: w.ctx}
-		w.spender = newSpender(h, w)
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx, lines: keyLog{home: h}}
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
-		w.scans = ask.NewLane(1)
+		w.lanes, w.spending = newLanes(), *h.cfg.Spending
 		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
 		w.pool.wake = w.follower.Wake
@@ -132,8 +132,6 @@ func (w *Wallet) handle(c actor.Context) {
 		w.keygen.checked(c, m)
 	case fillDeferred:
 		w.keygen.fill(c)
-	case spendStep:
-		w.spender.step(c, m)
 	case messages.TipChanged: // the follower's
 	default:
 		if !w.pool.handle(c) {
@@ -353,11 +351,11 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.pool.leave(c)
 	w.cancel()
-	w.scans.Close()
+	w.lanes.close()
 	w.opener.Drop()
 	w.tasks.Drop()
 	w.keygen.drop()
-	w.signer.nonces.Zero()
+	w.nonces.Zero()
 	w.writer.worker.Drop()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
