@@ -15,7 +15,7 @@ import (
 type lanes struct {
 	scans    *ask.Lane // rescans and imports
 	payments *ask.Lane // one after the other, so that no coin is chosen for two of them
-	requests *ask.Lane // which do not wait for each other
+	beside   *ask.Lane // all other work, which does not wait for each other
 }
 
 func newLanes() lanes { return lanes{ask.NewLane(1), ask.NewLane(1), ask.NewLane(math.MaxInt)} }
@@ -24,7 +24,7 @@ func newLanes() lanes { return lanes{ask.NewLane(1), ask.NewLane(1), ask.NewLane
 func (l *lanes) close() {
 	l.scans.Close()
 	l.payments.Close()
-	l.requests.Close()
+	l.beside.Close()
 }
 
 // A caller is whom a job serves. The job touches the ledger in the actor alone.
@@ -36,7 +36,7 @@ type caller struct {
 
 // byJob has a job serve.
 func byJob[Q messages.Request[R], R any](serve func(*caller, *ask.Job, Q) (R, error)) service[Q, R] {
-	return inLane(func(w *Wallet) *ask.Lane { return w.lanes.requests }, serve)
+	return inLane(func(w *Wallet) *ask.Lane { return w.lanes.beside }, serve)
 }
 
 // inTurn has a job serve when the payments before it have been served.

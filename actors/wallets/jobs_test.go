@@ -3,9 +3,11 @@ package wallets_test
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
@@ -116,5 +118,67 @@ func TestStopWhilePaying(t *testing.T) {
 	do(t, r.ref, messages.LoadWallet{Name: "w"})
 	if got := do(t, r.wallet(t, "w"), messages.GetWalletInfo{}).TxCount; got != 2 {
 		t.Errorf("%d transactions, want two in", got)
+	}
+}
+
+// A panic of a write, and of the last step of a locking, is answered. A wallet that was being locked is locked
+// afterwards.
+func TestWorkPanics(t *testing.T) {
+	var boom atomic.Bool
+	panics := func() {
+		if boom.CompareAndSwap(true, false) {
+			panic("boom")
+		}
+	}
+	r := small(t, setup{forget: panics, fail: func() error { panics(); return nil }})
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	ref := r.wallet(t, "w")
+	do(t, ref, messages.NewAddress{Label: "kept"})
+	do(t, ref, messages.EncryptWallet{Passphrase: messages.Secret("x")})
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
+	boom.Store(true)
+	if _, err := try(t, ref, messages.NewAddress{Label: "lost"}); !errors.Is(err, ask.ErrRestarted) {
+		t.Errorf("writing: %v", err)
+	}
+	if got := do(t, ref, messages.ListLabels{}); len(got) != 1 || got[0] != "kept" {
+		t.Errorf("labels %q", got)
+	}
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
+	boom.Store(true)
+	if _, err := try(t, ref, messages.LockWallet{}); !errors.Is(err, ask.ErrRestarted) {
+		t.Errorf("locking: %v", err)
+	}
+	_, err := try(t, ref, messages.ListDescriptors{Private: true})
+	refusal(t, err, -13, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+	do(t, ref, messages.BackupWallet{Path: filepath.Join(t.TempDir(), "copy.dat")})
+}
+
+// A wallet that is unloaded while passphrases are tried answers all of them, and the next one finds its keys.
+func TestUnloadWhileUnlocking(t *testing.T) {
+	r := small(t, setup{})
+	do(t, r.ref, messages.CreateWallet{Name: "w", Passphrase: messages.Secret("x")})
+	ref := r.wallet(t, "w")
+	answers := []<-chan error{
+		begin(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour}),
+		begin(t, ref, messages.ChangePassphrase{Old: messages.Secret("x"), New: messages.Secret("y")}),
+		begin(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("wrong"), For: time.Hour}),
+	}
+	do(t, r.ref, messages.UnloadWallet{Name: "w"})
+	changed := false
+	for i, answer := range answers {
+		err := <-answer
+		var refused *messages.WalletError
+		if err != nil && !errors.Is(err, ask.ErrStopped) && !(errors.As(err, &refused) && refused.Code == -14) {
+			t.Errorf("request %d: %v", i, err)
+		}
+		changed = changed || i == 1 && err == nil
+	}
+	do(t, r.ref, messages.LoadWallet{Name: "w"})
+	_, err := try(t, r.wallet(t, "w"), messages.UnlockWallet{Passphrase: messages.Secret("y"), For: time.Hour})
+	if changed && err != nil {
+		t.Errorf("the new passphrase: %v", err)
+	}
+	if err != nil {
+		do(t, r.wallet(t, "w"), messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
 	}
 }

@@ -34,16 +34,15 @@ var walletTable = ask.TableOf(
 
 	// Descriptors and keys.
 	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
-	ask.On(whenWritable(by(theKeygen, (*keygen).createDescriptor))),
-	ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
-	ask.On(whenWritable(by(theUnlocker, (*unlocker).encrypt))), ask.On((*Wallet).unlock),
-	ask.On(by(theUnlocker, (*unlocker).lock)), ask.On(whenWritable(by(theUnlocker, (*unlocker).changePassphrase))),
+	ask.On(whenWritable(byJob((*caller).createDescriptor))), ask.On(whenWritable(byJob((*caller).refill))),
+	ask.On(whenWritable(byJob((*caller).encrypt))), ask.On(whenWritable(byJob((*caller).changePassphrase))),
+	ask.On(byJob((*caller).unlock)), ask.On(byJob((*caller).lock)),
 	ask.On(byJob((*caller).sign)), ask.On(byJob((*caller).fill)), ask.On(byJob((*caller).display)),
 	ask.On(current(byJob((*caller).signDataHash))),
 	ask.AtOnce((*Wallet).signMessage),
 
 	// Addresses and labels.
-	ask.On(whenWritable(by(theKeygen, (*keygen).newAddress))), ask.On(whenWritable(changed((*Wallet).setLabel))),
+	ask.On(whenWritable((*Wallet).newAddress)), ask.On(whenWritable(changed((*Wallet).setLabel))),
 	ask.AtOnce((*Wallet).addressInfo), ask.AtOnce((*Wallet).listLabels), ask.AtOnce((*Wallet).addressesByLabel),
 
 	// Public keys of P2MR.

@@ -48,7 +48,7 @@ func (w *Wallet) beginScan(c actor.Context) *scan {
 func (w *Wallet) endScan(c actor.Context) {
 	w.scan.cancel()
 	w.scan = nil
-	w.unlocker.lockLate(c)
+	w.lockLate(c)
 }
 
 // answerScan has a job carry a scan out. It answers a call when what was found is on disk.

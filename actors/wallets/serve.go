@@ -15,16 +15,6 @@ import (
 // A service serves one kind of request to a wallet that is loaded.
 type service[Q messages.Request[R], R any] = func(*Wallet, actor.Context, *ask.Call[Q, R])
 
-// by has a part of the wallet serve.
-func by[P any, Q messages.Request[R], R any](
-	part func(*Wallet) *P, serve func(*P, actor.Context, *ask.Call[Q, R]),
-) service[Q, R] {
-	return func(w *Wallet, c actor.Context, m *ask.Call[Q, R]) { serve(part(w), c, m) }
-}
-
-func theKeygen(w *Wallet) *keygen     { return &w.keygen }
-func theUnlocker(w *Wallet) *unlocker { return &w.unlocker }
-
 // after has a request wait until wait calls back, and then served. It is refused with the error of wait.
 func after[Q messages.Request[R], R any](
 	wait func(w *Wallet, c actor.Context, then func(error)), serve service[Q, R],
@@ -95,10 +85,6 @@ func (w *Wallet) hdKeys(_ actor.Context, m *ask.Call[messages.GetHDKeys, []messa
 	w.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
 }
 
-func (w *Wallet) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done]) {
-	w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
-}
-
 func (w *Wallet) addressInfo(q messages.GetAddressInfo) (messages.AddressInfo, error) {
 	return w.ledger.Keys().AddressInfo(q.Script), nil
 }
@@ -119,15 +105,10 @@ func (w *Wallet) listLocked(messages.ListLocked) ([]wire.OutPoint, error) {
 	return w.ledger.Txs().Locks().List(), nil
 }
 
-// saver writes what has changed, and calls back.
-type saver interface {
-	save(c actor.Context, then func(error))
-}
-
 // changing carries out a request that changes the wallet, and answers it when
 // the change is on disk.
 func changing[Q messages.Request[R], R any](
-	c actor.Context, w saver, call *ask.Call[Q, R], change func() (R, error),
+	c actor.Context, w *Wallet, call *ask.Call[Q, R], change func() (R, error),
 ) {
 	got, err := change()
 	w.save(c, func(failed error) {

@@ -65,11 +65,10 @@ func newWallet(h *home) actor.Producer {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		w.publisher = publisher{home: h, of: w}
-		w.keygen = keygen{home: h, of: w, ctx: w.ctx, lines: keyLog{home: h}}
+		w.keygen = keygen{w: w, lines: keyLog{home: h}}
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
 		w.lanes, w.spending = newLanes(), *h.cfg.Spending
-		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
 		w.pool.wake = w.follower.Wake
 		w.mode.Become(w.opening)
@@ -122,14 +121,7 @@ func (w *Wallet) handle(c actor.Context) {
 	case written:
 		w.writer.wrote(c, m)
 	case lockTimer:
-		w.unlocker.lockTimer(c)
-	case keysMade:
-		w.keygen.made(c, m)
-		if w.ledger != nil && !w.keygen.needsKeys() {
-			w.pool.lookFor(c)
-		}
-	case keysChecked:
-		w.keygen.checked(c, m)
+		w.lockTimer(c)
 	case fillDeferred:
 		w.keygen.fill(c)
 	case messages.TipChanged: // the follower's
@@ -354,7 +346,6 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.lanes.close()
 	w.opener.Drop()
 	w.tasks.Drop()
-	w.keygen.drop()
 	w.nonces.Zero()
 	w.writer.worker.Drop()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
