@@ -106,20 +106,42 @@ func (w *Wallet) do(j *ask.Job, f func()) error {
 
 // try is do for what may fail.
 func (w *Wallet) try(j *ask.Job, f func() error) (err error) {
-	ended := j.Do(func() {
+	ended := w.doAlways(j, func() {
 		if err = ask.ErrStopped; w.ledger != nil {
-			w.busy = true
 			err = f()
-			w.busy = false
 		}
 	})
 	return cmp.Or(ended, err)
 }
 
+// doAlways is do for a wallet that may be closed.
+func (w *Wallet) doAlways(j *ask.Job, f func()) error {
+	return j.Do(func() {
+		w.busy = true
+		f()
+		w.busy = false
+	})
+}
+
+// work runs work in a job, and what it returns in the actor, unless the wallet has been closed.
+func (w *Wallet) work(c actor.Context, work func(*ask.Job) (then func())) {
+	workIn(w.lanes.beside, c, w.do, work)
+}
+
+// workIn is [Wallet.work] for any actor, which runs what do is given.
+func workIn(
+	l *ask.Lane, c actor.Context, do func(*ask.Job, func()) error, work func(*ask.Job) (then func()),
+) {
+	l.Add(c, func(j *ask.Job) { _ = do(j, work(j)) })
+}
+
 // await has the actor run begin, and waits until begin calls back.
-func (w *Wallet) await(j *ask.Job, begin func(then func(error))) error {
+func (w *Wallet) await(j *ask.Job, begin func(then func(error))) error { return await(j, w.do, begin) }
+
+// await is [Wallet.await] for any actor, which runs what do is given.
+func await(j *ask.Job, do func(*ask.Job, func()) error, begin func(then func(error))) error {
 	called := make(chan error, 1)
-	if err := w.do(j, func() { begin(func(err error) { called <- err }) }); err != nil {
+	if err := do(j, func() { begin(func(err error) { called <- err }) }); err != nil {
 		return err
 	}
 	select {

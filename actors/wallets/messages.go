@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -12,8 +11,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const infoLevel = slog.LevelInfo
-
 var table = ask.TableOf(
 	ask.On((*Wallets).createWallet), ask.On((*Wallets).loadWallet), ask.On((*Wallets).restoreWallet),
 	ask.On((*Wallets).unloadWallet), ask.On((*Wallets).migrate), ask.On((*Wallets).preview),
@@ -22,7 +19,8 @@ var table = ask.TableOf(
 )
 
 var walletTable = ask.TableOf(
-	ask.On((*Wallet).getInfo), ask.On((*Wallet).backup), ask.On((*Wallet).seePool), ask.AtOnce((*Wallet).abortRescan),
+	ask.On((*Wallet).getInfo), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).seePool)),
+	ask.AtOnce((*Wallet).abortRescan),
 	ask.On(current(whenWritable((*Wallet).rescanChain))), ask.On(current(whenWritable((*Wallet).importDescriptors))),
 
 	// The history.

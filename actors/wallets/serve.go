@@ -53,10 +53,6 @@ func (w *Wallet) getInfo(c actor.Context, m *ask.Call[messages.GetWalletInfo, me
 	w.pool.whenCurrent(c, func(error) { w.pool.whenWritten(func() { m.Answer(w.info(), nil) }) })
 }
 
-func (w *Wallet) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
-	w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
-}
-
 func (w *Wallet) abortRescan(messages.AbortRescan) (bool, error) {
 	return w.scan.abort(), nil
 }
