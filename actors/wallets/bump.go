@@ -3,7 +3,6 @@ package wallets
 import (
 	"errors"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -12,58 +11,74 @@ import (
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A bump is the transaction that a purchase replaces.
 type bump struct {
-	req   *messages.BumpFee
-	old   *spend.Replaced
-	coins map[wire.OutPoint]*wire.TxOut // that it spends
+	req *messages.BumpFee
+	old *spend.Replaced
 }
 
-// bump serves a request to replace a transaction: it is a purchase that spends the
+// bumpFee serves a request to replace a transaction: it is a purchase that spends the
 // outputs which the transaction spends.
-func (s *spender) bump(c actor.Context, m *ask.Call[messages.BumpFee, messages.Bumped]) {
-	s.of.whenReady(c, func(err error) {
-		if err != nil {
-			m.Answer(messages.Bumped{}, err)
-			return
+func (t *caller) bumpFee(j *ask.Job, q messages.BumpFee) (messages.Bumped, error) {
+	p := newPurchase(t)
+	p.bump = &bump{req: &q}
+	err := p.lookAtReplaced(j)
+	var got messages.Spent
+	if err == nil {
+		got, err = p.pay(j)
+	}
+	if err != nil {
+		return messages.Bumped{}, p.failure(err)
+	}
+	return messages.Bumped{
+		Tx: got.Tx, TxID: got.TxID, OldFee: btcutil.Amount(p.bump.old.Fee), Fee: got.Fee, PQCKeys: got.PQCKeys,
+	}, nil
+}
+
+// lookAtReplaced finds the outputs that the transaction to be replaced spends, and the transactions of the memory
+// pool that depend on it.
+func (p *purchase) lookAtReplaced(j *ask.Job) error {
+	var outs []wire.OutPoint
+	err := p.try(j, func() error {
+		p.device = p.ledger.Flags().Has(walletfile.ExternalSigner)
+		if p.ledger.Vault().Locked() {
+			return errLocked
 		}
-		s.take(c, func(c actor.Context, end func(actor.Context)) {
-			b := &bump{req: &m.Req}
-			p := &purchase{spender: s, bump: b, end: end, reply: func(got messages.Spent, err error) {
-				if err != nil {
-					m.Answer(messages.Bumped{}, err)
-					return
-				}
-				m.Answer(messages.Bumped{
-					Tx: got.Tx, TxID: got.TxID, OldFee: btcutil.Amount(b.old.Fee), Fee: got.Fee,
-					PQCKeys: got.PQCKeys,
-				}, nil)
-			}}
-			p.lookAtReplaced(c)
-		})
+		tx, err := p.ledger.ToReplace(p.bump.req)
+		if err == nil {
+			outs = outsOf(tx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	coins, err := p.askCoins(j, outs)
+	if err != nil {
+		return err
+	}
+	pool, err := p.cfg.askPool(j, []chainhash.Hash{p.bump.req.TxID}, nil)
+	if err != nil {
+		return err
+	}
+	return p.try(j, func() (err error) {
+		scale := int(p.cfg.Network.Rules.WitnessScale)
+		p.req, p.bump.old, err = p.ledger.Replacement(p.bump.req, coins, pool.Txs, scale)
+		return err
 	})
 }
 
-// lookAtReplaced asks for the outputs that the transaction to be replaced spends.
-func (p *purchase) lookAtReplaced(c actor.Context) {
-	w := p.of.open()
-	if w.Vault().Locked() {
-		p.fail(c, errLocked)
-		return
+// outsOf returns what a transaction spends.
+func outsOf(tx *wire.MsgTx) []wire.OutPoint {
+	outs := make([]wire.OutPoint, len(tx.TxIn))
+	for i, in := range tx.TxIn {
+		outs[i] = in.PreviousOutPoint
 	}
-	tx, err := w.ToReplace(p.bump.req)
-	if err != nil {
-		p.fail(c, err)
-		return
-	}
-	var outs []wire.OutPoint
-	for _, in := range tx.TxIn {
-		outs = append(outs, in.PreviousOutPoint)
-	}
-	p.askCoins(c, outs, p.haveCoins)
+	return outs
 }
 
 // errOtherTx says that a signer has changed more of a replacement than its signatures.
@@ -82,102 +97,70 @@ func sameButSigned(asked, got *wire.MsgTx) bool {
 }
 
 // lookAgain asks once more for the outputs that a signed replacement spends, for their spenders in the memory pool,
-// and for the related transactions there. It goes on with the replacement if it may still take the place of the old
-// transaction.
-func (p *purchase) lookAgain(c actor.Context, tx *wire.MsgTx, then func(c actor.Context)) {
-	outs := make([]wire.OutPoint, len(tx.TxIn))
-	ids := []chainhash.Hash{p.bump.old.ID}
-	for i, in := range tx.TxIn {
-		outs[i] = in.PreviousOutPoint
-		ids = append(ids, in.PreviousOutPoint.Hash)
+// and for the related transactions there. Its error is why the replacement may not take the place of the old
+// transaction any more.
+func (p *purchase) lookAgain(j *ask.Job, tx *wire.MsgTx) error {
+	if !p.cfg.Network.Wallet().LookAgain {
+		return nil
 	}
-	a := &spend.Again{Old: p.bump.old, Tx: tx, Options: p.options, Scale: int(p.cfg.Network.Rules.WitnessScale)}
-	p.askCoins(c, outs, func(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error) {
-		if err != nil {
-			p.fail(c, err)
-			return
-		}
-		a.Coins = coins
-		ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolSpenders{Outs: outs}, func(by []*chainhash.Hash, err error) any {
-			return spendStep{func(c actor.Context) {
-				if err != nil && !errors.Is(err, ask.ErrAbsent) {
-					p.fail(c, err)
-					return
-				}
-				p.askPool(c, ids, nil, func(c actor.Context, pool messages.PoolClusters, err error) {
-					tip := p.cfg.Chain.Open().Active().Tip()
-					a.Pool, a.Final = pool, txpool.Final(tx, tip)
-					if err == nil {
-						err = p.of.open().MayTakePlace(a, by)
-					}
-					if err != nil {
-						p.fail(c, err)
-						return
-					}
-					then(c)
-				})
-			}}
-		})
+	if !sameButSigned(p.built.Tx, tx) {
+		return errOtherTx
+	}
+	outs, ids := outsOf(tx), []chainhash.Hash{p.bump.old.ID}
+	for _, at := range outs {
+		ids = append(ids, at.Hash)
+	}
+	coins, err := p.askCoins(j, outs)
+	if err != nil {
+		return err
+	}
+	by, err := ask.Await(j, p.cfg.Pool, messages.GetPoolSpenders{Outs: outs})
+	if err != nil && !errors.Is(err, ask.ErrAbsent) {
+		return err
+	}
+	pool, err := p.cfg.askPool(j, ids, nil)
+	if err != nil {
+		return err
+	}
+	return p.try(j, func() error {
+		tip := p.cfg.Chain.Open().Active().Tip()
+		return p.ledger.MayTakePlace(&spend.Again{
+			Old: p.bump.old, Tx: tx, Options: p.spending, Scale: int(p.cfg.Network.Rules.WitnessScale),
+			Coins: coins, Pool: pool, Final: txpool.Final(tx, tip),
+		}, by)
 	})
 }
 
 // askCoins asks for outputs, whether or not the memory pool spends them, as far as the chain, the pool or the wallet
 // has them.
-func (p *purchase) askCoins(
-	c actor.Context, outs []wire.OutPoint,
-	then func(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error),
-) {
-	q := messages.GetPoolCoins{View: messages.PoolOutputs, Outs: outs}
-	ask.Then(p.ctx, c, p.cfg.Pool, q, func(list []*messages.Coin, err error) any {
-		return spendStep{func(c actor.Context) {
-			coins := make(map[wire.OutPoint]*wire.TxOut)
-			for i, at := range outs {
-				switch {
-				case errors.Is(err, ask.ErrAbsent): // what the wallet knows is all there is
-					if out := p.of.open().Spending().AnyOutput(at); out != nil {
-						coins[at] = out
-					}
-				case err != nil:
-					then(c, nil, err)
-					return
-				case list[i] != nil:
-					coins[at] = list[i].Output
+func (p *purchase) askCoins(j *ask.Job, outs []wire.OutPoint) (map[wire.OutPoint]*wire.TxOut, error) {
+	coins := make(map[wire.OutPoint]*wire.TxOut)
+	list, err := ask.Await(j, p.cfg.Pool, messages.GetPoolCoins{View: messages.PoolOutputs, Outs: outs})
+	if errors.Is(err, ask.ErrAbsent) { // what the wallet knows is all there is
+		return coins, p.do(j, func() {
+			for _, at := range outs {
+				if out := p.ledger.Spending().AnyOutput(at); out != nil {
+					coins[at] = out
 				}
 			}
-			then(c, coins, nil)
-		}}
-	})
-}
-
-// haveCoins takes the outputs that the transaction spends, and asks for the transactions
-// of the memory pool that depend on the transaction.
-func (p *purchase) haveCoins(c actor.Context, coins map[wire.OutPoint]*wire.TxOut, err error) {
-	if err != nil {
-		p.fail(c, err)
-		return
+		})
 	}
-	p.bump.coins = coins
-	ids := []chainhash.Hash{p.bump.req.TxID}
-	p.askPool(c, ids, nil, func(c actor.Context, pool messages.PoolClusters, err error) {
-		if err != nil {
-			p.fail(c, err)
-			return
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range outs {
+		if list[i] != nil {
+			coins[at] = list[i].Output
 		}
-		scale := int(p.cfg.Network.Rules.WitnessScale)
-		p.req, p.bump.old, err = p.of.open().Replacement(p.bump.req, p.bump.coins, pool.Txs, scale)
-		if err != nil {
-			p.fail(c, err)
-			return
-		}
-		p.begin(c)
-	})
+	}
+	return coins, nil
 }
 
-// failure puts an error into words.
-func (*bump) failure(err error, outside bool) error {
+// bumpFailure puts an error into words. device says that a device has the keys of the wallet.
+func bumpFailure(err error, device bool) error {
 	unsigned := errors.Is(err, errUnsigned) || errors.Is(err, errNoSigner) || errors.Is(err, errSignerFailed)
 	switch {
-	case unsigned && outside:
+	case unsigned && device:
 		return codes.Errorf(codes.Wallet, "Transaction incomplete. Try psbtbumpfee instead.")
 	case err == nil, isAnswer(err):
 		return err
@@ -187,15 +170,14 @@ func (*bump) failure(err error, outside bool) error {
 	return codes.Errorf(codes.Wallet, "Unable to create transaction. %v", err)
 }
 
-// commit takes the transaction in, if the other one can still be replaced.
-func (b *bump) commit(p *purchase, tx *wire.MsgTx) error {
-	w := p.of.open()
-	if err := w.MayReplace(b.req.TxID, nil, false); err != nil {
+// replace takes the transaction in, if the other one can still be replaced.
+func (p *purchase) replace(tx *wire.MsgTx) error {
+	if err := p.ledger.MayReplace(p.bump.req.TxID, nil, false); err != nil {
 		if e, ok := errors.AsType[*messages.WalletError](err); ok {
 			err = codes.Errorf(codes.Wallet, "%s", e.Text)
 		}
 		return err
 	}
-	w.Spending().Replace(tx, b.req.TxID, []string{noteKey, noteArguments, noteReason}, p.cfg.now())
+	p.ledger.Spending().Replace(tx, p.bump.req.TxID, []string{noteKey, noteArguments, noteReason}, p.cfg.now())
 	return nil
 }

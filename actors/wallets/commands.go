@@ -11,41 +11,36 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// backup waits for the tip: the copy says which block the wallet has seen.
-func (w *Wallet) backup(c actor.Context, m *ask.Call[messages.BackupWallet, messages.Done]) {
-	w.pool.whenCurrent(c, func(error) { w.copyFile(c, m) })
-}
-
-// copyFile copies the file, with the last block that the wallet has seen in it.
-func (w *Wallet) copyFile(c actor.Context, m *ask.Call[messages.BackupWallet, messages.Done]) {
-	w.ledger.Txs().SaveBestBlock(w.position())
-	file := w.writer.file
-	w.save(c, func(err error) {
-		if err != nil && !w.fault.present() {
-			m.Answer(messages.Done{}, err)
-			return
-		}
-		w.beside(c, func() func() {
-			var err error
-			if m.Req.Path == "" {
-				// SQLite takes no name for a database that goes away when it
-				// is closed, so that Core says yes, and keeps nothing.
-				w.cfg.Log.Warn("wallet backed up to nowhere: no destination was given", "wallet", w.label())
-			} else {
-				err = file.Backup(m.Req.Path)
-			}
-			return func() {
-				if err != nil {
-					w.cfg.Log.Error("wallet not backed up", "wallet", w.label(), "err", err)
-					m.Answer(messages.Done{}, errBackup)
-					return
+// backup copies the file, with the last block that the wallet has seen in it.
+func (t *caller) backup(j *ask.Job, q messages.BackupWallet) (messages.Done, error) {
+	var file *walletdb.DB
+	err := t.await(j, func(then func(error)) {
+		t.pool.whenCurrent(t.c, func(error) { // a wallet that is behind can be saved, too
+			t.ledger.Txs().SaveBestBlock(t.position())
+			file = t.writer.file
+			t.save(t.c, func(err error) {
+				if t.fault.present() {
+					err = nil
 				}
-				m.Answer(messages.Done{}, nil)
-			}
+				then(err)
+			})
 		})
 	})
+	if err != nil {
+		return messages.Done{}, err
+	}
+	if q.Path == "" {
+		// SQLite takes no name for a database that goes away when it
+		// is closed, so that Core says yes, and keeps nothing.
+		t.cfg.Log.Warn("wallet backed up to nowhere: no destination was given", "wallet", t.label())
+	} else if err := file.Backup(q.Path); err != nil {
+		t.cfg.Log.Error("wallet not backed up", "wallet", t.label(), "err", err)
+		return messages.Done{}, errBackup
+	}
+	return messages.Done{}, nil
 }
 
 // mayRescan refuses a rescan while there is one, or while the key pool cannot
@@ -157,7 +152,7 @@ func (w *Wallet) sinceBlock(c actor.Context, m *ask.Call[messages.ListSinceBlock
 		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		return
 	}
-	w.beside(c, func() func() {
+	w.work(c, func(*ask.Job) func() {
 		var err error
 		since.Removed, err = transactionsOf(reader, given, fork)
 		return func() {

@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 )
@@ -30,8 +31,8 @@ func (w *Wallet) exclude(c actor.Context) {
 	if len(waiting) == 0 || reader == nil {
 		return
 	}
-	w.beside(c, func() func() {
-		blocks := excluding(w.ctx, reader, waiting)
+	w.work(c, func(j *ask.Job) func() {
+		blocks := excluding(j.Context(), reader, waiting)
 		return func() {
 			active := w.cfg.Chain.Open()
 			if active == nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -168,14 +167,5 @@ func (w *Wallet) writable(c actor.Context, then func(error)) {
 // whenWritable serves a request that changes the wallet, unless the file cannot be
 // written.
 func whenWritable[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
-	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
-		w.writable(c, func(err error) {
-			if err != nil {
-				var none R
-				call.Answer(none, err)
-				return
-			}
-			serve(w, c, call)
-		})
-	}
+	return after((*Wallet).writable, serve)
 }

@@ -39,16 +39,14 @@ func (u *unreadable) Unwrap() error { return u.err }
 // answers that include this block. A request is refused when a block cannot be read,
 // because the wallet then knows only an older chain.
 func current[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
-	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
-		w.pool.whenCurrent(c, func(err error) {
-			if err != nil {
-				var none R
-				call.Answer(none, err)
-				return
-			}
-			w.pool.whenWritten(func() { serve(w, c, call) })
-		})
-	}
+	return atTip(func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
+		w.pool.whenWritten(func() { serve(w, c, call) })
+	})
+}
+
+// atTip serves a request when the wallet has seen the tip that is active now.
+func atTip[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
+	return after(func(w *Wallet, c actor.Context, then func(error)) { w.pool.whenCurrent(c, then) }, serve)
 }
 
 // behind says that a wallet cannot follow the chain past a block; nil for no error.

@@ -56,10 +56,7 @@ func (s *scan) add(
 		batches, failed := makeAll(j.Context(), making)
 		err = s.w.try(j, func() error {
 			defer s.w.ledger.Pool().Drop()
-			err := failed
-			if err == nil {
-				err = supply(s.w.ledger.Pool(), batches)
-			}
+			err := supply(s.w.ledger.Pool(), batches, failed)
 			if err == nil {
 				times = s.times()
 				got, err = s.w.ledger.Importer().Import(items, times)

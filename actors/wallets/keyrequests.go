@@ -1,74 +1,71 @@
 package wallets
 
 import (
+	"cmp"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // newAddress gives out an address, whose key may have to be made first.
-func (k *keygen) newAddress(c actor.Context, m *ask.Call[messages.NewAddress, string]) {
+func (w *Wallet) newAddress(c actor.Context, m *ask.Call[messages.NewAddress, string]) {
 	give := func() {
-		changing(c, k.of, m, func() (string, error) { return k.of.open().Pool().NewAddress(m.Req) })
-		k.lines.refilling(k.of.open().Pool().LowPools())
+		changing(c, w, m, func() (string, error) { return w.ledger.Pool().NewAddress(m.Req) })
+		w.keygen.lines.refilling(w.ledger.Pool().LowPools())
 	}
-	if k.of.open().Pool().WantAddress(m.Req) {
-		k.after(c, give)
+	if w.ledger.Pool().WantAddress(m.Req) {
+		w.keygen.after(c, give)
 		return
 	}
 	give()
 }
 
 // refill fills the key pools up, once their scripts have been derived.
-func (k *keygen) refill(c actor.Context, m *ask.Call[messages.KeypoolRefill, messages.Done]) {
-	jobs := k.of.open().Pool().RefillJobs(m.Req.Size)
-	if len(jobs) == 0 || k.of.open().Vault().Locked() {
-		k.refillWith(c, m)
-		return
-	}
-	k.of.beside(c, func() func() {
-		batches, err := makeAll(k.ctx, jobs)
-		return func() {
-			if err == nil {
-				err = supply(k.of.open().Pool(), batches)
-			}
-			if err != nil {
-				m.Answer(messages.Done{}, err)
-				return
-			}
-			defer k.of.open().Pool().Drop()
-			k.refillWith(c, m)
+func (t *caller) refill(j *ask.Job, q messages.KeypoolRefill) (messages.Done, error) {
+	var jobs []*keys.Job
+	err := t.do(j, func() {
+		if !t.ledger.Vault().Locked() {
+			jobs = t.ledger.Pool().RefillJobs(q.Size)
 		}
 	})
-}
-
-func (k *keygen) refillWith(c actor.Context, m *ask.Call[messages.KeypoolRefill, messages.Done]) {
-	_ = k.of.open().Pool().Refill(m.Req.Size) // it wants keys; whether it has them is told below
-	k.after(c, func() {
-		changing(c, k.of, m, func() (messages.Done, error) {
-			err := k.of.open().Pool().Refill(m.Req.Size)
-			if err == nil && k.broken && k.of.open().Pool().Wanting() {
+	if err != nil {
+		return messages.Done{}, err
+	}
+	batches, failed := makeAll(j.Context(), jobs)
+	return messages.Done{}, t.await(j, func(then func(error)) {
+		if err := supply(t.ledger.Pool(), batches, failed); err != nil {
+			then(err)
+			return
+		}
+		defer t.ledger.Pool().Drop()
+		_ = t.ledger.Pool().Refill(q.Size) // it wants keys; whether it has them is told below
+		t.keygen.after(t.c, func() {
+			err := t.ledger.Pool().Refill(q.Size)
+			if err == nil && t.keygen.broken && t.ledger.Pool().Wanting() {
 				err = codes.Errorf(codes.Wallet, "Error refreshing keypool.")
 			}
-			return messages.Done{}, err
+			t.save(t.c, func(failed error) { then(cmp.Or(failed, err)) })
 		})
 	})
 }
 
 // createDescriptor adds standard descriptors, with their keys.
-func (k *keygen) createDescriptor(c actor.Context, m *ask.Call[messages.CreateWalletDescriptor, []string]) {
-	texts, err := k.of.open().Importer().CreateDescriptor(m.Req, k.cfg.now())
-	k.of.save(c, func(failed error) {
-		if failed != nil || err != nil || k.of.open() == nil {
-			if failed != nil {
-				err = failed
-			}
-			m.Answer(texts, err)
-			return
-		}
-		k.after(c, func() { k.of.save(c, func(err error) { m.Answer(texts, err) }) })
+func (t *caller) createDescriptor(j *ask.Job, q messages.CreateWalletDescriptor) (texts []string, err error) {
+	err = t.await(j, func(then func(error)) {
+		var failed error
+		texts, failed = t.ledger.Importer().CreateDescriptor(q, t.cfg.now())
+		t.save(t.c, func(err error) { then(cmp.Or(err, failed)) })
+		t.keygen.deferFill(t.c)
 	})
-	k.deferFill(c)
+	if err == nil {
+		err = t.haveKeys(j)
+	}
+	if err == nil {
+		err = t.saved(j)
+	}
+	return texts, err
 }

@@ -95,7 +95,7 @@ func (w *Wallets) refused(c actor.Context, m refused) {
 func (w *Wallets) lost(c actor.Context, l *load) {
 	delete(w.loads, l.home.name)
 	undo := l.home.settle(false)
-	w.tasks.Go(c, func() func() {
+	w.work(c, func(*ask.Job) func() {
 		if err := undo(); err != nil {
 			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.home.name, "err", err)
 		}

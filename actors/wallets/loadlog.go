@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"bytes"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -19,7 +20,7 @@ import (
 // and no keys, only the number of each, and the ids of descriptors.
 
 func (h *home) logf(format string, args ...any) {
-	corelog.Printf(h.cfg.Log, infoLevel, "[%s] "+format, append([]any{h.label()}, args...)...)
+	corelog.Printf(h.cfg.Log, slog.LevelInfo, "[%s] "+format, append([]any{h.label()}, args...)...)
 }
 
 // logContent logs how many descriptors and keys a file has. The numbers of keys are those of the last

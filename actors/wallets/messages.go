@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -12,8 +11,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const infoLevel = slog.LevelInfo
-
 var table = ask.TableOf(
 	ask.On((*Wallets).createWallet), ask.On((*Wallets).loadWallet), ask.On((*Wallets).restoreWallet),
 	ask.On((*Wallets).unloadWallet), ask.On((*Wallets).migrate), ask.On((*Wallets).preview),
@@ -22,7 +19,8 @@ var table = ask.TableOf(
 )
 
 var walletTable = ask.TableOf(
-	ask.On((*Wallet).getInfo), ask.On((*Wallet).backup), ask.On((*Wallet).seePool), ask.AtOnce((*Wallet).abortRescan),
+	ask.On((*Wallet).getInfo), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).seePool)),
+	ask.AtOnce((*Wallet).abortRescan),
 	ask.On(current(whenWritable((*Wallet).rescanChain))), ask.On(current(whenWritable((*Wallet).importDescriptors))),
 
 	// The history.
@@ -34,16 +32,15 @@ var walletTable = ask.TableOf(
 
 	// Descriptors and keys.
 	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
-	ask.On(whenWritable(by(theKeygen, (*keygen).createDescriptor))),
-	ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
-	ask.On(whenWritable(by(theUnlocker, (*unlocker).encrypt))), ask.On((*Wallet).unlock),
-	ask.On(by(theUnlocker, (*unlocker).lock)), ask.On(whenWritable(by(theUnlocker, (*unlocker).changePassphrase))),
-	ask.On(by(theSigner, (*signer).sign)), ask.On(by(theSigner, (*signer).fill)),
-	ask.On(by(theSigner, (*signer).display)), ask.On(current(by(theSigner, (*signer).signDataHash))),
+	ask.On(whenWritable(byJob((*caller).createDescriptor))), ask.On(whenWritable(byJob((*caller).refill))),
+	ask.On(whenWritable(byJob((*caller).encrypt))), ask.On(whenWritable(byJob((*caller).changePassphrase))),
+	ask.On(byJob((*caller).unlock)), ask.On(byJob((*caller).lock)),
+	ask.On(byJob((*caller).sign)), ask.On(byJob((*caller).fill)), ask.On(byJob((*caller).display)),
+	ask.On(current(byJob((*caller).signDataHash))),
 	ask.AtOnce((*Wallet).signMessage),
 
 	// Addresses and labels.
-	ask.On(whenWritable(by(theKeygen, (*keygen).newAddress))), ask.On(whenWritable(changed((*Wallet).setLabel))),
+	ask.On(whenWritable((*Wallet).newAddress)), ask.On(whenWritable(changed((*Wallet).setLabel))),
 	ask.AtOnce((*Wallet).addressInfo), ask.AtOnce((*Wallet).listLabels), ask.AtOnce((*Wallet).addressesByLabel),
 
 	// Public keys of P2MR.
@@ -57,9 +54,9 @@ var walletTable = ask.TableOf(
 	ask.On(current(whenWritable(changed((*Wallet).setFlag)))),
 
 	// Paying.
-	ask.On(by(theSpender, (*spender).spend)), ask.On(by(theSpender, (*spender).bump)),
-	ask.On(by(theSpender, (*spender).lockCoins)), ask.AtOnce((*Wallet).listLocked),
-	ask.On(by(theSpender, (*spender).setPayFee)),
+	ask.On(whenWritable(atTip(inTurn((*caller).spend)))), ask.On(whenWritable(atTip(inTurn((*caller).bumpFee)))),
+	ask.On(whenWritable(atTip(changed((*Wallet).lockCoins)))), ask.AtOnce((*Wallet).listLocked),
+	ask.On(byJob((*caller).setPayFee)),
 )
 
 // Requests lists what a plain protoactor request may ask of the registry.

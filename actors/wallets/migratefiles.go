@@ -71,10 +71,11 @@ func (m *migratedFiles) next(loaded int) *newFile {
 	return nil
 }
 
-// make makes the files of the new wallets. It runs in a worker.
+// make makes the files of the new wallets, and wipes the passphrase.
 //
 // Errors: *messages.WalletError.
 func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) error {
+	defer passphrase.Wipe()
 	if err := m.find(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,7 +21,6 @@ type migrating struct {
 
 	name   string
 	call   *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
-	first  *string  // name of the wallet that was loaded first
 	loaded []string // names of the wallets that are loaded
 }
 
@@ -47,16 +47,12 @@ func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet
 	for _, used := range m.names() {
 		w.moving[used] = m
 	}
-	w.tasks.Go(c, func() func() {
-		defer call.Req.Passphrase.Wipe()
-		err := m.make(w.ctx, call.Req.Passphrase)
-		return func() {
-			if err != nil {
-				w.migrated(m, err)
-				return
-			}
-			w.loadMigrated(c, m)
+	w.work(c, func(j *ask.Job) func() {
+		err := m.make(j.Context(), call.Req.Passphrase)
+		if err == nil {
+			err = w.loadMigrated(j, c, m)
 		}
+		return func() { w.migrated(m, err) }
 	})
 }
 
@@ -89,8 +85,8 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	for _, text := range m.warnings {
 		w.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.name, "what", text)
 	}
-	if m.first != nil {
-		got.Name = *m.first
+	if len(m.loaded) > 0 {
+		got.Name = m.loaded[0]
 	}
 	if name := m.watched.home.name; m.watched.records != nil && name != got.Name {
 		got.WatchOnly = name
@@ -102,55 +98,53 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	m.call.Answer(got, nil)
 }
 
-// loadMigrated loads the next of the new wallets.
-func (w *Wallets) loadMigrated(c actor.Context, m *migrating) {
-	next := m.next(len(m.loaded))
-	if next == nil {
-		w.migrated(m, nil)
-		return
-	}
-	name, on := next.home.name, messages.LoadOnStartup
-	if name == m.name {
-		on = messages.LeaveOnStartup
-	}
-	w.enqueue(c, &load{home: next.home, onStartup: on, of: m, tell: func(_ messages.WalletLoaded, err error) {
-		if err != nil {
-			w.cfg.Log.Error("migrated wallet not loaded; the old one is restored", "wallet", name, "err", err)
-			w.undoMigration(c, m, err)
-			return
+// loadMigrated loads the new wallets. If one cannot be loaded, the old wallet is there again.
+func (w *Wallets) loadMigrated(j *ask.Job, c actor.Context, m *migrating) error {
+	for next := m.next(0); next != nil; next = m.next(len(m.loaded)) {
+		name, on := next.home.name, messages.LoadOnStartup
+		if name == m.name {
+			on = messages.LeaveOnStartup
 		}
-		if m.first == nil {
-			m.first = &name
+		err := await(j, (*ask.Job).Do, func(then func(error)) {
+			w.enqueue(c, &load{home: next.home, onStartup: on, of: m, tell: func(_ messages.WalletLoaded, err error) {
+				then(err)
+			}})
+		})
+		switch {
+		case j.Context().Err() != nil:
+			return err
+		case err != nil:
+			w.cfg.Log.Error("migrated wallet not loaded; the old one is restored", "wallet", name, "err", err)
+			return w.undoMigration(j, c, m, err)
 		}
 		m.loaded = append(m.loaded, name)
-		w.loadMigrated(c, m)
-	}})
+	}
+	return nil
 }
 
-// undoMigration unloads what was loaded and brings the old wallet back.
-func (w *Wallets) undoMigration(c actor.Context, m *migrating, reason error) {
-	if len(m.loaded) > 0 {
-		name := m.loaded[len(m.loaded)-1]
-		m.loaded = m.loaded[:len(m.loaded)-1]
-		w.unload(c, name, &unloading{messages.DontLoadOnStartup, func(_ messages.WalletUnloaded, err error) {
-			if err != nil && !errors.Is(err, messages.ErrWalletNotFound) {
-				w.migrated(m, codes.Errorf(codes.Wallet, "%s\nUnable to cleanup failed migration", textOf(reason)))
-				return
-			}
-			w.undoMigration(c, m, reason)
-		}})
-		return
-	}
-	w.tasks.Go(c, func() func() {
-		switch err := m.undo(); {
-		case errors.Is(err, errOtherName):
-			reason = codes.Errorf(codes.Wallet, "%s\nThe new wallets stay, since one of them is loaded by another "+
-				"name.", strings.TrimSuffix(textOf(reason), "\n"))
-		case err != nil:
-			reason = codes.Errorf(codes.Wallet, "%s%v\nUnable to restore backup of wallet.", textOf(reason), err)
+// undoMigration unloads what was loaded and brings the old wallet back. It returns the reason in the caller's words.
+func (w *Wallets) undoMigration(j *ask.Job, c actor.Context, m *migrating, reason error) error {
+	for _, name := range slices.Backward(m.loaded) {
+		err := await(j, (*ask.Job).Do, func(then func(error)) {
+			w.unload(c, name, &unloading{messages.DontLoadOnStartup, func(_ messages.WalletUnloaded, err error) {
+				then(err)
+			}})
+		})
+		switch {
+		case j.Context().Err() != nil:
+			return err
+		case err != nil && !errors.Is(err, messages.ErrWalletNotFound):
+			return codes.Errorf(codes.Wallet, "%s\nUnable to cleanup failed migration", textOf(reason))
 		}
-		return func() { w.migrated(m, reason) }
-	})
+	}
+	switch err := m.undo(); {
+	case errors.Is(err, errOtherName):
+		return codes.Errorf(codes.Wallet, "%s\nThe new wallets stay, since one of them is loaded by another "+
+			"name.", strings.TrimSuffix(textOf(reason), "\n"))
+	case err != nil:
+		return codes.Errorf(codes.Wallet, "%s%v\nUnable to restore backup of wallet.", textOf(reason), err)
+	}
+	return reason
 }
 
 // textOf is the text of an error for the caller.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -128,7 +127,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		return nil, otherChain(h.cfg.Network.Software.Daemon)
 	}
 	if content.Version != nil {
-		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Last client version = %d", h.label(), *content.Version)
+		h.logf("Last client version = %d", *content.Version)
 	}
 	h.logContent(content)
 	o := &opened{file: file, warnings: h.warnings(content, severity)}
@@ -142,8 +141,8 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 	h.logSkipped(o.ledger.Book().Skipped())
 	h.logLoadedActive(active)
 	if encrypted && !o.ledger.Vault().Encrypted() {
-		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Detected extraneous encryption keys in this wallet without "+
-			"private keys. Removing extraneous encryption keys.", h.label())
+		h.logf("Detected extraneous encryption keys in this wallet without private keys. " +
+			"Removing extraneous encryption keys.")
 	}
 	if err := h.prepare(ctx, o, chain, severity == walletfile.NeedRescan); err != nil {
 		o.ledger.Close()

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -32,30 +30,30 @@ func deviceError(err error) error {
 	return codes.Errorf(codes.Misc, "%v", err)
 }
 
-// outside reports whether the keys of the wallet are on a device.
-func (g *signer) outside() bool { return g.of.open().Flags().Has(walletfile.ExternalSigner) }
-
 // display has the device show an address, and compares what it shows.
-func (g *signer) display(c actor.Context, m *ask.Call[messages.DisplayAddress, messages.Done]) {
-	w := g.of.open()
-	solution := w.Keys().Solve(m.Req.Script)
-	if solution == nil || !g.outside() {
-		m.Answer(messages.Done{}, codes.Errorf(codes.Misc, "There is no ScriptPubKeyManager for this address"))
-		return
-	}
-	own, _ := descriptor.AddressOf(m.Req.Script, g.net)
-	g.of.beside(c, func() func() {
-		err := g.displayed(solution.Text, own)
-		return func() { m.Answer(messages.Done{}, deviceError(err)) }
+func (t *caller) display(j *ask.Job, q messages.DisplayAddress) (messages.Done, error) {
+	var text string
+	err := t.try(j, func() error {
+		solution := t.ledger.Keys().Solve(q.Script)
+		if solution == nil || !t.ledger.Flags().Has(walletfile.ExternalSigner) {
+			return codes.Errorf(codes.Misc, "There is no ScriptPubKeyManager for this address")
+		}
+		text = solution.Text
+		return nil
 	})
+	if err == nil {
+		own, _ := descriptor.AddressOf(q.Script, t.net)
+		err = deviceError(t.displayed(j.Context(), text, own))
+	}
+	return messages.Done{}, err
 }
 
-func (g *signer) displayed(text, own string) error {
-	d, err := g.cfg.Signer.Find(g.ctx)
+func (t *caller) displayed(ctx context.Context, text, own string) error {
+	d, err := t.cfg.Signer.Find(ctx)
 	if err != nil {
 		return err
 	}
-	shown, err := d.Display(g.ctx, text)
+	shown, err := d.Display(ctx, text)
 	if err == nil && shown != own {
 		err = codes.Errorf(codes.Misc, "Signer echoed unexpected address %s", shown)
 	}
@@ -68,77 +66,77 @@ type signedOutside struct {
 	complete bool
 }
 
-// signOutside describes a packet, has the device sign it, and calls back. The callback
-// gets the packet that the device answers. Its transaction may differ but has to make
-// the same payment, see [samePayment].
-func (g *signer) signOutside(
-	c actor.Context, p *psbt.Packet, finalize bool, then func(signedOutside, error),
-) {
-	g.of.open().AddSpent(p)
-	f := &filling{
-		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning),
-		req: &messages.FillPacket{Derivations: true}, newSigning: g.cfg.Network.NewSigning,
+// signOutside describes a packet and has the device sign it. It returns the packet that the device answers. Its
+// transaction may differ but has to make the same payment, see [samePayment].
+func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedOutside, error) {
+	f := &filling{packet: p, req: &messages.FillPacket{Derivations: true}, newSigning: t.cfg.Network.NewSigning}
+	err := t.do(j, func() {
+		t.ledger.AddSpent(p)
+		f.signing = rawtx.NewPacketSigning(p, f.newSigning)
+		f.know(t.ledger.Keys())
+	})
+	if err != nil {
+		return signedOutside{}, err
 	}
-	f.know(g.of.open().Keys())
-	g.of.beside(c, func() func() {
-		defer f.zero()
-		var got signedOutside
-		_, err := f.run(g.ctx)
-		fee := feeOf(p)
-		if err == nil {
-			got, err = g.askDevice(p, finalize)
+	defer f.zero()
+	var got signedOutside
+	_, err = f.run(j.Context())
+	fee := feeOf(p)
+	if err == nil {
+		got, err = t.askDevice(j.Context(), p, finalize)
+	}
+	if err != nil {
+		if !isAnswer(err) && !errors.Is(err, context.Canceled) {
+			t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
 		}
-		if err != nil && !isAnswer(err) && !errors.Is(err, context.Canceled) {
-			g.cfg.Log.Warn("signing device", "wallet", g.label(), "err", err)
+		return signedOutside{}, deviceError(err)
+	}
+	return got, t.try(j, func() error {
+		if !samePayment(p.Tx, got.packet.Tx, fee, t.ledger.Keys().IsMine) {
+			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.label())
+			return errSignerFailed
 		}
-		return func() {
-			if err == nil && !samePayment(p.Tx, got.packet.Tx, fee, g.of.open().Keys().IsMine) {
-				g.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", g.label())
-				got, err = signedOutside{}, errSignerFailed
-			}
-			then(got, deviceError(err))
-		}
+		return nil
 	})
 }
 
-// askDevice runs in a worker.
-func (g *signer) askDevice(p *psbt.Packet, finalize bool) (signedOutside, error) {
-	if got := g.complete(p, finalize); got.complete {
+func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (signedOutside, error) {
+	if got := t.complete(p, finalize); got.complete {
 		return got, nil // it needs nothing more
 	}
-	d, err := g.cfg.Signer.Find(g.ctx)
+	d, err := t.cfg.Signer.Find(ctx)
 	var none device.NotFoundError
 	switch {
 	case errors.As(err, &none):
-		g.cfg.Log.Warn("signing device", "wallet", g.label(), "err", err)
+		t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
 		return signedOutside{}, errNoSigner
 	case err != nil:
 		return signedOutside{}, err
 	}
 	if !concerns(p, d.Fingerprint) {
-		g.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", g.label())
+		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.label())
 		return signedOutside{}, errSignerFailed
 	}
-	text, err := d.Sign(g.ctx, p.Encode())
+	text, err := d.Sign(ctx, p.Encode())
 	var refused device.RefusalError
 	switch {
 	case errors.As(err, &refused):
-		g.cfg.Log.Warn("Failed to sign", "wallet", g.label(), "err", err)
+		t.cfg.Log.Warn("Failed to sign", "wallet", t.label(), "err", err)
 		return signedOutside{}, errSignerFailed
 	case err != nil:
 		return signedOutside{}, err
 	}
-	signed, err := g.cfg.Network.DecodePSBT(text)
+	signed, err := t.cfg.Network.DecodePSBT(text)
 	if err != nil {
-		g.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", g.label(), "err", err)
+		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.label(), "err", err)
 		return signedOutside{}, errSignerFailed
 	}
-	return g.complete(signed, finalize), nil
+	return t.complete(signed, finalize), nil
 }
 
 // complete finds out whether the signatures of a packet are all that is wanted.
-func (g *signer) complete(p *psbt.Packet, finalize bool) signedOutside {
-	s := rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning)
+func (t *caller) complete(p *psbt.Packet, finalize bool) signedOutside {
+	s := rawtx.NewPacketSigning(p, t.cfg.Network.NewSigning)
 	if finalize {
 		s.Finalize()
 	}
@@ -188,34 +186,28 @@ func originOf(kind uint64, value []byte) ([]byte, bool) {
 	return value[at:], true
 }
 
-// fillOutside puts what the wallet knows into a packet, and has the device sign it.
-func (g *signer) fillOutside(c actor.Context, req *messages.FillPacket, p *psbt.Packet, then filled) {
-	g.signOutside(c, p, req.Finalize, func(got signedOutside, err error) {
-		if err != nil {
-			then(messages.FilledPacket{}, err)
-			return
-		}
-		result := messages.FilledPacket{PSBT: got.packet.Encode(), Complete: got.complete}
-		if got.complete {
-			result.Tx = got.packet.Extract()
-		}
-		then(result, nil)
-	})
+// fillByDevice puts what the wallet knows into a packet, and has the device sign it.
+func (t *caller) fillByDevice(j *ask.Job, p *psbt.Packet, finalize bool) (messages.FilledPacket, error) {
+	got, err := t.signOutside(j, p, finalize)
+	if err != nil {
+		return messages.FilledPacket{}, err
+	}
+	result := messages.FilledPacket{PSBT: got.packet.Encode(), Complete: got.complete}
+	if got.complete {
+		result.Tx = got.packet.Extract()
+	}
+	return result, nil
 }
 
-// runOutside has the device sign a transaction that the wallet pays with, and calls back.
-func (g *signer) runOutside(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error)) {
-	tx, ok := rawtx.Decode(req.RawTx, rawtx.WitnessForm)
+// signByDevice has the device sign a transaction that the wallet pays with.
+func (t *caller) signByDevice(j *ask.Job, q messages.SignWithWallet) (messages.Signed, error) {
+	tx, ok := rawtx.Decode(q.RawTx, rawtx.WitnessForm)
 	if !ok {
-		then(messages.Signed{}, codes.Errorf(codes.Decode, "TX decode failed"))
-		return
+		return messages.Signed{}, codes.Errorf(codes.Decode, "TX decode failed")
 	}
-	p := psbt.New(tx)
-	g.signOutside(c, p, true, func(got signedOutside, err error) {
-		if err != nil {
-			then(messages.Signed{}, err)
-			return
-		}
-		then(messages.Signed{RawTx: psbt.Serialize(got.packet.Extract(), true), Complete: got.complete}, nil)
-	})
+	got, err := t.signOutside(j, psbt.New(tx), true)
+	if err != nil {
+		return messages.Signed{}, err
+	}
+	return messages.Signed{RawTx: psbt.Serialize(got.packet.Extract(), true), Complete: got.complete}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
@@ -18,99 +17,78 @@ import (
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// filled takes a packet that was filled.
-type filled func(messages.FilledPacket, error)
-
 // fill puts what the wallet knows into a partially signed transaction, and signs it.
-func (g *signer) fill(c actor.Context, m *ask.Call[messages.FillPacket, messages.FilledPacket]) {
-	g.fillPacket(c, &m.Req, func(got messages.FilledPacket, err error) { m.Answer(got, err) })
-}
-
-// fillPacket fills and signs, and calls back.
-func (g *signer) fillPacket(c actor.Context, req *messages.FillPacket, then filled) {
-	p, err := g.cfg.Network.DecodePSBT(req.PSBT)
+func (t *caller) fill(j *ask.Job, q messages.FillPacket) (messages.FilledPacket, error) {
+	p, err := t.cfg.Network.DecodePSBT(q.PSBT)
 	if err != nil {
-		then(messages.FilledPacket{}, codes.Errorf(codes.Decode, "TX decode failed %v", err))
-		return
+		return messages.FilledPacket{}, codes.Errorf(codes.Decode, "TX decode failed %v", err)
 	}
-	hashType, known := hashTypes[req.HashType]
-	w := g.of.open()
-	switch {
-	case !known:
-		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", req.HashType)
-	case req.Sign && w.Vault().Locked():
-		err = errLocked
-	case req.Sign:
-		err = w.Vault().CheckSigning()
-	}
-	if err != nil {
-		then(messages.FilledPacket{}, err)
-		return
-	}
-	if req.Sign && g.outside() {
-		g.fillOutside(c, req, p, then)
-		return
-	}
-	w.AddSpent(p)
-	f := &filling{
-		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: req,
-		newSigning: g.cfg.Network.NewSigning, hasPQC: w.Vault().CanSign, nonces: &g.nonces,
-	}
-	if req.HashType != "" {
+	hashType, known := hashTypes[q.HashType]
+	f := &filling{packet: p, req: &q, newSigning: t.cfg.Network.NewSigning, nonces: &t.nonces}
+	if q.HashType != "" {
 		f.hashType = new(int32(hashType))
 	}
-	if w.Keys().Len() > 0 { // as in Core, where else nobody tries
-		f.know(w.Keys())
+	device := false
+	err = t.try(j, func() error {
+		w := t.ledger
+		switch {
+		case !known:
+			return codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", q.HashType)
+		case q.Sign && w.Vault().Locked():
+			return errLocked
+		case q.Sign:
+			if err := w.Vault().CheckSigning(); err != nil {
+				return err
+			}
+		}
+		if device = q.Sign && w.Flags().Has(walletfile.ExternalSigner); device {
+			return nil
+		}
+		w.AddSpent(p)
+		f.signing, f.hasPQC = rawtx.NewPacketSigning(p, f.newSigning), w.Vault().CanSign
+		if w.Keys().Len() > 0 { // as in Core, where else nobody tries
+			f.know(w.Keys())
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return messages.FilledPacket{}, err
+	case device:
+		return t.fillByDevice(j, p, q.Finalize)
 	}
+	defer f.zero()
+	uses, err := t.countUses(j, f)
+	if err != nil {
+		return messages.FilledPacket{}, err
+	}
+	got, err := f.run(j.Context())
+	got.PQCKeys = uses
+	return got, err
+}
+
+// countUses counts the signatures that a packet is to get by keys which count theirs.
+func (t *caller) countUses(j *ask.Job, f *filling) (uses []messages.PQCUse, err error) {
 	if !f.counts {
-		g.fillWith(c, f, nil, then)
-		return
+		return nil, nil
 	}
-	g.of.beside(c, func() func() {
-		wanted := f.plan(g.ctx)
-		return func() { g.fillP2MR(c, f, wanted, then) }
-	})
-}
-
-// fillWith fills a packet in a worker. uses are the signatures that were counted for this packet.
-func (g *signer) fillWith(c actor.Context, f *filling, uses []messages.PQCUse, then filled) {
-	g.of.beside(c, func() func() {
-		defer f.zero()
-		got, err := f.run(g.ctx)
-		got.PQCKeys = uses
-		return func() { then(got, err) }
-	})
-}
-
-// fillP2MR fills a packet with keys that count their signatures.
-func (g *signer) fillP2MR(c actor.Context, f *filling, wanted map[slhdsa.PublicKey]uint32, then filled) {
+	wanted := f.plan(j.Context())
 	if len(wanted) == 0 {
-		g.fillWith(c, f, nil, then)
-		return
+		return nil, nil
 	}
 	f.zero() // no private key waits for the disk: they are derived again
-	refuse := func(err error) { then(messages.FilledPacket{}, err) }
-	g.of.writable(c, func(err error) {
-		if err != nil {
-			refuse(err)
-			return
+	return uses, t.reserve(j, wanted, func(r *reserved) {
+		uses = r.uses
+		f.know(t.ledger.Keys())
+		for _, known := range f.inputs {
+			if known != nil {
+				r.give(known)
+			}
 		}
-		g.reserve(c, wanted, func(r reserved, err error) {
-			if err != nil {
-				refuse(err)
-				return
-			}
-			f.know(g.of.open().Keys())
-			for _, known := range f.inputs {
-				if known != nil {
-					r.give(known)
-				}
-			}
-			g.fillWith(c, f, r.uses, then)
-		})
 	})
 }
 

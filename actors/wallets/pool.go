@@ -1,17 +1,13 @@
 package wallets
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -27,36 +23,10 @@ const (
 	resendCheck = time.Minute
 )
 
-// pooled is the part of a wallet that following the memory pool needs.
-type pooled interface {
-	open() *wallet.Wallet // nil: it is closed
-	isLoaded() bool       // and so follows the chain
-	moves() bool          // a step to the next blocks is under way, or waits for keys
-	looksAgain() bool     // at the last block, for keys that it wants
-	save(c actor.Context, then func(error))
-}
-
-// A poolView is a wallet as its poolState sees it.
-type poolView struct{ *Wallet }
-
-// isLoaded reports whether the wallet is loaded, and follows the chain.
-func (w poolView) isLoaded() bool { return w.live }
-
-// moves reports whether the wallet is between two blocks.
-func (w poolView) moves() bool { return w.awaitsKeys || w.follower.Busy() }
-
-// looksAgain reports whether the last block may pay to keys that are being made.
-func (w poolView) looksAgain() bool { return w.again != nil }
-
 // poolState is what a wallet knows of the pool of unconfirmed transactions, and of the block
 // where the pool is: the wallet follows the pool from block to block.
 type poolState struct {
-	*home
-	of  pooled
-	ctx context.Context //nolint:containedctx // ends what was asked when the actor stops
-
-	wake     func(c actor.Context)   // has the wallet follow the chain
-	conflict func(id chainhash.Hash) // told of what left the pool because of a block
+	*Wallet
 
 	joined  bool // the wallet knows the contents of the pool
 	news    news
@@ -73,41 +43,31 @@ type poolState struct {
 
 // Messages of a wallet to itself.
 type (
-	// submitted says that a transaction was offered to the pool.
-	submitted struct {
-		rest  []*wire.MsgTx
-		relay bool
-		taken int // how many the pool has
-		then  func(taken int)
-	}
-	// poolRead brings what is in the pool.
-	poolRead struct {
-		pool messages.PoolTxs
-		err  error
-		then func(messages.PoolTxs)
-	}
 	// resend says that it is time to look whether transactions are to be sent again.
 	resend struct{}
 	// unwritten says that what was heard of the pool could not be written.
 	unwritten struct{ of *poolState }
 )
 
-// sync hands the wallet's unconfirmed transactions to the pool, takes over
-// what is there, and calls back. From then on the wallet hears every change.
-func (p *poolState) sync(c actor.Context, then func()) {
+// join hands the wallet's unconfirmed transactions to the pool, and takes over
+// what is there. From then on the wallet hears every change.
+func (p *poolState) join(j *ask.Job, c actor.Context) error {
 	if p.cfg.Pool.IsAbsent() {
-		p.joined = true
-		then()
-		return
+		return p.do(j, func() { p.joined = true })
 	}
-	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func(int) {
+	var unconfirmed []*wire.MsgTx
+	if err := p.do(j, func() { unconfirmed = p.ledger.Txs().Unconfirmed() }); err != nil {
+		return err
+	}
+	p.cfg.submit(j, unconfirmed, false)
+	return p.await(j, func(then func(error)) {
 		p.news.last = p.cfg.Changes.Subscribe(c)
 		p.read(c, nil, func(pool messages.PoolTxs) {
 			p.news.begin(&pool, func() { p.add(pool) })
 			p.joined = true
 			p.setResend()
 			p.timer.Set(c, resendCheck, resend{})
-			then()
+			then(nil)
 		})
 	})
 }
@@ -118,33 +78,20 @@ func (p *poolState) read(
 	c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, then func(messages.PoolTxs),
 ) {
 	p.scans++
-	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+	p.lanes.beside.Add(c, func(j *ask.Job) {
+		pool, err := ask.Await(j, p.cfg.Pool, messages.GetPoolTxs{})
 		if pick != nil {
 			pool.Txs = pick(pool.Txs)
 		}
-		return poolRead{pool, err, then}
-	})
-}
-
-// submit offers transactions to the pool, one after the other, and calls back with how many it
-// has.
-func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func(taken int)) {
-	p.submitNext(c, submitted{txs, relay, 0, then})
-}
-
-func (p *poolState) submitNext(c actor.Context, m submitted) {
-	if len(m.rest) == 0 || p.cfg.NoBroadcast {
-		m.then(m.taken)
-		return
-	}
-	q := messages.SubmitTx{Tx: m.rest[0], MaxFee: p.cfg.Spending.MaxFee, Quietly: !m.relay}
-	ask.Then(p.ctx, c, p.cfg.Pool, q, func(_ messages.Done, err error) any {
-		taken := m.taken + 1
-		if err != nil {
-			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
-			taken--
-		}
-		return submitted{m.rest[1:], m.relay, taken, m.then}
+		_ = p.do(j, func() { // else callers are answered as the actor stops
+			if err != nil {
+				p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
+			}
+			p.scans--
+			then(pool)
+			p.take(c)
+			p.follower.Wake(c)
+		})
 	})
 }
 
@@ -153,43 +100,24 @@ func (p *poolState) handle(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case messages.PoolChanged:
 		p.hear(c, &m)
-	case submitted:
-		p.submitNext(c, m)
-	case poolRead:
-		p.haveRead(c, m)
 	case unwritten:
 		if m.of == p {
 			p.serveReaders()
 		}
 	case resend:
-		if p.of.open() != nil {
-			p.timer.Set(c, resendCheck, resend{})
-			p.resendIfDue(c, resendCheck, func() {})
-		}
+		p.timer.Set(c, resendCheck, m)
+		p.lanes.beside.Add(c, func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
 	default:
 		return false
 	}
 	return true
 }
 
-func (p *poolState) haveRead(c actor.Context, m poolRead) {
-	if p.of.open() == nil {
-		return // callers are answered as the actor stops
-	}
-	if m.err != nil {
-		p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", m.err)
-	}
-	p.scans--
-	m.then(m.pool)
-	p.take(c)
-	p.wake(c)
-}
-
 // write writes the news of the pool that the ledger has. After a failure, readers are served
 // if this instance goes on: the next instance does not know what this one would tell.
 func (p *poolState) write(c actor.Context) {
 	p.unsaved++
-	p.of.save(c, func(err error) {
+	p.save(c, func(err error) {
 		p.unsaved--
 		if err != nil {
 			c.Send(c.Self(), unwritten{p})
@@ -201,7 +129,7 @@ func (p *poolState) write(c actor.Context) {
 
 // serveReaders calls the waiting readers, unless news of the pool are still being written.
 func (p *poolState) serveReaders() {
-	if p.unsaved > 0 || p.of.open() == nil {
+	if p.unsaved > 0 || p.ledger == nil {
 		return // they are answered as the actor stops
 	}
 	readers := p.readers
@@ -223,17 +151,13 @@ func (p *poolState) whenWritten(then func()) {
 
 // seePool answers when all that the wallet has heard of the pool until now is on
 // disk. News that are yet to come in were published after the request was made.
-func (p *poolState) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
-	if p.of.open() == nil {
-		return // callers are answered as the actor stops
+func (t *caller) seePool(j *ask.Job, q seeing) (messages.Done, error) {
+	t.pool.resendIfDue(j, q.Passed)
+	err := t.await(j, func(then func(error)) { t.pool.whenCurrent(t.c, then) })
+	if err == nil {
+		err = t.saved(j)
 	}
-	p.whenCurrent(c, func(err error) {
-		if err != nil {
-			m.Answer(messages.Done{}, err)
-			return
-		}
-		p.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
-	})
+	return messages.Done{}, err
 }
 
 // scan takes over what is in the pool, for scripts that have become the wallet's,
@@ -254,7 +178,7 @@ func (p *poolState) scan(c actor.Context, then func()) {
 
 // add tells the ledger what is in the pool.
 func (p *poolState) add(pool messages.PoolTxs) {
-	now, ledger := p.cfg.now(), p.of.open()
+	now, ledger := p.cfg.now(), p.ledger
 	all := make([]*wire.MsgTx, len(pool.Txs))
 	for i := range pool.Txs {
 		all[i] = pool.Txs[i].Tx
@@ -271,26 +195,25 @@ func (p *poolState) setResend() {
 	p.due = p.cfg.Now().Add(minResend + rand.N(maxResend-minResend)) //nolint:gosec // nothing depends on it
 }
 
-// resendIfDue offers transactions again that no block has taken up, if it is time for that, and
-// calls back. A time that has passed tells that it is to be looked.
-func (p *poolState) resendIfDue(c actor.Context, passed time.Duration, then func()) {
-	if passed == 0 || !p.joined || !p.of.isLoaded() || p.cfg.NoBroadcast || p.cfg.Pool.IsAbsent() ||
-		p.cfg.Now().Before(p.due) {
-		then()
-		return
-	}
-	p.setResend()
-	before := p.cfg.Chain.Open().Active().Tip().Time().Unix() - resendAge
-	p.submit(c, p.of.open().Txs().UnconfirmedBefore(before), true, func(taken int) {
-		if taken > 0 {
-			corelog.Printf(p.cfg.Log, infoLevel,
-				"[%s] ResubmitWalletTransactions: resubmit %d unconfirmed transactions", p.label(), taken)
+// resendIfDue offers transactions that no block has taken up to the pool again, if their time has come. Without a time
+// that has passed nothing is looked at.
+func (p *poolState) resendIfDue(j *ask.Job, passed time.Duration) {
+	var again []*wire.MsgTx
+	_ = p.do(j, func() { // else nothing is offered
+		if passed == 0 || !p.joined || !p.live || p.cfg.NoBroadcast || p.cfg.Pool.IsAbsent() ||
+			p.cfg.Now().Before(p.due) {
+			return
 		}
-		then()
+		p.setResend()
+		before := p.cfg.Chain.Open().Active().Tip().Time().Unix() - resendAge
+		again = p.ledger.Txs().UnconfirmedBefore(before)
 	})
+	if taken := p.cfg.submit(j, again, true); taken > 0 {
+		p.logf("ResubmitWalletTransactions: resubmit %d unconfirmed transactions", taken)
+	}
 }
 
-// leave ends what sync began.
+// leave ends what join began.
 func (p *poolState) leave(c actor.Context) {
 	if p.cfg.Pool.IsAbsent() {
 		return

@@ -15,7 +15,7 @@ import (
 // payments have made the wallet's, unless the pool was compared with these
 // scripts before.
 func (p *poolState) look(c actor.Context) {
-	if ledger := p.of.open(); ledger != nil && txs.Reach(ledger.Txs()) > p.seen {
+	if ledger := p.ledger; ledger != nil && txs.Reach(ledger.Txs()) > p.seen {
 		p.lookFor(c)
 	}
 }
@@ -24,15 +24,15 @@ func (p *poolState) look(c actor.Context) {
 // become the wallet's. They are picked out where the answer comes in: the pool is
 // large, and few transactions concern few scripts.
 func (p *poolState) lookFor(c actor.Context) {
-	if p.cfg.Pool.IsAbsent() || !p.of.isLoaded() || !p.joined || p.scans > 0 {
+	if p.cfg.Pool.IsAbsent() || !p.live || !p.joined || p.scans > 0 {
 		return // the end of a scan looks again
 	}
-	scripts := p.of.open().Keys().Scripts()
+	scripts := p.ledger.Keys().Scripts()
 	fresh := scripts[min(p.seen, len(scripts)):]
 	if len(fresh) == 0 {
 		return
 	}
-	coins := txs.OutputsTo(p.of.open().Txs(), fresh)
+	coins := txs.OutputsTo(p.ledger.Txs(), fresh)
 	pick := func(pool []messages.PoolTx) []messages.PoolTx { return concerned(pool, fresh, coins) }
 	p.read(c, pick, func(pool messages.PoolTxs) {
 		p.news.insert(&pool, func() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -52,49 +53,18 @@ var (
 		previewLimits.Records)
 )
 
-// previews are the requests for previews, which wait for each other.
-type previews struct {
-	running int
-	waiting []*ask.Call[messages.PreviewRestore, messages.RestorePreview]
-}
-
-// preview has a preview made, now or when it is its turn.
+// preview has a preview made, now or when it is its turn. It ends with the caller, the actor, or when it has taken
+// too long.
 func (w *Wallets) preview(c actor.Context, m *ask.Call[messages.PreviewRestore, messages.RestorePreview]) {
-	w.previews.waiting = append(w.previews.waiting, m)
-	w.nextPreview(c)
-}
-
-func (w *Wallets) nextPreview(c actor.Context) {
-	p := &w.previews
-	for p.running < maxPreviews && len(p.waiting) > 0 {
-		m := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		if m.Ctx.Err() != nil {
-			m.Answer(messages.RestorePreview{}, context.Cause(m.Ctx))
-			continue
+	ask.ServeIn(c, w.previews, m, func(j *ask.Job, q messages.PreviewRestore) (messages.RestorePreview, error) {
+		ctx, cancel := context.WithTimeoutCause(j.Context(), previewTime, errPreviewTime)
+		defer cancel()
+		got, err := newPreview(w.shared, q).run(ctx)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
-		p.running++
-		w.tasks.Go(c, func() func() {
-			got, err := w.previewNow(m.Ctx, m.Req)
-			return func() {
-				w.previews.running--
-				m.Answer(got, err)
-				w.nextPreview(c)
-			}
-		})
-	}
-}
-
-// previewNow makes a preview. It ends with the caller, the actor, or when it has taken too long.
-func (w *Wallets) previewNow(ctx context.Context, req messages.PreviewRestore) (messages.RestorePreview, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, previewTime, errPreviewTime)
-	defer cancel()
-	defer context.AfterFunc(w.ctx, cancel)() //nolint:contextcheck // the actor may end before the caller
-	got, err := newPreview(w.shared, req).run(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return got, err
+		return got, err
+	})
 }
 
 // A preview looks at one backup. It writes nothing, unless the backup is a copy of a wallet in
@@ -166,8 +136,7 @@ func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
 	}
 	p.got.Size, p.got.Format = info.Size(), formatName(p.source, p.cfg.Network.Magic)
 	if !info.Mode().IsRegular() {
-		p.got.Problem = codes.Errorf(codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: "+
-			"Invalid argument [%s] [%s]", p.source, p.home.file).Text
+		p.got.Problem = fileSystem("cannot copy file", syscall.EINVAL, p.source, p.home.file).Text
 		return p.got, nil
 	}
 	content, err := p.read(ctx)

@@ -2,15 +2,15 @@ package wallets
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -29,79 +29,83 @@ const maxPlans = 5
 // errUnsigned says that not all inputs could be signed.
 var errUnsigned = errors.New("Signing transaction failed") //nolint:staticcheck // Core's words
 
-// A purchase is a request to pay that is being served.
+// A purchase is a request to pay that a job serves. It ends when its coins count as spent or are locked. A
+// transaction is on disk before anybody else sees it.
 type purchase struct {
-	*spender
-	req   *messages.Spend
-	reply func(messages.Spent, error)
-	end   func(c actor.Context)
-	plans int
-	bump  *bump // what is replaced; nil: nothing
+	*caller
+	req  *messages.Spend
+	bump *bump // what is replaced; nil: nothing
 
+	device bool // has the keys of the wallet
 	plan   *spend.Plan
 	built  *spend.Built
 	packet string // with the signatures that were made, in base64; empty: no packet was made
 	uses   []messages.PQCUse
 }
 
-// fail answers with an error. An error without a code gets the code of the method.
-func (p *purchase) fail(c actor.Context, err error) {
-	p.answer(c, messages.Spent{}, err)
+// newPurchase returns a purchase that answers errors in the words of its method.
+func newPurchase(t *caller) *purchase {
+	p := &purchase{}
+	p.caller = &caller{t.Wallet, t.c, func(err error) { t.refuse(p.failure(err)) }}
+	return p
 }
 
-func (p *purchase) answer(c actor.Context, got messages.Spent, err error) {
+// spend serves a request to pay.
+func (t *caller) spend(j *ask.Job, q messages.Spend) (messages.Spent, error) {
+	p := newPurchase(t)
+	p.req = &q
+	got, err := p.pay(j)
+	return got, p.failure(err)
+}
+
+// failure puts an error into words. An error without a code gets the code of the method.
+func (p *purchase) failure(err error) error {
 	if p.bump != nil {
-		p.reply(got, p.bump.failure(err, p.of.open().Flags().Has(walletfile.ExternalSigner)))
-		p.end(c)
-		return
+		return bumpFailure(err, p.device)
 	}
 	if err != nil && !isAnswer(err) {
 		code := codes.Wallet
 		if p.req.Sign == messages.SignAll {
 			code = codes.Insufficient
 		}
-		err = codes.Errorf(code, "%v", err)
-	} else if e, ok := errors.AsType[*messages.WalletError](err); ok && e.Code == codes.Wallet &&
-		p.plan != nil && p.req.Sign == messages.SignAll {
-		err = codes.Errorf(codes.Insufficient, "%s", e.Text)
+		return codes.Errorf(code, "%v", err)
 	}
-	p.reply(got, err)
-	p.end(c)
+	if e, ok := errors.AsType[*messages.WalletError](err); ok && e.Code == codes.Wallet &&
+		p.plan != nil && p.req.Sign == messages.SignAll {
+		return codes.Errorf(codes.Insufficient, "%s", e.Text)
+	}
+	return err
 }
 
-// begin checks whether the wallet may serve the request, and then asks the memory pool about the coins.
-func (p *purchase) begin(c actor.Context) {
-	w, r := p.of.open(), p.req
-	if p.repeats(c) {
-		return
+func (p *purchase) pay(j *ask.Job) (messages.Spent, error) {
+	if got, repeated, err := p.repeats(j); repeated || err != nil {
+		return got, err
 	}
-	if r.Sign == messages.SignAll {
-		if w.Vault().Locked() {
-			p.fail(c, errLocked)
-			return
+	if err := p.begin(j); err != nil {
+		return messages.Spent{}, err
+	}
+	for range maxPlans {
+		funded, err := p.fund(j)
+		if err != nil {
+			return messages.Spent{}, err
 		}
-		if err := w.MaySign(); err != nil && (p.bump == nil || !w.Flags().Has(walletfile.ExternalSigner)) {
-			p.fail(c, err)
-			return
+		if !funded {
+			continue
+		}
+		tx, complete, err := p.signed(j)
+		switch {
+		case err != nil:
+			return messages.Spent{}, err
+		case !complete && p.req.Sign == messages.SignAll:
+			return messages.Spent{}, errUnsigned
+		case !complete || !p.req.Send:
+			return p.spent(tx, complete, false), p.saved(j)
+		}
+		if sent, err := p.send(j, tx); sent || err != nil {
+			return p.spent(tx, true, sent), err
 		}
 	}
-	if r.Sign != messages.SignNothing { // before an address for change is taken
-		if err := w.Vault().CheckSigning(); err != nil {
-			p.fail(c, err)
-			return
-		}
-	}
-	if r.Shuffle {
-		p.random.Shuffle(len(r.Payments), func(i, j int) {
-			r.Payments[i], r.Payments[j] = r.Payments[j], r.Payments[i]
-		})
-	}
-	to, own := w.ChangeAddress(r)
-	if own && w.Pool().WantAddress(to) {
-		p.whenKeys(c, func() { p.lookAtPool(c) })
-		return
-	}
-	p.lookAtPool(c)
+	return messages.Spent{}, coinselect.ErrFunds
 }
 
 // The names of the texts that tell a repeated request.
@@ -114,37 +118,37 @@ const (
 // repeats answers a request whose key a served request had, so that it is paid only once. A payment that no block has
 // yet is announced again: the process may have ended before any peer had heard of the payment. A payment that was
 // abandoned or double-spent is refused: it is not paid, and only the caller knows whether it is to be paid once more.
-func (p *purchase) repeats(c actor.Context) bool {
+func (p *purchase) repeats(j *ask.Job) (got messages.Spent, repeated bool, err error) {
 	key := p.req.Key
 	if key == nil {
-		return false
+		return got, false, nil
 	}
-	id, values, found := p.of.open().Spending().Find(noteKey, key.Key)
-	if !found {
-		return false
-	}
-	if values[noteArguments] != key.Arguments {
-		p.fail(c, codes.Errorf(codes.Parameter, "idempotency_key was used with other arguments"))
-		return true
-	}
-	id, fate := p.of.open().Spending().Fate(id)
-	if fate != txs.Stands {
-		p.fail(c, notPaid(id, fate))
-		return true
-	}
-	p.of.save(c, func(err error) { // it may be on its way to the disk yet
-		answer := func() {
-			p.answer(c, messages.Spent{
-				TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true,
-			}, err)
-		}
-		if err != nil || p.of.open() == nil {
-			answer()
+	var pending []*wire.MsgTx
+	err = p.await(j, func(then func(error)) {
+		id, values, found := p.ledger.Spending().Find(noteKey, key.Key)
+		repeated = found
+		if !found {
+			then(nil)
 			return
 		}
-		p.submit(c, p.of.open().Spending().Pending(id), answer)
+		if values[noteArguments] != key.Arguments {
+			then(codes.Errorf(codes.Parameter, "idempotency_key was used with other arguments"))
+			return
+		}
+		id, fate := p.ledger.Spending().Fate(id)
+		if fate != txs.Stands {
+			then(notPaid(id, fate))
+			return
+		}
+		pending = p.ledger.Spending().Pending(id)
+		got = messages.Spent{TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true}
+		p.save(p.c, then) // it may be on its way to the disk yet
 	})
-	return true
+	if repeated && err == nil {
+		p.cfg.submit(j, pending, true)
+		err = context.Cause(j.Context()) // when the actor ends it answers
+	}
+	return got, repeated, err
 }
 
 // notPaid says that the payment of an idempotency key does not stand.
@@ -169,122 +173,124 @@ func (p *purchase) notes() map[string]string {
 	return values
 }
 
-// lookAtPool asks for the transactions of the memory pool that the wallet's coins depend on.
-func (p *purchase) lookAtPool(c actor.Context) {
-	ids := p.of.open().Spending().PoolTxs()
+// begin checks whether the wallet may serve the request, and waits for the address for change.
+func (p *purchase) begin(j *ask.Job) error {
+	wants := false
+	err := p.try(j, func() error {
+		w, r := p.ledger, p.req
+		p.device = w.Flags().Has(walletfile.ExternalSigner)
+		if r.Sign == messages.SignAll {
+			if w.Vault().Locked() {
+				return errLocked
+			}
+			if err := w.MaySign(); err != nil && (p.bump == nil || !p.device) {
+				return err
+			}
+		}
+		if r.Sign != messages.SignNothing { // before an address for change is taken
+			if err := w.Vault().CheckSigning(); err != nil {
+				return err
+			}
+		}
+		if r.Shuffle {
+			newRandom().Shuffle(len(r.Payments), func(i, j int) {
+				r.Payments[i], r.Payments[j] = r.Payments[j], r.Payments[i]
+			})
+		}
+		to, own := w.ChangeAddress(r)
+		wants = own && w.Pool().WantAddress(to)
+		return nil
+	})
+	if err == nil && wants {
+		err = p.haveKeys(j)
+	}
+	return err
+}
+
+// fund chooses coins and builds the transaction. It reports false where some of the coins are gone since.
+func (p *purchase) fund(j *ask.Job) (funded bool, err error) {
+	var ids []chainhash.Hash
+	var fees []messages.FeeQuery
+	err = p.do(j, func() {
+		ids, fees = p.ledger.Spending().PoolTxs(), spend.FeeQueries(p.req, &p.spending)
+	})
+	if err != nil {
+		return false, err
+	}
 	for i := range p.req.Inputs {
 		ids = append(ids, p.req.Inputs[i].At.Hash)
 	}
-	p.askPool(c, ids, spend.FeeQueries(p.req, &p.options),
-		func(c actor.Context, pool messages.PoolClusters, err error) {
-			if err != nil {
-				p.fail(c, err)
-				return
-			}
-			p.build(c, pool)
-		})
+	pool, err := p.cfg.askPool(j, ids, fees)
+	if err == nil {
+		err = p.try(j, func() error { return p.makePlan(pool) })
+	}
+	if err != nil {
+		return false, err
+	}
+	if p.built, err = spend.Build(p.plan); err != nil {
+		return false, err
+	}
+	return funded, p.do(j, func() { funded = p.reserve() })
 }
 
-// build has the transaction built by a worker.
-func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
-	plan, err := p.of.open().Fund(p.req)
+// makePlan finds the coins that the transaction may spend.
+func (p *purchase) makePlan(pool messages.PoolClusters) error {
+	plan, err := p.ledger.Fund(p.req)
 	if err != nil {
-		p.fail(c, err)
-		return
+		return err
 	}
 	p.plan = plan
-	plan.Pool, plan.Options, plan.Scale = pool, p.options, int(p.cfg.Network.Rules.WitnessScale)
+	plan.Pool, plan.Options, plan.Scale = pool, p.spending, int(p.cfg.Network.Rules.WitnessScale)
 	plan.Random, plan.Atom = newRandom(), p.cfg.Network.Software.Atom
 	rules := p.cfg.Network.PoolRules()
 	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
 		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)
 	}
-	reader := p.cfg.Chain.Open()
-	tip := reader.Active().Tip()
+	tip := p.cfg.Chain.Open().Active().Tip()
 	plan.Current = p.cfg.Network.IsFresh(tip.Time(), p.cfg.Now())
 	forms := p.cfg.Network.Standard
 	plan.Native, plan.NativeInput = forms.Native, forms.NativeInput
 	plan.TRUCSize, plan.TRUCChildSize = int(forms.TRUCSize), int(forms.TRUCChildSize)
 	if p.bump != nil {
-		if err := plan.Raise(p.bump.old); err != nil {
-			p.fail(c, err)
-			return
-		}
+		return plan.Raise(p.bump.old)
 	}
-	p.of.beside(c, func() func() {
-		built, err := spend.Build(plan)
-		return func() { p.haveBuilt(c, built, err) }
-	})
+	return nil
 }
 
-// haveBuilt takes the transaction, if the coins are still there.
-func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
-	if err != nil {
-		p.fail(c, err)
-		return
+// reserve takes the transaction, if the coins are still there.
+func (p *purchase) reserve() bool {
+	built := p.built
+	if !p.ledger.Reserve(p.plan, built.Tx, built.Change) {
+		return false
 	}
-	if !p.of.open().Reserve(p.plan, built.Tx, built.Change) {
-		if p.plans++; p.plans >= maxPlans {
-			p.fail(c, coinselect.ErrFunds)
-			return
-		}
-		p.lookAtPool(c)
-		return
-	}
-	p.built = built
 	if p.req.All == nil {
-		corelog.Printf(p.cfg.Log, infoLevel, "[%s] Coin Selection: Algorithm:%s, Waste Metric Score:%d", p.label(),
-			built.Algorithm, built.Waste)
+		p.logf("Coin Selection: Algorithm:%s, Waste Metric Score:%d", built.Algorithm, built.Waste)
 	}
 	if built.Grouped > 0 {
 		used := "non-grouped"
 		if built.Fee == built.Grouped {
 			used = "grouped"
 		}
-		corelog.Printf(p.cfg.Log, infoLevel, "[%s] Fee non-grouped = %d, grouped = %d, using %s", p.label(),
-			built.Single, built.Grouped, used)
+		p.logf("Fee non-grouped = %d, grouped = %d, using %s", built.Single, built.Grouped, used)
 	}
 	if p.req.LockCoins {
 		for _, in := range built.Tx.TxIn {
-			p.of.open().Txs().Locks().Lock(in.PreviousOutPoint, false)
+			p.ledger.Txs().Locks().Lock(in.PreviousOutPoint, false)
 		}
 	}
-	if p.req.Sign == messages.SignNothing {
-		p.of.save(c, func(err error) { p.done(c, built.Tx, false, false, err) })
-		return
-	}
-	if p.req.Sign == messages.SignSome {
-		p.fill(c)
-		return
-	}
-	p.sign(c)
+	return true
 }
 
-// fill signs the transaction in a packet, as far as possible, and passes the result on. Keys that count their
-// signatures, and devices, sign only once, whether the transaction is sent or the packet is handed out.
-func (p *purchase) fill(c actor.Context) {
-	signs := !p.of.open().Vault().Locked()
-	req := &messages.FillPacket{
-		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
+// signed returns the transaction with the signatures that are wanted, and whether it has all that it needs.
+func (p *purchase) signed(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
+	switch p.req.Sign {
+	case messages.SignNothing:
+		return p.built.Tx, false, nil
+	case messages.SignSome:
+		return p.filled(j)
+	case messages.SignAll:
 	}
-	p.fillPacket(c, req, func(got messages.FilledPacket, err error) {
-		p.packet, p.uses = got.PSBT, got.PQCKeys
-		if !got.Complete || got.Tx == nil {
-			p.signed(c, p.built.Tx, false, err)
-			return
-		}
-		p.signed(c, got.Tx, true, err)
-	})
-}
-
-// sign signs the transaction and passes the result on.
-func (p *purchase) sign(c actor.Context) {
-	var raw bytes.Buffer
-	if err := p.built.Tx.Serialize(&raw); err != nil {
-		p.fail(c, err)
-		return
-	}
-	req := &messages.SignWithWallet{RawTx: raw.Bytes()}
+	req := messages.SignWithWallet{RawTx: psbt.Serialize(p.built.Tx, true)}
 	for i := range p.req.Inputs {
 		if in := &p.req.Inputs[i]; in.Out != nil {
 			req.Prevs = append(req.Prevs, messages.PrevOut{
@@ -293,60 +299,60 @@ func (p *purchase) sign(c actor.Context) {
 			})
 		}
 	}
-	p.of.sign(c, req, func(got messages.Signed, err error) {
-		tx := wire.NewMsgTx(0)
-		if err == nil {
-			err = tx.Deserialize(bytes.NewReader(got.RawTx))
-		}
-		p.uses = got.PQCKeys
-		p.signed(c, tx, got.Complete, err)
-	})
+	sign := p.sign
+	if p.device {
+		sign = p.signByDevice
+	}
+	got, err := sign(j, req)
+	if err != nil {
+		return nil, false, err
+	}
+	p.uses = got.PQCKeys
+	tx = wire.NewMsgTx(0)
+	return tx, got.Complete, tx.Deserialize(bytes.NewReader(got.RawTx))
 }
 
-// signed goes on with a transaction that was signed.
-func (p *purchase) signed(c actor.Context, tx *wire.MsgTx, complete bool, err error) {
-	switch {
-	case err != nil:
-		p.fail(c, err)
-	case !complete && p.req.Sign == messages.SignAll:
-		p.fail(c, errUnsigned)
-	case !complete || !p.req.Send:
-		p.of.save(c, func(err error) { p.done(c, tx, complete, false, err) })
-	case p.bump != nil && p.cfg.Network.Wallet().LookAgain:
-		if !sameButSigned(p.built.Tx, tx) {
-			p.fail(c, errOtherTx)
-			return
-		}
-		p.lookAgain(c, tx, func(c actor.Context) { p.commit(c, tx) })
-	default:
-		p.commit(c, tx)
+// filled signs the transaction in a packet, as far as possible. Keys that count their signatures, and devices,
+// sign only once, whether the transaction is sent or the packet is handed out.
+func (p *purchase) filled(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
+	signs := false
+	if err := p.do(j, func() { signs = !p.ledger.Vault().Locked() }); err != nil {
+		return nil, false, err
 	}
+	got, err := p.fill(j, messages.FillPacket{
+		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
+	})
+	p.packet, p.uses = got.PSBT, got.PQCKeys
+	if !got.Complete || got.Tx == nil {
+		return p.built.Tx, false, err
+	}
+	return got.Tx, true, err
 }
 
-// commit writes the transaction, and then sends it. If a coin was spent meanwhile, coins
-// are chosen again.
-func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
-	if !p.stillUnspent(tx) {
-		if p.plans++; p.plans >= maxPlans {
-			p.fail(c, coinselect.ErrFunds)
+// send writes the transaction, and then sends it. It reports false where a coin was spent meanwhile.
+func (p *purchase) send(j *ask.Job, tx *wire.MsgTx) (sent bool, err error) {
+	if p.bump != nil {
+		if err := p.lookAgain(j, tx); err != nil {
+			return false, err
+		}
+	}
+	err = p.await(j, func(then func(error)) {
+		sent = p.stillUnspent(tx)
+		if !sent {
+			then(nil)
 			return
 		}
-		p.lookAtPool(c)
-		return
-	}
-	if p.bump == nil {
-		p.of.open().Spending().Commit(tx, p.notes(), p.cfg.now())
-	} else if err := p.bump.commit(p, tx); err != nil {
-		p.fail(c, err)
-		return
-	}
-	p.of.save(c, func(err error) {
-		if err != nil || p.of.open() == nil {
-			p.done(c, tx, true, false, err)
+		if err := p.commit(tx); err != nil {
+			then(err)
 			return
 		}
-		p.submit(c, []*wire.MsgTx{tx}, func() { p.done(c, tx, true, true, nil) })
+		p.save(p.c, then)
 	})
+	if !sent || err != nil {
+		return false, err
+	}
+	p.cfg.submit(j, []*wire.MsgTx{tx}, true)
+	return true, context.Cause(j.Context()) // when the actor ends it answers
 }
 
 // stillUnspent reports whether the coins that were chosen have not been spent while the
@@ -357,18 +363,27 @@ func (p *purchase) stillUnspent(tx *wire.MsgTx) bool {
 		given[p.req.Inputs[i].At] = true
 	}
 	for _, in := range tx.TxIn {
-		if at := in.PreviousOutPoint; !given[at] && p.of.open().Spending().Spent(at) {
+		if at := in.PreviousOutPoint; !given[at] && p.ledger.Spending().Spent(at) {
 			return false
 		}
 	}
 	return true
 }
 
-// done answers.
-func (p *purchase) done(c actor.Context, tx *wire.MsgTx, complete, sent bool, err error) {
-	p.answer(c, messages.Spent{
+// commit takes the transaction in.
+func (p *purchase) commit(tx *wire.MsgTx) error {
+	if p.bump != nil {
+		return p.replace(tx)
+	}
+	p.ledger.Spending().Commit(tx, p.notes(), p.cfg.now())
+	return nil
+}
+
+// spent is what is answered.
+func (p *purchase) spent(tx *wire.MsgTx, complete, sent bool) messages.Spent {
+	return messages.Spent{
 		Tx: tx, TxID: tx.TxHash(), Fee: btcutil.Amount(p.built.Fee), Change: p.built.Change,
 		Reason: p.built.Reason, Complete: complete, Sent: sent, PSBT: p.packet,
 		PQCKeys: p.uses,
-	}, err)
+	}
 }

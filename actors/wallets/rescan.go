@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -148,7 +147,7 @@ func (r *rescan) match(j *ask.Job, scripts [][]byte) error {
 	pass := scheduler.NewPass(match.Config{Query: filters.NewQuery(scripts), First: r.next, Stop: r.end, Exact: true})
 	r.matching.Store(pass)
 	err := r.w.await(j, func(then func(error)) { // an abort does not wait for the workers
-		r.w.beside(r.c, func() func() {
+		r.w.work(r.c, func(*ask.Job) func() {
 			err := scheduler.Run(j.Context(), pass)
 			return func() { then(err) }
 		})
@@ -245,7 +244,7 @@ func (r *rescan) take(blocks []*txs.Block, unread error) taken {
 		if !tip.Ancestor(block.Height).Is(block) {
 			return taken{left: true}
 		}
-		r.w.publisher.again(r.w.ledger.Txs().ScanBlock(b, r.w.cfg.now()))
+		r.publishAgain(r.w.ledger.Txs().ScanBlock(b, r.w.cfg.now()))
 		if r.w.keygen.needsKeys() {
 			return taken{needsKeys: true}
 		}
@@ -288,8 +287,7 @@ func (r *rescan) report() {
 		return
 	}
 	r.saved = time.Now()
-	corelog.Printf(r.w.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f",
-		r.w.label(), r.next, r.progress())
+	r.w.logf("Still rescanning. At block %d. Progress=%f", r.next, r.progress())
 	r.w.saveAt(r.c)
 }
 

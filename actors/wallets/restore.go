@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -123,10 +124,7 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 			return r.check(ctx, staged)
 		})
 	} else {
-		err = codes.Errorf(
-			codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]",
-			r.source, r.file,
-		)
+		err = fileSystem("cannot copy file", syscall.EINVAL, r.source, r.file)
 	}
 	if err != nil {
 		_ = os.Remove(r.mark()) // no file of ours is beside it

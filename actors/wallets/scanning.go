@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -48,12 +47,12 @@ func (w *Wallet) beginScan(c actor.Context) *scan {
 func (w *Wallet) endScan(c actor.Context) {
 	w.scan.cancel()
 	w.scan = nil
-	w.unlocker.lockLate(c)
+	w.lockLate(c)
 }
 
 // answerScan has a job carry a scan out. It answers a call when what was found is on disk.
 func answerScan[Q messages.Request[R], R any](s *scan, call *ask.Call[Q, R], do func(j *ask.Job) (R, error)) {
-	s.w.scans.Add(s.c, func(j *ask.Job) {
+	s.w.lanes.scans.Add(s.c, func(j *ask.Job) {
 		got, err := do(j)
 		_ = s.w.do(j, func() { // else the actor's end answers
 			s.w.save(s.c, func(failed error) {
@@ -95,8 +94,7 @@ func (s *scan) begin(r *rescan) {
 	}
 	reader := s.w.cfg.Chain.Open()
 	if b := reader.Active().At(r.from); b != nil {
-		corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan started from block %v... (%s)",
-			s.w.label(), b.Hash, variant)
+		s.w.logf("Rescan started from block %v... (%s)", b.Hash, variant)
 	}
 	if !r.loading {
 		s.w.saveAt(s.c)
@@ -111,15 +109,13 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 	toTip := r.stop == nil && !r.loading
 	err = s.w.do(j, func() {
 		if toTip {
-			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", s.w.label())
+			s.w.logf("Scanning current mempool transactions.")
 		}
 		res = result{failed: r.failed, aborted: s.ctx.Err() != nil}
 		if res.aborted {
-			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan aborted at block %d. Progress=%f",
-				s.w.label(), r.next, r.progress())
+			s.w.logf("Rescan aborted at block %d. Progress=%f", r.next, r.progress())
 		} else {
-			corelog.Printf(s.w.cfg.Log, infoLevel, "[%s] Rescan completed in %15dms",
-				s.w.label(), time.Since(began).Milliseconds())
+			s.w.logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
 		}
 		if last := max(r.next-1, r.pass.reached); last >= r.from {
 			res.last = &last
@@ -139,13 +135,13 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 // not be read, nil if there is none. An abort is an error.
 func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err error) {
 	err = s.w.do(j, func() {
-		tip, log := s.w.ledger.Txs().Tip().Height, s.w.cfg.Log
+		tip := s.w.ledger.Txs().Tip().Height
 		first, found := firstSince(s.w.cfg.Chain.Open().Active(), 0, from-timestampWindow)
 		if !found || first > tip {
-			corelog.Printf(log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", s.w.label())
+			s.w.logf("RescanFromTime: Rescanning last 0 blocks")
 			return
 		}
-		corelog.Printf(log, infoLevel, "[%s] RescanFromTime: Rescanning last %d blocks", s.w.label(), tip-first+1)
+		s.w.logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
 		s.begin(&rescan{from: first})
 	})
 	if err != nil || s.rescan == nil {
@@ -158,36 +154,37 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 	return res.failed, err
 }
 
-// catchUp rescans what a wallet that is being loaded has missed.
-func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
-	corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescanning last %d blocks (from block %d)...",
-		w.label(), plan.tip.Height-plan.from, plan.from)
-	s := w.beginScan(c)
-	s.begin(&rescan{from: plan.from, loading: true})
-	w.onAbort(s.cancel)
-	w.scans.Add(c, func(j *ask.Job) {
-		res, err := s.look(j)
-		if err == nil {
-			_ = w.do(j, func() { w.caughtUp(c, plan.tip, res) })
-		}
+// catchUp rescans what a wallet that is being loaded has missed. Its error is why the wallet cannot be loaded.
+func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan catchUp) error {
+	var s *scan
+	err := w.do(j, func() {
+		w.logf("Rescanning last %d blocks (from block %d)...", plan.tip.Height-plan.from, plan.from)
+		s = w.beginScan(c)
+		s.begin(&rescan{from: plan.from, loading: true})
+		w.onAbort(s.cancel)
 	})
-}
-
-// caughtUp ends the loading of a wallet that has seen the blocks up to a tip, or could not.
-func (w *Wallet) caughtUp(c actor.Context, tip *chainview.Block, res result) {
-	w.endScan(c)
-	if res.aborted || res.failed != nil {
-		reason := errRescan
-		if res.failed != nil && isPruned(res.failed) {
-			reason = errPruned
-		}
-		w.refuse(c, reason)
-		return
+	if err != nil {
+		return err
 	}
-	w.ledger.Txs().SaveBestBlock(locatorOf(tip))
-	w.save(c, func(err error) {
-		if err == nil || w.isAttached() && w.fault.present() {
-			w.attach(c)
+	res, err := s.look(j)
+	if err != nil {
+		return err
+	}
+	return w.await(j, func(then func(error)) {
+		w.endScan(c)
+		switch {
+		case res.failed != nil && isPruned(res.failed):
+			then(errPruned)
+		case res.failed != nil || res.aborted:
+			then(errRescan)
+		default:
+			w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
+			w.save(c, func(err error) {
+				if w.isAttached() && w.fault.present() {
+					err = nil
+				}
+				then(err)
+			})
 		}
 	})
 }

@@ -15,17 +15,21 @@ import (
 // A service serves one kind of request to a wallet that is loaded.
 type service[Q messages.Request[R], R any] = func(*Wallet, actor.Context, *ask.Call[Q, R])
 
-// by has a part of the wallet serve.
-func by[P any, Q messages.Request[R], R any](
-	part func(*Wallet) *P, serve func(*P, actor.Context, *ask.Call[Q, R]),
+// after has a request wait until wait calls back, and then served. It is refused with the error of wait.
+func after[Q messages.Request[R], R any](
+	wait func(w *Wallet, c actor.Context, then func(error)), serve service[Q, R],
 ) service[Q, R] {
-	return func(w *Wallet, c actor.Context, m *ask.Call[Q, R]) { serve(part(w), c, m) }
+	return func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
+		wait(w, c, func(err error) {
+			if err != nil {
+				var none R
+				call.Answer(none, err)
+				return
+			}
+			serve(w, c, call)
+		})
+	}
 }
-
-func theKeygen(w *Wallet) *keygen     { return &w.keygen }
-func theUnlocker(w *Wallet) *unlocker { return &w.unlocker }
-func theSigner(w *Wallet) *signer     { return &w.signer }
-func theSpender(w *Wallet) *spender   { return &w.spender }
 
 // atOnce answers without waiting for anything.
 func atOnce[Q messages.Request[R], R any](answer func(*Wallet, Q) (R, error)) service[Q, R] {
@@ -47,10 +51,6 @@ func changed[Q messages.Request[R], R any](change func(*Wallet, Q) (R, error)) s
 // getInfo waits for the tip: which block the wallet has seen is part of the answer.
 func (w *Wallet) getInfo(c actor.Context, m *ask.Call[messages.GetWalletInfo, messages.WalletInfo]) {
 	w.pool.whenCurrent(c, func(error) { w.pool.whenWritten(func() { m.Answer(w.info(), nil) }) })
-}
-
-func (w *Wallet) seePool(c actor.Context, m *ask.Call[seeing, messages.Done]) {
-	w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
 }
 
 func (w *Wallet) abortRescan(messages.AbortRescan) (bool, error) {
@@ -81,12 +81,6 @@ func (w *Wallet) hdKeys(_ actor.Context, m *ask.Call[messages.GetHDKeys, []messa
 	w.whenAdded(func() { m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private)) })
 }
 
-func (w *Wallet) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done]) {
-	w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
-}
-
-func (w *Wallet) signMessage(q messages.SignMessage) ([]byte, error) { return w.signer.signMessage(&q) }
-
 func (w *Wallet) addressInfo(q messages.GetAddressInfo) (messages.AddressInfo, error) {
 	return w.ledger.Keys().AddressInfo(q.Script), nil
 }
@@ -107,15 +101,10 @@ func (w *Wallet) listLocked(messages.ListLocked) ([]wire.OutPoint, error) {
 	return w.ledger.Txs().Locks().List(), nil
 }
 
-// saver writes what has changed, and calls back.
-type saver interface {
-	save(c actor.Context, then func(error))
-}
-
 // changing carries out a request that changes the wallet, and answers it when
 // the change is on disk.
 func changing[Q messages.Request[R], R any](
-	c actor.Context, w saver, call *ask.Call[Q, R], change func() (R, error),
+	c actor.Context, w *Wallet, call *ask.Call[Q, R], change func() (R, error),
 ) {
 	got, err := change()
 	w.save(c, func(failed error) {
@@ -129,7 +118,7 @@ func changing[Q messages.Request[R], R any](
 // info completes the ledger's information with fees, unlocking and the scan.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
-	info.PayFee = btcutil.Amount(w.spender.options.Pay)
+	info.PayFee = btcutil.Amount(w.spending.Pay)
 	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.unlocker.until
 	}

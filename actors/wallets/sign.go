@@ -2,21 +2,18 @@ package wallets
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/slhdsa"
-	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -33,80 +30,59 @@ var hashTypes = map[string]txscript.SigHashType{
 	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
 }
 
-// signing is what signing needs of a wallet.
-type signing interface {
-	open() *wallet.Wallet // nil: it is closed
-	beside(c actor.Context, work func() (then func()))
-	save(c actor.Context, then func(error))
-	writable(c actor.Context, then func(error)) // tries where the file could not be written
-}
-
-// signer signs transactions with the keys of a wallet.
-type signer struct {
-	*home
-	of  signing
-	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
-
-	nonces rawtx.MusigNonces
-}
-
 // sign signs the inputs of a transaction that spend outputs of the wallet.
-func (g *signer) sign(c actor.Context, m *ask.Call[messages.SignWithWallet, messages.Signed]) {
-	g.run(c, &m.Req, func(got messages.Signed, err error) { m.Answer(got, err) })
-}
-
-// run signs, and calls back.
-func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error)) {
-	tx, ok := rawtx.Decode(req.RawTx, rawtx.WitnessForm)
-	hashType, known := hashTypes[req.HashType]
-	var err error
-	switch {
-	case g.of.open().Vault().Locked():
-		err = errLocked
-	case !ok:
-		err = codes.Errorf(codes.Decode, "TX decode failed. Make sure the tx has at least one input.")
-	case !known:
-		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", req.HashType)
-	default:
-		err = g.of.open().Vault().CheckSigning()
+func (t *caller) sign(j *ask.Job, q messages.SignWithWallet) (messages.Signed, error) {
+	tx, ok := rawtx.Decode(q.RawTx, rawtx.WitnessForm)
+	hashType, known := hashTypes[q.HashType]
+	var (
+		s      *rawtx.Signing
+		k      *gathering
+		wanted map[slhdsa.PublicKey]uint32
+		uses   []messages.PQCUse
+		none   bool
+	)
+	err := t.try(j, func() error {
+		switch {
+		case t.ledger.Vault().Locked():
+			return errLocked
+		case !ok:
+			return codes.Errorf(codes.Decode, "TX decode failed. Make sure the tx has at least one input.")
+		case !known:
+			return codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", q.HashType)
+		}
+		if err := t.ledger.Vault().CheckSigning(); err != nil {
+			return err
+		}
+		s = t.cfg.Network.NewSigning(tx, t.coins(tx, q.Prevs))
+		s.HashType, s.Threads = hashType, t.cfg.Spending.SignThreads
+		s.MaySign(t.ledger.Vault().CanSign)
+		k, none = gatherKeys(t.ledger.Keys(), s, t.cfg.Network.NewSigning), t.ledger.Keys().Len() == 0
+		if wanted = s.PlanP2MR(); len(wanted) > 0 {
+			k.spenders.Wipe() // no private key waits for the disk: they are gathered again
+			s.Zero()
+		}
+		return nil
+	})
+	if err == nil && len(wanted) > 0 {
+		err = t.reserve(j, wanted, func(r *reserved) {
+			k, uses = gatherKeys(t.ledger.Keys(), s, t.cfg.Network.NewSigning), r.uses
+			r.give(s)
+		})
 	}
 	if err != nil {
-		then(messages.Signed{}, err)
-		return
+		return messages.Signed{}, err
 	}
-	s := g.cfg.Network.NewSigning(tx, g.coins(tx, req.Prevs))
-	s.HashType, s.Threads = hashType, g.cfg.Spending.SignThreads
-	s.MaySign(g.of.open().Vault().CanSign)
-	k := gatherKeys(g.of.open().Keys(), s, g.cfg.Network.NewSigning)
-	wanted := s.PlanP2MR()
-	if len(wanted) == 0 {
-		g.signWith(c, s, k, nil, then)
-		return
+	defer s.Zero()
+	failed, err := signGathered(j.Context(), s, k)
+	if err != nil {
+		return messages.Signed{}, err
 	}
-	k.spenders.Wipe() // no private key waits for the disk: they are gathered again
-	s.Zero()
-	g.of.writable(c, func(err error) {
-		if err != nil {
-			then(messages.Signed{}, err)
-			return
-		}
-		g.signP2MR(c, s, wanted, then)
-	})
-}
-
-// signP2MR signs with keys that count their signatures, and with all others for the other inputs.
-func (g *signer) signP2MR(
-	c actor.Context, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32, then func(messages.Signed, error),
-) {
-	g.reserve(c, wanted, func(r reserved, err error) {
-		if err != nil {
-			then(messages.Signed{}, err)
-			return
-		}
-		k := gatherKeys(g.of.open().Keys(), s, g.cfg.Network.NewSigning)
-		r.give(s)
-		g.signWith(c, s, k, r.uses, then)
-	})
+	got, err := signed(s, failed)
+	if none { // as in Core, where nobody tries then
+		got.Complete, got.Errors = false, nil
+	}
+	got.PQCKeys = uses
+	return got, err
 }
 
 // reserved are keys of P2MR with the right to make signatures, which are counted on disk.
@@ -125,78 +101,50 @@ func (r *reserved) give(to *rawtx.Signing) {
 	}
 }
 
-// reserve counts signatures, and calls back when that is on disk: none may be made before.
-func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, then func(reserved, error)) {
-	if g.of.open().Vault().Locked() {
-		then(reserved{}, errLocked) // since the request came
-		return
+// reserve counts signatures, and has the actor call use when that is on disk: none may be made before.
+func (t *caller) reserve(j *ask.Job, wanted map[slhdsa.PublicKey]uint32, use func(*reserved)) error {
+	r := &reserved{}
+	err := t.await(j, func(then func(error)) { t.writable(t.c, then) })
+	if err == nil {
+		err = t.change(j, func() (err error) {
+			if t.ledger.Vault().Locked() {
+				return errLocked // since the request came
+			}
+			if r.uses, r.right, err = t.ledger.Vault().ReserveSignatures(wanted); err != nil {
+				return codes.Errorf(codes.Wallet, "%v", err)
+			}
+			return nil
+		})
 	}
-	uses, right, err := g.of.open().Vault().ReserveSignatures(wanted)
 	if err != nil {
-		then(reserved{}, codes.Errorf(codes.Wallet, "%v", err))
-		return
+		return err
 	}
-	g.of.save(c, func(err error) {
-		if err == nil && g.of.open() == nil {
-			err = ask.ErrStopped
+	for _, use := range r.uses {
+		if text := use.Warning(); text != "" {
+			t.logf("PQC usage warning: %s", text)
 		}
-		if err != nil {
-			then(reserved{}, err)
-			return
-		}
-		g.logUses(uses)
-		r := reserved{uses: uses, right: right}
+	}
+	return t.do(j, func() {
 		for public := range wanted {
-			if key := g.of.open().Vault().PQCSecret(public); key != nil {
+			if key := t.ledger.Vault().PQCSecret(public); key != nil {
 				r.keys = append(r.keys, key)
 			}
 		}
-		then(r, nil)
-	})
-}
-
-// logUses warns in the log of keys that come near their last signature.
-func (g *signer) logUses(uses []messages.PQCUse) {
-	for _, use := range uses {
-		if text := use.Warning(); text != "" {
-			corelog.Printf(g.cfg.Log, infoLevel, "[%s] PQC usage warning: %s", g.label(), text)
-		}
-	}
-}
-
-// signWith signs in a worker. k has keys that are to be derived there.
-func (g *signer) signWith(
-	c actor.Context, s *rawtx.Signing, k *gathering, uses []messages.PQCUse, then func(messages.Signed, error),
-) {
-	g.of.beside(c, func() func() {
-		defer s.Zero()
-		failed, err := signGathered(g.ctx, s, k)
-		return func() {
-			if err != nil {
-				then(messages.Signed{}, err)
-				return
-			}
-			got, err := signed(s, failed)
-			if g.of.open().Keys().Len() == 0 { // as in Core, where nobody tries then
-				got.Complete, got.Errors = false, nil
-			}
-			got.PQCKeys = uses
-			then(got, err)
-		}
+		use(r)
 	})
 }
 
 // signMessage signs a message.
-func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
-	if g.of.open().Vault().Locked() {
+func (w *Wallet) signMessage(r messages.SignMessage) ([]byte, error) {
+	if w.ledger.Vault().Locked() {
 		return nil, errLocked
 	}
 	if !txscript.IsPayToPubKeyHash(r.Script) {
 		return nil, codes.Errorf(codes.Type, "Address does not refer to key")
 	}
-	s := g.cfg.Network.NewSigning(new(wire.MsgTx), nil)
+	s := w.cfg.Network.NewSigning(new(wire.MsgTx), nil)
 	defer s.Zero()
-	if d, index, ok := g.of.open().Keys().SigningDescriptor(r.Script); ok {
+	if d, index, ok := w.ledger.Keys().SigningDescriptor(r.Script); ok {
 		defer d.Wipe()
 		_ = s.AddDescriptor(d, index, true) // what cannot be derived is not there
 	}
@@ -210,10 +158,10 @@ func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
 
 // coins are the outputs that a transaction spends, as far as the request has
 // them, or the wallet's own transactions.
-func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
+func (t *caller) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
 	coins := make(map[wire.OutPoint]*wire.TxOut)
 	for _, prev := range prevs {
-		amount := g.cfg.Network.Rules.MaxMoney
+		amount := t.cfg.Network.Rules.MaxMoney
 		if prev.Amount != nil {
 			amount = int64(*prev.Amount)
 		}
@@ -224,7 +172,7 @@ func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 		if coins[at] != nil {
 			continue
 		}
-		own, err := g.of.open().Reports().Transaction(&at.Hash)
+		own, err := t.ledger.Reports().Transaction(&at.Hash)
 		if err != nil {
 			continue
 		}
@@ -250,11 +198,7 @@ func signed(s *rawtx.Signing, failed []rawtx.InputError) (messages.Signed, error
 			ScriptSig: in.SignatureScript, Sequence: in.Sequence, Text: f.Err.Error(),
 		})
 	}
-	var raw bytes.Buffer
-	if err := s.Tx.Serialize(&raw); err != nil {
-		return messages.Signed{}, err
-	}
-	got.RawTx = raw.Bytes()
+	got.RawTx = psbt.Serialize(s.Tx, true)
 	return got, nil
 }
 

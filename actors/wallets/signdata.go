@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2mr"
@@ -16,48 +14,32 @@ import (
 )
 
 // signDataHash signs data with a key of P2MR. The signature is counted on disk before.
-func (g *signer) signDataHash(c actor.Context, m *ask.Call[messages.SignDataHash, messages.DataSignature]) {
-	leaf, key, err := g.dataLeaf(&m.Req)
-	if err != nil {
-		m.Answer(messages.DataSignature{}, err)
-		return
+func (t *caller) signDataHash(j *ask.Job, q messages.SignDataHash) (messages.DataSignature, error) {
+	var leaf descriptor.Leaf
+	var key slhdsa.PublicKey
+	var with reserved
+	err := t.try(j, func() (err error) {
+		leaf, key, err = t.dataLeaf(&q)
+		return err
+	})
+	if err == nil {
+		err = t.reserve(j, map[slhdsa.PublicKey]uint32{key: 1}, func(r *reserved) { with = *r })
 	}
-	fail := func(err error) { m.Answer(messages.DataSignature{}, err) }
-	g.of.writable(c, func(err error) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		g.reserve(c, map[slhdsa.PublicKey]uint32{key: 1}, func(r reserved, err error) {
-			if err == nil && len(r.keys) == 0 {
-				err = errDataKey
-			}
-			if err != nil {
-				fail(err)
-				return
-			}
-			g.signData(c, m, leaf, &r)
-		})
-	})
-}
-
-// signData signs in a worker, with a signature that was counted.
-func (g *signer) signData(
-	c actor.Context, m *ask.Call[messages.SignDataHash, messages.DataSignature], leaf descriptor.Leaf, r *reserved,
-) {
-	private, signed := r.keys[0], p2mr.DataHash(m.Req.Hash)
-	g.of.beside(c, func() func() {
-		defer private.Zero()
-		signature, err := private.Sign(r.right, signed[:])
-		if err != nil {
-			err = codes.Errorf(codes.Wallet, "PQC data-hash signing failed")
-		}
-		return func() {
-			m.Answer(messages.DataSignature{
-				Key: private.Public(), Signature: signature, Leaf: leaf.Script, Control: leaf.Control, PQCKeys: r.uses,
-			}, err)
-		}
-	})
+	if err == nil && len(with.keys) == 0 {
+		err = errDataKey
+	}
+	if err != nil {
+		return messages.DataSignature{}, err
+	}
+	private, signed := with.keys[0], p2mr.DataHash(q.Hash)
+	defer private.Zero()
+	signature, err := private.Sign(with.right, signed[:])
+	if err != nil {
+		err = codes.Errorf(codes.Wallet, "PQC data-hash signing failed")
+	}
+	return messages.DataSignature{
+		Key: private.Public(), Signature: signature, Leaf: leaf.Script, Control: leaf.Control, PQCKeys: with.uses,
+	}, err
 }
 
 // Why a wallet signs no data, in the reference's words.
@@ -74,15 +56,15 @@ var (
 )
 
 // dataLeaf returns the first leaf that a request allows and whose key can sign.
-func (g *signer) dataLeaf(r *messages.SignDataHash) (descriptor.Leaf, slhdsa.PublicKey, error) {
-	none, vault := descriptor.Leaf{}, g.of.open().Vault()
+func (t *caller) dataLeaf(r *messages.SignDataHash) (descriptor.Leaf, slhdsa.PublicKey, error) {
+	none, vault := descriptor.Leaf{}, t.ledger.Vault()
 	if vault.Locked() {
 		return none, slhdsa.PublicKey{}, errLocked
 	}
 	if err := vault.CheckSigningData(); err != nil {
 		return none, slhdsa.PublicKey{}, err
 	}
-	solution := g.of.open().Keys().Solve(r.Script)
+	solution := t.ledger.Keys().Solve(r.Script)
 	switch {
 	case solution == nil:
 		return none, slhdsa.PublicKey{}, errDataScript

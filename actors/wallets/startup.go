@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
@@ -26,7 +27,7 @@ func (w *Wallets) start(c actor.Context) {
 		return
 	}
 	w.begun = true
-	w.tasks.Go(c, func() func() {
+	w.work(c, func(*ask.Job) func() {
 		walletdb.RemoveStale(w.cfg.Dir)
 		var names []string
 		if !w.cfg.NoStartup {

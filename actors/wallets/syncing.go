@@ -17,13 +17,6 @@ type syncing struct {
 	errs   []error
 }
 
-// synced says that a wallet has written what it knows of the pool, or cannot.
-type synced struct {
-	of    *syncing
-	entry *entry
-	err   error
-}
-
 // sync asks all wallets that are loaded; with a time that has passed by their timers, they do first
 // what is due then.
 func (w *Wallets) sync(c actor.Context, passed time.Duration, answer func(messages.Done, error) bool) {
@@ -33,8 +26,9 @@ func (w *Wallets) sync(c actor.Context, passed time.Duration, answer func(messag
 		return
 	}
 	for _, e := range w.entries {
-		ask.Then(w.ctx, c, e.ref, seeing{Passed: passed}, func(_ messages.Done, err error) any {
-			return synced{s, e, err}
+		w.work(c, func(j *ask.Job) func() {
+			_, err := ask.Await(j, e.ref, seeing{Passed: passed})
+			return func() { w.synced(s, e, err) }
 		})
 	}
 }
@@ -42,11 +36,10 @@ func (w *Wallets) sync(c actor.Context, passed time.Duration, answer func(messag
 // synced answers when the last of the wallets has answered. The error of a wallet
 // that was unloaded meanwhile does not count: the unloading has written its
 // changes.
-func (w *Wallets) synced(m synced) {
-	s := m.of
-	if m.err != nil && m.entry.unload == nil {
-		w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", m.entry.name, "err", m.err)
-		s.errs = append(s.errs, m.err)
+func (w *Wallets) synced(s *syncing, e *entry, err error) {
+	if err != nil && e.unload == nil {
+		w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", e.name, "err", err)
+		s.errs = append(s.errs, err)
 	}
 	s.left--
 	if s.left == 0 {

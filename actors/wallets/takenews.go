@@ -30,27 +30,27 @@ func (p *poolState) hear(c actor.Context, m *messages.PoolChanged) {
 		p.news.queue, p.news.at, p.news.pool, p.lost = nil, messages.Tip{}, messages.Tip{}, true
 	}
 	p.take(c)
-	p.wake(c)
+	p.follower.Wake(c)
 }
 
 // target returns the block that the wallet is to go to: where the pool was when it told the
 // next news, or the active tip.
 func (p *poolState) target(reader chainview.Reader) *chainview.Block {
-	if p.of == nil || p.of.open() == nil {
+	if p.ledger == nil {
 		return reader.Active().Tip()
 	}
-	return p.news.target(reader, p.of.open().Txs().Tip())
+	return p.news.target(reader, p.ledger.Txs().Tip())
 }
 
 // arrived reports whether the wallet is where the next news are to be taken.
 func (p *poolState) arrived() bool {
 	reader := p.cfg.Chain.Open()
-	return reader != nil && p.target(reader).Hash == p.of.open().Txs().Tip().Hash
+	return reader != nil && p.target(reader).Hash == p.ledger.Txs().Tip().Hash
 }
 
 // mayTake reports whether news may be taken now.
 func (p *poolState) mayTake() bool {
-	return p.of.open() != nil && p.of.isLoaded() && p.joined && p.scans == 0 && !p.of.moves()
+	return p.ledger != nil && p.live && p.joined && p.scans == 0 && !p.awaitsKeys && !p.follower.Busy()
 }
 
 // take takes the news that are due where the wallet is, and calls the functions that waited
@@ -67,7 +67,7 @@ func (p *poolState) take(c actor.Context) {
 		p.takeOne(&next)
 		taken = true
 	}
-	if taken && p.of.open() != nil {
+	if taken && p.ledger != nil {
 		p.write(c)
 		p.look(c)
 	}
@@ -87,7 +87,7 @@ func (p *poolState) readAgain(c actor.Context) {
 			return
 		}
 		p.news.begin(&pool, func() {
-			p.of.open().Txs().ClearMempool()
+			p.ledger.Txs().ClearMempool()
 			p.add(pool)
 		})
 	})
@@ -105,7 +105,7 @@ func (p *poolState) left(b *chainview.Block, reader chainview.Reader) {
 }
 
 func (p *poolState) takeOne(e *event) {
-	txs := p.of.open().Txs()
+	txs := p.ledger.Txs()
 	switch {
 	case e.to != nil:
 		p.news.at, p.news.pool = *e.to, *e.to
@@ -121,7 +121,7 @@ func (p *poolState) takeOne(e *event) {
 	case e.change.Reason != messages.PoolBlock:
 		txs.RemoveMempoolTx(e.change.Tx)
 		if e.change.Reason == messages.PoolConflict {
-			p.conflict(e.change.ID)
+			p.publishConflict(e.change.ID)
 		}
 	}
 }
@@ -136,21 +136,21 @@ func (p *poolState) whenCurrent(c actor.Context, then func(err error)) {
 	}
 	p.waiting = append(p.waiting, w)
 	p.take(c)
-	p.wake(c)
+	p.follower.Wake(c)
 }
 
 // callBack calls the functions that have waited long enough. With an error it calls the
 // others, too.
 func (p *poolState) callBack(err error) {
 	reader := p.cfg.Chain.Open()
-	if p.of.open() == nil || reader == nil {
+	if p.ledger == nil || reader == nil {
 		return // callers are answered as the actor stops, or when the chain is there again
 	}
 	waited := p.waiting
 	p.waiting = nil
 	for _, w := range waited {
 		switch {
-		case p.of.open() == nil:
+		case p.ledger == nil:
 			return
 		case p.isOver(reader, &w):
 			w.then(nil)
@@ -164,11 +164,11 @@ func (p *poolState) callBack(err error) {
 
 // isOver reports whether the wallet has seen and taken what somebody waits for.
 func (p *poolState) isOver(reader chainview.Reader, w *waiting) bool {
-	active, tip := reader.Active(), p.of.open().Txs().Tip()
+	active, tip := reader.Active(), p.ledger.Txs().Tip()
 	if w.tip == (messages.Tip{}) {
 		w.tip = messages.Tip{Hash: active.Tip().Hash, Height: active.Height()}
 	}
-	if p.scans > 0 || p.of.looksAgain() || p.news.after(w.number) > 0 {
+	if p.scans > 0 || p.again != nil || p.news.after(w.number) > 0 {
 		return false
 	}
 	if tip.Hash == w.tip.Hash {
@@ -199,7 +199,7 @@ func (p *poolState) runAll() {
 		return e.run != nil
 	})
 	for _, run := range runs {
-		if p.of.open() == nil {
+		if p.ledger == nil {
 			return
 		}
 		run()

@@ -19,28 +19,8 @@ import (
 // maxUnlock is the longest time that a wallet stays unlocked, as in Core.
 const maxUnlock = 100_000_000 * time.Second
 
-// locked is what an unlocker needs of its wallet.
-type locked interface {
-	open() *wallet.Wallet // nil: it is closed
-	usesKeys() bool       // by an import or a rescan, which would be disturbed
-	beside(c actor.Context, work func() (then func()))
-	save(c actor.Context, then func(error))
-	rewrite() // what is deleted must not stay in the file
-}
-
-// A lockView is a wallet as its unlocker sees it.
-type lockView struct{ *Wallet }
-
-// rewrite has the next write replace the file, so that nothing deleted is left in
-// the file.
-func (w lockView) rewrite() { w.writer.replace = true }
-
-// unlocker locks and unlocks the keys of a wallet, and encrypts them.
+// unlocker is until when the keys of a wallet stay unlocked.
 type unlocker struct {
-	*home
-	of  locked
-	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
-
 	until time.Time
 	timer ask.Timer // of the lock
 	late  bool      // the time is over, and a rescan needs the keys yet
@@ -62,72 +42,66 @@ func (u *unlocker) start(c actor.Context, now time.Time, after time.Duration) {
 }
 
 // lockTimer locks the wallet, unless a rescan needs its keys: then after that.
-func (u *unlocker) lockTimer(c actor.Context) {
-	if u.of.open() == nil {
-		return
-	}
-	if u.of.usesKeys() {
-		u.late = true
-		return
-	}
-	u.stop()
-	u.of.open().Vault().Lock()
-	u.forgetSecrets(c, func() {})
+func (w *Wallet) lockTimer(c actor.Context) {
+	w.unlocker.late = true
+	w.lockLate(c)
 }
 
-// forgetSecrets has the memory of secrets that nobody uses any more made unreadable,
-// and calls back.
-func (u *unlocker) forgetSecrets(c actor.Context, then func()) {
-	u.of.beside(c, func() func() {
-		u.cfg.Forget()
-		return then
+// lockLate locks the wallet if its time is over, and no rescan or import needs the keys.
+func (w *Wallet) lockLate(c actor.Context) {
+	if !w.unlocker.late || w.usesKeys() || w.ledger == nil {
+		return
+	}
+	w.lockKeys()
+	w.lanes.beside.Add(c, func(*ask.Job) { w.cfg.Forget() })
+}
+
+// lockKeys locks the wallet. The memory of its secrets is to be made unreadable after that.
+func (w *Wallet) lockKeys() {
+	w.unlocker.stop()
+	w.ledger.Vault().Lock()
+}
+
+// unlock makes the keys available for a time.
+func (t *caller) unlock(j *ask.Job, q messages.UnlockWallet) (messages.Done, error) {
+	defer q.Passphrase.Wipe()
+	var masters []walletfile.MasterKey
+	err := t.try(j, func() error {
+		switch {
+		case !t.ledger.Vault().Encrypted():
+			return codes.Errorf(codes.WrongEncryption,
+				"Error: running with an unencrypted wallet, but walletpassphrase was called.")
+		case q.For < 0:
+			return codes.Errorf(codes.Parameter, "Timeout cannot be negative.")
+		case len(q.Passphrase) == 0:
+			return errEmptyPhrase
+		}
+		masters = t.ledger.Vault().MasterKeys()
+		return nil
 	})
-}
-
-// lockLate locks the wallet if its time ended while a rescan or an import needed
-// the keys, and both are done.
-func (u *unlocker) lockLate(c actor.Context) {
-	if u.late && !u.of.usesKeys() && u.of.open() != nil {
-		u.stop()
-		u.of.open().Vault().Lock()
-		u.forgetSecrets(c, func() {})
+	if err != nil {
+		return messages.Done{}, err
 	}
-}
-
-// unlock makes the keys available for a time, and calls back where they are.
-func (u *unlocker) unlock(c actor.Context, m *ask.Call[messages.UnlockWallet, messages.Done], then func()) {
-	defer m.Req.Passphrase.Wipe()
-	switch {
-	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, codes.Errorf(
-			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called.",
-		))
-		return
-	case m.Req.For < 0:
-		m.Answer(messages.Done{}, codes.Errorf(codes.Parameter, "Timeout cannot be negative."))
-		return
-	case len(m.Req.Passphrase) == 0:
-		m.Answer(messages.Done{}, errEmptyPhrase)
-		return
-	}
-	wrong := wrongPassphrase(m.Req.Passphrase,
+	wrong := wrongPassphrase(q.Passphrase,
 		"Error: The wallet passphrase entered is incorrect. It contains a null character (ie - a zero byte). "+
 			"If the passphrase was set with a version of this software prior to 25.0, "+
 			"please try again with only the characters up to — but not including — the first null character. "+
 			"If this is successful, please set a new passphrase to avoid this issue in the future.")
-	u.masters(c, m.Req.Passphrase, nil, func(masters []candidate) {
-		if _, err := u.unlockWith(masters); err != nil {
-			m.Answer(messages.Done{}, passphraseError(err, wrong))
+	found := openMasters(j.Context(), masters, q.Passphrase, nil)
+	defer wipe(found)
+	return messages.Done{}, t.await(j, func(then func(error)) {
+		if _, err := t.unlockWith(found); err != nil {
+			then(passphraseError(err, wrong))
 			return
 		}
-		u.start(c, u.cfg.Now(), min(m.Req.For, maxUnlock))
-		if u.fault.present() { // signing needs no file
-			m.Answer(messages.Done{}, nil)
+		t.unlocker.start(t.c, t.cfg.Now(), min(q.For, maxUnlock))
+		if t.fault.present() { // signing needs no file
+			then(nil)
 			return
 		}
-		_ = u.of.open().Pool().Refill(0) // as far as it goes
-		u.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
-		then()
+		_ = t.ledger.Pool().Refill(0) // as far as it goes
+		t.save(t.c, then)
+		t.keygen.deferFill(t.c)
 	})
 }
 
@@ -156,31 +130,27 @@ type candidate struct {
 	master *walletfile.Secret
 }
 
-// masters derives the wallet's master keys from a passphrase, which takes long,
-// and has each looked at by the worker, unless look is nil. The keys are wiped
-// when then has returned.
-func (u *unlocker) masters(c actor.Context, passphrase []byte, look func(*candidate) error, then func([]candidate)) {
-	records, phrase := u.of.open().Vault().MasterKeys(), walletfile.NewSecret(passphrase)
-	u.of.beside(c, func() func() {
-		defer phrase.Zero()
-		var found []candidate
-		for _, record := range records {
-			master, err := record.Unlock(u.ctx, phrase)
-			if err != nil {
-				continue
-			}
-			k := candidate{record, master}
-			if look != nil && look(&k) != nil {
-				master.Zero()
-				continue
-			}
-			found = append(found, k)
+// openMasters derives master keys from a passphrase, which it wipes. That takes long. look has a look at each key
+// unless look is nil; a key is left out where look fails. The caller wipes the keys.
+func openMasters(
+	ctx context.Context, masters []walletfile.MasterKey, passphrase messages.Secret, look func(*candidate) error,
+) (found []candidate) {
+	phrase := walletfile.NewSecret(passphrase)
+	defer phrase.Zero()
+	passphrase.Wipe()
+	for _, record := range masters {
+		master, err := record.Unlock(ctx, phrase)
+		if err != nil {
+			continue
 		}
-		return func() {
-			defer wipe(found)
-			then(found)
+		k := candidate{record, master}
+		if look != nil && look(&k) != nil {
+			master.Zero()
+			continue
 		}
-	})
+		found = append(found, k)
+	}
+	return found
 }
 
 func wipe(keys []candidate) {
@@ -190,10 +160,10 @@ func wipe(keys []candidate) {
 }
 
 // unlockWith unlocks the wallet with the master key that is right.
-func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
+func (t *caller) unlockWith(masters []candidate) (candidate, error) {
 	err := walletfile.ErrPassphrase
 	for _, k := range masters {
-		if err = u.of.open().Unlock(k.master); err == nil {
+		if err = t.ledger.Unlock(k.master); err == nil {
 			return k, nil
 		}
 		if errors.Is(err, walletfile.ErrSomeKeys) {
@@ -203,19 +173,22 @@ func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
 	return candidate{}, err
 }
 
-func (u *unlocker) lock(c actor.Context, m *ask.Call[messages.LockWallet, messages.Done]) {
-	switch {
-	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, codes.Errorf(
-			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called.",
-		))
-	case u.of.usesKeys():
-		m.Answer(messages.Done{}, inUse("locking the wallet"))
-	default:
-		u.stop()
-		u.of.open().Vault().Lock()
-		u.forgetSecrets(c, func() { m.Answer(messages.Done{}, nil) })
+func (t *caller) lock(j *ask.Job, _ messages.LockWallet) (messages.Done, error) {
+	err := t.try(j, func() error {
+		switch {
+		case !t.ledger.Vault().Encrypted():
+			return codes.Errorf(codes.WrongEncryption,
+				"Error: running with an unencrypted wallet, but walletlock was called.")
+		case t.usesKeys():
+			return inUse("locking the wallet")
+		}
+		t.lockKeys()
+		return nil
+	})
+	if err == nil {
+		t.cfg.Forget()
 	}
+	return messages.Done{}, err
 }
 
 func inUse(doing string) error {
@@ -223,115 +196,114 @@ func inUse(doing string) error {
 		"transactions. Please call `abortrescan` before %s.", doing)
 }
 
-func (u *unlocker) encrypt(c actor.Context, m *ask.Call[messages.EncryptWallet, messages.Done]) {
-	defer m.Req.Passphrase.Wipe()
-	err := u.of.open().CheckEncryptable()
-	switch {
-	case err != nil:
-	case u.of.usesKeys():
-		err = inUse("encrypting the wallet")
-	default:
-		err = u.of.open().Vault().CheckEncrypting()
+// mayEncrypt refuses what cannot be encrypted, or not now.
+func (t *caller) mayEncrypt() error {
+	if err := t.ledger.CheckEncryptable(); err != nil {
+		return err
 	}
-	if err == nil && len(m.Req.Passphrase) == 0 {
-		err = errEmptyPhrase
+	if t.usesKeys() {
+		return inUse("encrypting the wallet")
 	}
+	return nil
+}
+
+func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, error) {
+	defer q.Passphrase.Wipe()
 	seed := newSeed()
+	defer seed.Zero()
 	var jobs []*keys.Job
-	if err == nil && !u.of.open().Flags().Has(walletfile.Blank) {
-		jobs, err = u.of.open().Importer().SetupJobs(seed)
-	}
-	if err != nil {
-		seed.Zero()
-		m.Answer(messages.Done{}, err)
-		return
-	}
-	phrase := walletfile.NewSecret(m.Req.Passphrase)
-	u.of.beside(c, func() func() {
-		encryption, batches, err := encryptionOf(u.ctx, phrase, jobs)
-		return func() {
-			defer seed.Zero()
-			u.encryptWith(c, m, encryption, seed, batches, err)
+	err := t.try(j, func() (err error) {
+		if err = t.mayEncrypt(); err == nil {
+			err = t.ledger.Vault().CheckEncrypting()
 		}
+		if err == nil && len(q.Passphrase) == 0 {
+			err = errEmptyPhrase
+		}
+		if err == nil && !t.ledger.Flags().Has(walletfile.Blank) {
+			jobs, err = t.ledger.Importer().SetupJobs(seed)
+		}
+		return err
+	})
+	if err != nil {
+		return messages.Done{}, err
+	}
+	phrase := walletfile.NewSecret(q.Passphrase)
+	q.Passphrase.Wipe()
+	e, batches, failed := encryptionOf(j.Context(), phrase, jobs)
+	defer e.Master.Zero()
+	return messages.Done{}, t.await(j, func(then func(error)) {
+		err := t.encryptWith(e, seed, batches, failed)
+		t.save(t.c, func(failed error) { then(errors.Join(err, failed)) })
+		t.ledger.Pool().Drop()
 	})
 }
 
-func (u *unlocker) encryptWith(
-	c actor.Context, m *ask.Call[messages.EncryptWallet, messages.Done], e wallet.Encryption, seed *walletfile.Secret,
-	batches []*keys.Batch, err error,
-) {
-	defer e.Master.Zero()
-	defer u.of.open().Pool().Drop()
+// encryptWith encrypts the wallet with keys that were made, unless there is an error.
+func (t *caller) encryptWith(e wallet.Encryption, seed *walletfile.Secret, batches []*keys.Batch, err error) error {
 	if err == nil {
-		err = u.of.open().CheckEncryptable() // another request may have been faster
+		err = t.mayEncrypt() // another request may have been faster
 	}
-	if err == nil && u.of.usesKeys() {
-		err = inUse("encrypting the wallet")
-	}
-	if err == nil {
-		err = supply(u.of.open().Pool(), batches)
-	}
-	if err == nil {
-		err = u.of.open().Encrypt(e, seed, u.cfg.now())
-		u.of.rewrite()
+	if err = supply(t.ledger.Pool(), batches, err); err == nil {
+		err = t.ledger.Encrypt(e, seed, t.cfg.now())
+		t.writer.replace = true // no file is to have what is deleted
 	}
 	if err != nil && !isAnswer(err) {
-		u.cfg.Log.Error("wallet not encrypted", "wallet", u.label(), "err", err)
+		t.cfg.Log.Error("wallet not encrypted", "wallet", t.label(), "err", err)
 		err = codes.Errorf(codes.EncryptionFailed, "Error: Failed to encrypt the wallet.")
 	}
-	u.of.save(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
+	return err
 }
 
-func (u *unlocker) changePassphrase(c actor.Context, m *ask.Call[messages.ChangePassphrase, messages.Done]) {
-	defer m.Req.Old.Wipe()
-	defer m.Req.New.Wipe()
-	var err error
-	switch {
-	case !u.of.open().Vault().Encrypted():
-		err = codes.Errorf(
-			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.",
-		)
-	case u.of.usesKeys():
-		err = inUse("changing the passphrase")
-	case len(m.Req.Old) == 0 || len(m.Req.New) == 0:
-		err = errEmptyPhrase
-	}
+func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (messages.Done, error) {
+	defer q.Old.Wipe()
+	defer q.New.Wipe()
+	var masters []walletfile.MasterKey
+	err := t.try(j, func() error {
+		switch {
+		case !t.ledger.Vault().Encrypted():
+			return codes.Errorf(codes.WrongEncryption,
+				"Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
+		case t.usesKeys():
+			return inUse("changing the passphrase")
+		case len(q.Old) == 0 || len(q.New) == 0:
+			return errEmptyPhrase
+		}
+		masters = t.ledger.Vault().MasterKeys()
+		return nil
+	})
 	if err != nil {
-		m.Answer(messages.Done{}, err)
-		return
+		return messages.Done{}, err
 	}
-	wrong := wrongPassphrase(m.Req.Old,
+	wrong := wrongPassphrase(q.Old,
 		"Error: The old wallet passphrase entered is incorrect. It contains a null character (ie - a zero byte). "+
 			"If the old passphrase was set with a version of this software prior to 25.0, "+
 			"please try again with only the characters up to — but not including — the first null character.")
-	fresh := walletfile.NewSecret(m.Req.New)
-	relabel := func(k *candidate) (err error) {
-		k.record, err = lockMaster(u.ctx, k.record, fresh, k.master)
+	fresh := walletfile.NewSecret(q.New)
+	defer fresh.Zero()
+	q.New.Wipe()
+	found := openMasters(j.Context(), masters, q.Old, func(k *candidate) (err error) {
+		k.record, err = lockMaster(j.Context(), k.record, fresh, k.master)
 		return err
-	}
-	u.masters(c, m.Req.Old, relabel, func(masters []candidate) {
-		fresh.Zero()
-		locked := u.of.open().Vault().Locked()
-		right, err := u.unlockWith(masters)
+	})
+	defer wipe(found)
+	return messages.Done{}, t.change(j, func() error {
+		locked := t.ledger.Vault().Locked()
+		right, err := t.unlockWith(found)
 		switch {
 		case err != nil: // as in Core: a wrong passphrase locks
-			u.stop()
-			u.of.open().Vault().Lock()
+			t.lockKeys()
+			return passphraseError(err, wrong)
 		case locked:
-			u.of.open().Vault().Lock()
+			t.ledger.Vault().Lock()
 		}
-		if err != nil {
-			m.Answer(messages.Done{}, passphraseError(err, wrong))
-			return
-		}
-		u.of.open().Vault().SetMasterKey(right.record)
-		u.of.rewrite()
-		u.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+		t.ledger.Vault().SetMasterKey(right.record)
+		t.writer.replace = true // no file is to have what is deleted
+		return nil
 	})
 }
 
 // encryptionOf makes a master key, and the keys of the descriptors that an
-// encrypted wallet gets, in a worker.
+// encrypted wallet gets.
 func encryptionOf(
 	ctx context.Context, phrase *walletfile.Secret, jobs []*keys.Job,
 ) (wallet.Encryption, []*keys.Batch, error) {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -24,13 +26,9 @@ import (
 type Wallet struct {
 	*home
 
-	mode   actor.Behavior  // opening, ready or closed
-	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
-	cancel context.CancelFunc
-
-	opener *ask.Worker // opens, attaches or closes
-	fresh  *opened     // what the opener has made, not yet taken over
-	queue  []queued    // requests that came before the wallet was ready
+	mode  actor.Behavior // opening, ready or closed
+	fresh *opened        // has been opened, and is not yet taken over
+	queue []queued       // requests that came before the wallet was ready
 
 	ledger   *wallet.Wallet
 	warnings []string
@@ -43,17 +41,15 @@ type Wallet struct {
 	again *txs.Block // the tip, which is looked at again when there are those keys; nil: there is no need
 	busy  bool       // handling a message; stays set if the actor failed meanwhile
 
-	pool      poolState
-	writer    writer
-	follower  *follow.Follower
-	scans     *ask.Lane
-	scan      *scan // nil: none
-	signer    signer
-	spender   spender
-	publisher publisher
-	tasks     ask.Tasks
-	unlocker  unlocker
-	keygen    keygen
+	pool     poolState
+	writer   writer
+	follower *follow.Follower
+	lanes    lanes
+	scan     *scan // nil: none
+	nonces   rawtx.MusigNonces
+	spending spend.Options // with the changes made since the wallet was loaded
+	unlocker unlocker
+	keygen   keygen
 }
 
 // newWallet returns the producer of a wallet's actor.
@@ -61,17 +57,11 @@ func newWallet(h *home) actor.Producer {
 	begun := false
 	return func() actor.Actor {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
-		w.ctx, w.cancel = context.WithCancel(context.Background())
-		w.publisher = publisher{home: h, of: w}
-		w.signer = signer{home: h, of: w, ctx: w.ctx}
-		w.spender = newSpender(h, w)
-		w.keygen = keygen{home: h, of: w, ctx: w.ctx, lines: keyLog{home: h}}
-		w.writer = writer{home: h, publish: w.publisher.publish}
-		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
-		w.scans = ask.NewLane(1)
-		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
+		w.keygen = keygen{w: w, lines: keyLog{home: h}}
+		w.writer = writer{Wallet: w}
+		w.pool = poolState{Wallet: w}
+		w.lanes, w.spending = newLanes(), *h.cfg.Spending
 		w.follower = w.follow()
-		w.pool.wake = w.follower.Wake
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
 			w.mode.Become(w.failed)
@@ -80,19 +70,6 @@ func newWallet(h *home) actor.Producer {
 		return w
 	}
 }
-
-// Messages of a wallet to itself.
-type (
-	// openDone says that the file is open.
-	openDone struct{ err error }
-	// attached says that the wallet is loaded completely.
-	attached struct{}
-	// closedFile says that the file is closed.
-	closedFile struct {
-		err  error
-		then func(error)
-	}
-)
 
 // Receive implements actor.Actor.
 func (w *Wallet) Receive(c actor.Context) {
@@ -115,25 +92,11 @@ func (w *Wallet) handle(c actor.Context) {
 	if w.follower.Receive(c) {
 		return
 	}
-	switch m := c.Message().(type) {
-	case closedFile:
-		w.opener = nil
-		m.then(m.err)
-	case written:
-		w.writer.wrote(c, m)
+	switch c.Message().(type) {
 	case lockTimer:
-		w.unlocker.lockTimer(c)
-	case keysMade:
-		w.keygen.made(c, m)
-		if w.ledger != nil && !w.keygen.needsKeys() {
-			w.pool.lookFor(c)
-		}
-	case keysChecked:
-		w.keygen.checked(c, m)
+		w.lockTimer(c)
 	case fillDeferred:
 		w.keygen.fill(c)
-	case spendStep:
-		w.spender.step(c, m)
 	case messages.TipChanged: // the follower's
 	default:
 		if !w.pool.handle(c) {
@@ -152,27 +115,11 @@ func (w *Wallet) failed(c actor.Context) {
 	ask.Unhandled(c)
 }
 
-// open returns the wallet in memory, nil when it is closed.
-func (w *Wallet) open() *wallet.Wallet { return w.ledger }
-
 // save writes what has changed, and then calls back: at once if there is nothing to
 // wait for. A nil callback is not called.
 func (w *Wallet) save(c actor.Context, then func(error)) {
 	w.keygen.makeNext(c)
 	w.writer.add(c, w.ledger.TakeChanges(), then)
-}
-
-// beside runs work in a worker, and what it returns in the actor. When the wallet has
-// been closed meanwhile nothing is left to do: callers are answered as the actor stops.
-func (w *Wallet) beside(c actor.Context, work func() (then func())) {
-	w.tasks.Go(c, func() func() {
-		then := work()
-		return func() {
-			if w.ledger != nil {
-				then()
-			}
-		}
-	})
 }
 
 // opening waits for the file, and for the blocks that the wallet has missed.
@@ -183,17 +130,11 @@ func (w *Wallet) opening(c actor.Context) {
 		if w.first != nil && !w.isAttached() {
 			open = w.first
 		}
-		w.opener = ask.Go(c, func() any {
-			o, err := open(w.ctx)
-			w.fresh = o
-			return openDone{err}
+		w.lanes.scans.Add(c, func(j *ask.Job) {
+			if err := w.load(j, c, open); err != nil {
+				_ = w.doAlways(j, func() { w.refuse(c, err) })
+			}
 		})
-	case openDone:
-		w.opened(c, m.err)
-	case attached:
-		w.opener = nil
-		w.settle(true)
-		w.pool.sync(c, func() { w.attached(c) })
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
 	case *ask.Call[messages.AbortRescan, bool]:
@@ -219,30 +160,32 @@ func (q queued) Message() any { return q.message }
 // Sender returns the sender of that message.
 func (q queued) Sender() *actor.PID { return q.sender }
 
-// opened takes the file over and looks through what was missed.
-func (w *Wallet) opened(c actor.Context, err error) {
-	w.opener = nil
+// load opens the file, looks through what was missed, and joins the pool.
+func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*opened, error)) error {
+	o, err := open(j.Context())
 	if err != nil {
-		w.refuse(c, err)
-		return
+		return err
 	}
-	o := w.fresh
-	w.fresh = nil
-	w.writer.file, w.ledger, w.warnings = o.file, o.ledger, o.warnings
-	w.writer.changes = o.unwritten
-	if !o.catchUp.scan {
-		w.attach(c)
-		return
-	}
-	w.catchUp(c, o.catchUp)
-}
-
-// attach ends the loading.
-func (w *Wallet) attach(c actor.Context) {
-	w.opener = ask.Go(c, func() any {
-		w.unmark()
-		return attached{}
+	w.fresh = o // the actor closes it if it stops now
+	err = w.doAlways(j, func() {
+		w.writer.file, w.ledger, w.warnings, w.fresh = o.file, o.ledger, o.warnings, nil
+		w.writer.changes = o.unwritten
 	})
+	if err == nil && o.catchUp.scan {
+		err = w.catchUp(j, c, o.catchUp)
+	}
+	if err != nil {
+		return err
+	}
+	w.unmark()
+	err = w.do(j, func() { w.settle(true) })
+	if err == nil {
+		err = w.pool.join(j, c)
+	}
+	if err == nil {
+		err = w.do(j, func() { w.attached(c) })
+	}
+	return err
 }
 
 func (w *Wallet) attached(c actor.Context) {
@@ -290,13 +233,14 @@ func (w *Wallet) refuse(c actor.Context, err error) {
 func (w *Wallet) release(c actor.Context, then func(error)) {
 	file, undo := w.writer.file, w.settle(false)
 	w.forget()
-	w.opener = ask.Go(c, func() any {
+	w.lanes.beside.Add(c, func(j *ask.Job) {
 		var err error
 		if file != nil {
 			err = file.Close()
 		}
 		w.cfg.Forget()
-		return closedFile{errors.Join(err, undo()), then}
+		err = errors.Join(err, undo())
+		_ = w.doAlways(j, func() { then(err) })
 	})
 }
 
@@ -352,13 +296,8 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 // are written only if the state can be trusted.
 func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.pool.leave(c)
-	w.cancel()
-	w.scans.Close()
-	w.opener.Drop()
-	w.tasks.Drop()
-	w.keygen.drop()
-	w.signer.nonces.Zero()
-	w.writer.worker.Drop()
+	w.lanes.close()
+	w.nonces.Zero()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
 	if trusted && (w.live || w.scan != nil) && !w.undoable() {

@@ -8,7 +8,7 @@
 package wallets
 
 import (
-	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -24,16 +24,13 @@ import (
 type Wallets struct {
 	*shared
 
-	ctx    context.Context //nolint:containedctx // ends what is asked of children when the actor stops
-	cancel context.CancelFunc
-	tasks  ask.Tasks
+	jobs     *ask.Lane // all that waits
+	previews *ask.Lane
 
 	loads   map[string]*load      // waiting or under way, by name
 	queue   []*load               // waiting
 	moving  map[string]*migrating // that use a name
 	entries map[string]*entry
-
-	previews previews
 
 	starting   int // loads of the start that are not over; -1: not begun
 	waiting    []*ask.Call[messages.WaitWallets, messages.Done]
@@ -71,8 +68,8 @@ func New(cfg Config) actor.Producer {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
 			moving: make(map[string]*migrating), starting: -1,
+			jobs: ask.NewLane(math.MaxInt), previews: ask.NewLane(maxPreviews),
 		}
-		w.ctx, w.cancel = context.WithCancel(context.Background())
 		return w
 	}
 }
@@ -90,10 +87,6 @@ func (w *Wallets) Receive(c actor.Context) {
 		w.arrived(c, m)
 	case refused:
 		w.refused(c, m)
-	case unloaded:
-		w.unloaded(c, m)
-	case synced:
-		w.synced(m)
 	default:
 		table.Serve(w, c)
 	}
@@ -132,7 +125,7 @@ func (w *Wallets) abortRestore(c actor.Context, m *ask.Call[messages.AbortRestor
 }
 
 func (w *Wallets) listWalletDir(c actor.Context, m *ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]) {
-	w.tasks.Go(c, func() func() {
+	w.work(c, func(*ask.Job) func() {
 		found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
 		return func() { m.Answer(found, nil) }
 	})
@@ -157,13 +150,6 @@ func answerTo[Q messages.Request[messages.WalletLoaded]](
 	return func(got messages.WalletLoaded, err error) { call.Answer(got, err) }
 }
 
-// unloaded says that a wallet has closed its file, or will not.
-type unloaded struct {
-	entry *entry
-	of    *unloading
-	err   error
-}
-
 // unload has a wallet close its file.
 func (w *Wallets) unload(c actor.Context, name string, u *unloading) {
 	e := w.entries[name]
@@ -172,22 +158,25 @@ func (w *Wallets) unload(c actor.Context, name string, u *unloading) {
 		return
 	}
 	e.unload = u
-	ask.Then(w.ctx, c, e.ref, closing{}, func(_ messages.Done, err error) any { return unloaded{e, u, err} })
+	w.work(c, func(j *ask.Job) func() {
+		_, err := ask.Await(j, e.ref, closing{})
+		return func() { w.unloaded(c, e, u, err) }
+	})
 }
 
-// unloaded stops the wallet's actor, unless the wallet goes on.
-func (w *Wallets) unloaded(c actor.Context, m unloaded) {
-	if isAnswer(m.err) {
-		m.entry.unload = nil
-		m.of.tell(messages.WalletUnloaded{}, m.err)
+// unloaded stops the actor of a wallet that has closed its file, or tells why the wallet goes on.
+func (w *Wallets) unloaded(c actor.Context, e *entry, u *unloading, err error) {
+	if isAnswer(err) {
+		e.unload = nil
+		u.tell(messages.WalletUnloaded{}, err)
 		return
 	}
-	if m.err != nil {
-		w.cfg.Log.Error("wallet not closed cleanly", "wallet", m.entry.name, "err", m.err)
+	if err != nil {
+		w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
 	}
-	w.cfg.Directory.Remove(m.entry.name)
-	if w.entries[m.entry.name] == m.entry {
-		c.Stop(m.entry.ref.PID())
+	w.cfg.Directory.Remove(e.name)
+	if w.entries[e.name] == e {
+		c.Stop(e.ref.PID())
 	}
 }
 
@@ -234,7 +223,7 @@ func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, 
 		then(nil)
 		return
 	}
-	w.tasks.Go(c, func() func() {
+	w.work(c, func(*ask.Job) func() {
 		err := w.settings.SetWallet(name, on == messages.LoadOnStartup)
 		if err == nil {
 			return func() { then(nil) }
@@ -250,10 +239,15 @@ func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, 
 	})
 }
 
+// work runs work in a job, and what it returns in the actor.
+func (w *Wallets) work(c actor.Context, work func(*ask.Job) (then func())) {
+	workIn(w.jobs, c, (*ask.Job).Do, work)
+}
+
 // close lets go of everything. The children stop after this.
 func (w *Wallets) close() {
-	w.cancel()
-	w.tasks.Drop()
+	w.jobs.Close()
+	w.previews.Close()
 	for name := range w.entries {
 		w.cfg.Directory.Remove(name)
 	}
@@ -264,5 +258,4 @@ func (w *Wallets) close() {
 	}
 	clear(w.moving)
 	w.queue = nil
-	w.previews = previews{}
 }

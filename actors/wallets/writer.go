@@ -15,11 +15,10 @@ import (
 // one transaction is written, further changes gather for the next, so that many
 // requests at a time wait for the disk once.
 type writer struct {
-	*home
-	file    *walletdb.DB           // nil: it is closed
-	publish func([]records.Change) // called with the changes that were written
+	*Wallet
+	file *walletdb.DB // nil: it is closed
 
-	worker   *ask.Worker      // nil: nothing is being written
+	writing  bool
 	inFlight []records.Change // being written
 	called   []func(error)    // by what becomes of that
 	changes  []records.Change // to be written next
@@ -27,14 +26,11 @@ type writer struct {
 	replace  bool             // what is deleted must not stay in any file
 }
 
-// written says that a transaction is on disk, or failed.
-type written struct{ err error }
-
 // add has changes written, and calls back then: at once if there is nothing to wait
 // for. A nil callback is not called.
 func (w *writer) add(c actor.Context, changes []records.Change, then func(error)) {
 	w.changes = append(w.changes, changes...)
-	if w.worker == nil && len(w.changes) == 0 && !w.replace {
+	if !w.writing && len(w.changes) == 0 && !w.replace {
 		if then != nil {
 			then(nil)
 		}
@@ -48,7 +44,7 @@ func (w *writer) add(c actor.Context, changes []records.Change, then func(error)
 
 // flush begins the next transaction, if the file is free.
 func (w *writer) flush(c actor.Context) {
-	if w.worker != nil || len(w.changes)+len(w.calls) == 0 {
+	if w.writing || len(w.changes)+len(w.calls) == 0 {
 		return
 	}
 	if !w.fault.mayTry(time.Now(), w.cfg.retryAfter) {
@@ -62,24 +58,27 @@ func (w *writer) flush(c actor.Context) {
 	file, replace := w.file, w.replace
 	w.inFlight, w.called = w.changes, w.calls
 	w.changes, w.calls, w.replace = nil, nil, false
+	w.writing = true
 	changes := w.inFlight
-	w.worker = ask.Go(c, func() any {
-		if err := w.cfg.fail(); err != nil {
-			return written{err}
+	w.lanes.beside.Add(c, func(j *ask.Job) {
+		err := w.cfg.fail()
+		switch {
+		case err != nil:
+		case replace:
+			err = file.Replace(func(b *walletdb.Batch) error { return apply(b, changes) })
+		default:
+			err = write(file, changes)
 		}
-		if replace {
-			return written{file.Replace(func(b *walletdb.Batch) error { return apply(b, changes) })}
-		}
-		return written{write(file, changes)}
+		_ = w.doAlways(j, func() { w.wrote(c, err) })
 	})
 }
 
 // wrote calls those back who waited.
-func (w *writer) wrote(c actor.Context, m written) {
+func (w *writer) wrote(c actor.Context, err error) {
 	called, inFlight := w.called, w.inFlight
-	w.worker, w.inFlight, w.called = nil, nil, nil
-	if m.err != nil {
-		w.notWritten(c, called, inFlight, m.err)
+	w.writing, w.inFlight, w.called = false, nil, nil
+	if err != nil {
+		w.notWritten(c, called, inFlight, err)
 		return
 	}
 	if len(inFlight) > 0 && w.fault.end() {
@@ -96,7 +95,7 @@ func (w *writer) wrote(c actor.Context, m written) {
 	}
 }
 
-// rest writes what is left when the actor stops. A transaction that the worker
+// rest writes what is left when the actor stops. A transaction that a job
 // has written is written again, which changes nothing.
 func (w *writer) rest(changes []records.Change) error {
 	all := append(append(w.inFlight, w.changes...), changes...)
