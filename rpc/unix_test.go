@@ -66,8 +66,9 @@ func wantNode(t *testing.T, path string) {
 		"user-agent: node\r\n"+
 		"accept-encoding: gzip, deflate\r\ncontent-length: %d\r\n\r\n%s", basic("u:p"), len(body), body)
 	answer, err := io.ReadAll(c)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") || !strings.Contains(string(answer), `"result":1`) {
-		t.Errorf("got %s, %v", answer, err)
+	got := string(answer)
+	if err != nil || !strings.HasPrefix(got, "HTTP/1.1 200 ") || !strings.Contains(got, `"result":1`) {
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
