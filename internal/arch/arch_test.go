@@ -248,7 +248,7 @@ func TestImports(t *testing.T) {
 				continue
 			}
 			if !slices.ContainsFunc(mayImport[from], func(allowed string) bool { return within(to, allowed) }) {
-				t.Errorf("%s imports %s: %s may only import %v", f.name, to, from, mayImport[from])
+				t.Errorf("%s imports %s: the row of %s in mayImport allows only %v", f.name, to, from, mayImport[from])
 			}
 		}
 	}

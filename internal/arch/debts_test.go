@@ -51,7 +51,7 @@ func TestDebtsOnlyFall(t *testing.T) {
 	recorded := readDebts(t)
 	for key, places := range found {
 		if len(places) > recorded[key] {
-			t.Errorf("%s in %s: %d, at most %d\n\t%s",
+			t.Errorf("%s in %s: %d places, of which testdata/debts.txt allows %d\n\t%s",
 				key.rule, key.room, len(places), recorded[key], strings.Join(places, "\n\t"))
 		}
 	}

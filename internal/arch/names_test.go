@@ -37,10 +37,11 @@ func packageNames(all []*folder) (faults []string) {
 				continue
 			}
 			if name != base {
-				faults = append(faults, fmt.Sprintf("%s: package %s", f.name, name))
+				faults = append(faults, fmt.Sprintf("%s: package %s is not called as its folder", f.name, name))
 			}
 			if other := named[name]; other != "" && other != f.name {
-				faults = append(faults, fmt.Sprintf("package %s: in %s and in %s", name, other, f.name))
+				faults = append(faults,
+					fmt.Sprintf("package %s is in %s and in %s: one needs another name", name, other, f.name))
 			}
 			named[name] = f.name
 		}
@@ -60,7 +61,10 @@ func TestPackageNamesBite(t *testing.T) {
 	got := packageNames([]*folder{
 		in(".", "trawl"), in("a/x", "x", "x"), in("b/x", "x_test", "main"), in("c/x", "x"), in("y", "z"), in("z", "z"),
 	})
-	want := []string{"package x: in a/x and in c/x", "y: package z", "package z: in y and in z"}
+	want := []string{
+		"package x is in a/x and in c/x: one needs another name", "y: package z is not called as its folder",
+		"package z is in y and in z: one needs another name",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

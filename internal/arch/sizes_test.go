@@ -76,13 +76,13 @@ func sizes(found tally, f *folder) {
 		}
 		if len(list) > maxMethods {
 			for _, m := range list[maxMethods:] {
-				found.add("methods-beyond", f, m.Pos(), "%s has %d methods", name, len(list))
+				found.add("methods-beyond", f, m.Pos(), "%s has %d methods, at most %d", name, len(list), maxMethods)
 			}
 		}
 	}
 	for _, file := range slices.Concat(f.files, f.tests) {
 		if n := positions.Position(file.End()).Line; n > maxFileLines && !ast.IsGenerated(file) {
-			found.add("long-files", f, file.Pos(), "%d lines", n)
+			found.add("long-files", f, file.Pos(), "%d lines, at most %d", n, maxFileLines)
 		}
 	}
 }
@@ -95,7 +95,8 @@ func wide(found tally, f *folder, decl *ast.GenDecl) {
 		}
 		if i, ok := typ.Type.(*ast.InterfaceType); ok && i.Methods.NumFields() > maxInterface {
 			if wideInterfaces[f.name+"."+typ.Name.Name] == "" {
-				found.add("wide-interfaces", f, typ.Pos(), "%s has %d methods", typ.Name.Name, i.Methods.NumFields())
+				found.add("wide-interfaces", f, typ.Pos(), "%s has %d methods, at most %d", typ.Name.Name,
+					i.Methods.NumFields(), maxInterface)
 			}
 		}
 	}
@@ -130,7 +131,8 @@ func TestRootStaysSmall(t *testing.T) {
 		}
 	}
 	if n > maxRootLines {
-		t.Errorf("the root package has %d lines without tests, at most %d", n, maxRootLines)
+		t.Errorf("the root package has %d lines without tests, at most %d: what only one part needs belongs to its package",
+			n, maxRootLines)
 	}
 }
 
@@ -146,7 +148,8 @@ func lines(t *testing.T, found tally, f *folder) {
 		raw := rawLines(file)
 		for i, line := range readLines(t, name) {
 			if len(line) > maxTextLine && !raw[i+1] || tooLong(line, strings.HasSuffix(name, "_test.go")) {
-				found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns", columns(line))
+				found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns, at most %d",
+					columns(line), maxLineColumns)
 			}
 		}
 	}
