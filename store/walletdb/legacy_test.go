@@ -70,6 +70,10 @@ func TestReplaceLegacy(t *testing.T) {
 			t.Errorf("other records: %v, %v", same, err)
 		}
 	}
+	missing := filepath.Join(t.TempDir(), "none")
+	if same, err := walletdb.SameRecords(missing, options, nil); !errors.Is(err, walletdb.ErrNotFound) || same {
+		t.Errorf("no file: %v, %v", same, err)
+	}
 	if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
 		t.Errorf("files %q", got)
 	}
@@ -95,6 +99,9 @@ func TestReplaceFile(t *testing.T) {
 	for range 2 {
 		if err := walletdb.ReplaceFile(path, options, oneRecord); err != nil {
 			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 {
+			t.Errorf("the directory is %v, %v", info, err)
 		}
 		db, err := walletdb.Open(filepath.Join(path, walletdb.FileName), options)
 		if err != nil {
