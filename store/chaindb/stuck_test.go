@@ -1,0 +1,82 @@
+package chaindb
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/database"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+)
+
+// A database that goleveldb can neither write nor close is given up when it is closed: from then on nothing of it
+// changes its folder, which the next one opens.
+func TestStuckDatabase(t *testing.T) {
+	t.Parallel()
+	fs := faultfs.New()
+	o := testOptions(t.TempDir())
+	o.FS = fs
+	db := open(t, o)
+	must(t, db.BTCD().Update(func(tx database.Tx) error {
+		_, err := tx.Metadata().CreateBucket([]byte(coinSets[FirstCoins].bucket))
+		return err
+	}))
+	store, err := db.CoinStore(FirstCoins)
+	must(t, err)
+	putCoins(t, store, 1, 0, "a")
+	fs.Inject(func(op faultfs.Op) error {
+		if _, err := os.Stat(op.Path); err != nil && filepath.Ext(op.Path) == ".log" { // a new journal
+			return syscall.EIO
+		}
+		return nil
+	})
+	err = store.WriteCoins(&chainhash.Hash{2}, smallFlush+1, func(func(key, value []byte) error) error { return nil })
+	if !errors.Is(err, syscall.EIO) || !db.stuck {
+		t.Errorf("stuck %v, %v", db.stuck, err)
+	}
+	must(t, db.Close())
+	fs.Inject(nil)
+	if _, err := db.folder.Create(storage.FileDesc{Type: storage.TypeTable, Num: 1 << 20}); err == nil {
+		t.Error("the database that was given up makes a file")
+	}
+	again := open(t, o)
+	if store, err = again.CoinStore(FirstCoins); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Coin([]byte("a")); err != nil || string(got) != "a" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	must(t, again.Close())
+}
+
+// Buckets of short and long names are there when the database is opened again.
+func TestBucketsStay(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t.TempDir())
+	db := open(t, o)
+	names := []string{"a", "bc", "a bucket with a long name"}
+	must(t, db.BTCD().Update(func(tx database.Tx) error {
+		for _, name := range names {
+			if _, err := tx.Metadata().CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	must(t, db.Close())
+	db = open(t, o)
+	must(t, db.BTCD().View(func(tx database.Tx) error {
+		for _, name := range names {
+			if tx.Metadata().Bucket([]byte(name)) == nil {
+				t.Errorf("%s is not there", name)
+			}
+		}
+		return nil
+	}))
+	must(t, db.Close())
+}
