@@ -80,3 +80,37 @@ func TestFetchNotMapped(t *testing.T) {
 		t.Errorf("%d bytes of lines, mapped %v, %v", len(stored.Lines), stored.LinesMapped, err)
 	}
 }
+
+// Parts are fetched together up to a large gap and up to the end of their mapping, of which each byte can be the first.
+func TestJoined(t *testing.T) {
+	mem := make([]byte, 3*fetchGap)
+	start, end := addressOf(mem), len(mem)
+	v := &View{ends: []uintptr{start + 10, start + uintptr(end)}} // of two mappings
+	for _, test := range []struct {
+		parts    [][2]int
+		from, to int // of what is fetched
+		rest     int // parts
+	}{
+		{[][2]int{{0, 10}}, 0, 10, 0},
+		{[][2]int{{9, 10}}, 9, 10, 0},
+		{[][2]int{{0, 1}, {9, 10}, {10, 11}}, 0, 10, 1},
+		{[][2]int{{9, 10}, {10, 11}}, 9, 10, 1},
+		{[][2]int{{10, 11}, {11 + fetchGap, 12 + fetchGap}}, 10, 12 + fetchGap, 0},
+		{[][2]int{{10, 11}, {12 + fetchGap, 13 + fetchGap}}, 10, 11, 1},
+		{[][2]int{{10, 20}, {12, 15}, {30, 31}}, 10, 31, 0},
+		{[][2]int{{end - 1, end}}, end - 1, end, 0},
+	} {
+		var parts [][]byte
+		for _, p := range test.parts {
+			parts = append(parts, mem[p[0]:p[1]])
+		}
+		whole, rest := v.joined(parts)
+		if len(whole) != test.to-test.from || &whole[0] != &mem[test.from] || len(rest) != test.rest {
+			t.Errorf("%v: %d bytes, %d parts are left", test.parts, len(whole), len(rest))
+		}
+	}
+	v.ends = v.ends[:1]
+	if whole, rest := v.joined([][]byte{mem[10:11], mem[11:12]}); whole != nil || len(rest) != 1 {
+		t.Errorf("of no mapping: %d bytes, %d parts are left", len(whole), len(rest))
+	}
+}
