@@ -2,12 +2,17 @@ package walletdb_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -93,5 +98,123 @@ func TestInspectedCopyStays(t *testing.T) {
 	}
 	if left := files(t, filepath.Join(dir, "any")); len(left) != 1 || slices.Contains(left, walletdb.FileName) {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// The fingerprint is of the file, and of the files beside it that are a part of the backup, each with its name.
+func TestFingerprint(t *testing.T) {
+	content := wallet(t, "default")
+	journal, log := crash(t, content, "delete"), crash(t, content, "wal")
+	other := crash(t, wallet(t, "base"), "wal")["-wal"]
+	for name, test := range map[string]struct {
+		left   folder
+		hashed [][]byte
+	}{
+		"alone":           {folder{"": content}, [][]byte{content}},
+		"with a journal":  {journal, [][]byte{journal[""], {0}, []byte("-journal"), journal["-journal"]}},
+		"with a log":      {log, [][]byte{log[""], {0}, []byte("-wal"), log["-wal"]}},
+		"with another's":  {folder{"": content, "-wal": other}, [][]byte{content}},
+		"with what ended": {folder{"": content, "-journal": make([]byte, 600)}, [][]byte{content}},
+	} {
+		sum := sha256.Sum256(slices.Concat(test.hashed...))
+		if got, err := walletdb.Fingerprint(test.left.put(t)); got != hex.EncodeToString(sum[:]) || err != nil {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+// A refusal names the files beside the backup that were taken for a part of it.
+func TestHint(t *testing.T) {
+	const journal, log = "'b.dat-journal'", "'b.dat-wal'"
+	for _, test := range []struct {
+		recovery     walletdb.Recovery
+		journal, log bool
+	}{
+		{walletdb.Recovery{}, false, false},
+		{walletdb.Recovery{Others: true}, false, false},
+		{walletdb.Recovery{Journal: true}, true, false},
+		{walletdb.Recovery{Log: true}, false, true},
+		{walletdb.Recovery{Journal: true, Log: true}, true, true},
+	} {
+		hint := test.recovery.Hint("b.dat")
+		if strings.Contains(hint, journal) != test.journal || strings.Contains(hint, log) != test.log ||
+			(hint != "") != test.recovery.Any() {
+			t.Errorf("%+v: %q", test.recovery, hint)
+		}
+	}
+}
+
+// changing calls change when a copy is begun: before each part of it the context is asked.
+type changing struct {
+	context.Context
+	change func()
+}
+
+func (c changing) Err() error {
+	c.change()
+	return nil
+}
+
+// A wallet that somebody writes to while it is copied, with files beside it, is no backup.
+func TestRestoreOfWhatIsWritten(t *testing.T) {
+	for _, suffix := range []string{"", "-journal", "-wal"} {
+		source := crash(t, wallet(t, "default"), "delete").put(t)
+		path := filepath.Join(t.TempDir(), walletdb.FileName)
+		ctx := changing{t.Context(), sync.OnceFunc(func() {
+			content, err := os.ReadFile(source + suffix)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				err = os.WriteFile(source+suffix, append(content, 0), 0o600)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})}
+		err := walletdb.Restore(ctx, source, path, options, func(*walletdb.Staged) error {
+			t.Error("checked")
+			return nil
+		})
+		if !errors.Is(err, walletdb.ErrJournal) || !strings.Contains(err.Error(), "written to by another program") {
+			t.Errorf("%s: %v", suffix, err)
+		}
+	}
+}
+
+// A copy that cannot be made whole is refused, with a hint at what it was made of, and nothing is left of it.
+func TestRestoreOfWhatIsNotWhole(t *testing.T) {
+	source := folder{"": bytes.Repeat([]byte("no database"), 500), "-journal": []byte("no journal")}.put(t)
+	path := filepath.Join(t.TempDir(), walletdb.FileName)
+	err := restore(source, path, func(string) error { t.Error("checked"); return nil })
+	var refused *walletdb.Error
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), source+"-journal' was taken for a part") {
+		t.Errorf("got %v", err)
+	}
+	if got := files(t, path); len(got) != 0 {
+		t.Errorf("files %q", got)
+	}
+}
+
+// Inspecting takes as many bytes as the limit says, of all files together.
+func TestInspectLimit(t *testing.T) {
+	left := crash(t, wallet(t, "default"), "delete")
+	source, size := left.put(t), int64(len(left[""])+len(left["-journal"]))
+	for limit, want := range map[int64]error{size: nil, size - 1: walletdb.ErrTooLarge, 0: walletdb.ErrTooLarge} {
+		looked := false
+		recovery, err := walletdb.Inspect(t.Context(), source, t.TempDir(), limit, options, func(path string) error {
+			looked = path != source
+			return nil
+		})
+		if !errors.Is(err, want) || looked != (want == nil) || recovery.Journal != looked {
+			t.Errorf("limit %d: looked %v, %+v, %v", limit, looked, recovery, err)
+		}
+	}
+	alone := folder{"": left[""]}.put(t)
+	_, err := walletdb.Inspect(t.Context(), alone, t.TempDir(), 0, options, func(path string) error {
+		if path != alone {
+			t.Errorf("a copy is looked at")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
