@@ -114,3 +114,63 @@ func TestJoined(t *testing.T) {
 		t.Errorf("of no mapping: %d bytes, %d parts are left", len(whole), len(rest))
 	}
 }
+
+// The mappings that parts are looked for in are all of the view's, ascending.
+func TestListMappings(t *testing.T) {
+	o, entries := mappedStore(t)
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addAllProbes(t, s) // the last are in memory alone
+	mustAppend(t, s, testBranch(entries[len(entries)-1], 1, 1))
+	v := s.View()
+	v.listMappings()
+	want := 0
+	for _, n := range mapped(t, o.Dir) {
+		want += n
+	}
+	if len(v.ends) != want || !slices.IsSorted(v.ends) || want < 4 {
+		t.Errorf("%d of %d mappings, ascending %v", len(v.ends), want, slices.IsSorted(v.ends))
+	}
+	v.Release()
+	mustClose(t, s)
+}
+
+// Parts of memory are looked at by whole pages, of which those count that are not there.
+func TestPages(t *testing.T) {
+	size := os.Getpagesize()
+	most := fetchPart/4096 + 1
+	mem, err := unix.Mmap(-1, 0, (most+1)*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(mem) }()
+	for _, test := range []struct{ from, to, first, count int }{
+		{0, 1, 0, 1}, {0, size, 0, 1}, {0, size + 1, 0, 2}, {1, size, 0, 1}, {size - 1, size + 1, 0, 2},
+		{size, 2 * size, 1, 1}, {size + 7, 3*size + 1, 1, 3},
+	} {
+		got := pages(mem[test.from:test.to])
+		if &got[0] != &mem[test.first*size] || len(got) != test.count*size {
+			t.Errorf("%d to %d: %d bytes of pages", test.from, test.to, len(got))
+		}
+	}
+	for page := range most + 1 {
+		mem[page*size] = 1
+	}
+	if n := absent(mem[:most*size]); n != 0 {
+		t.Errorf("%d bytes of what was written are not there", n)
+	}
+	if n := absent(mem); n != len(mem) {
+		t.Errorf("%d bytes of more than can be asked for", n)
+	}
+	if err := unix.Madvise(mem[:2*size], unix.MADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	if n := absent(mem[:4*size]); n != 2*size {
+		t.Errorf("%d bytes are not there, want %d", n, 2*size)
+	}
+	if n := request(mem[size+1 : 3*size]); n != size {
+		t.Errorf("%d bytes are requested, want %d", n, size)
+	}
+}
