@@ -27,7 +27,7 @@ func nothingKept(t *testing.T, when string, db *DB) {
 	}
 }
 
-// Whatever was done with a database, nothing of it is held afterwards: it could not be compacted.
+// After any use of a database no snapshot and no iterator is held: they would keep deleted rows on the disk.
 func TestNothingIsKept(t *testing.T) {
 	t.Parallel()
 	l := newLife(t)
@@ -247,7 +247,8 @@ func TestBlockPart(t *testing.T) {
 		{-3, 5, 0, 5}, {blockSize - 1, 5, blockSize - 1, blockSize}, {blockSize, 5, 0, 0}, {blockSize + 9, 5, 0, 0},
 		{5, 0, 0, 0}, {5, -1, 0, 0},
 	} {
-		if got, err := db.BlockPart(&hash, test.offset, test.n); err != nil || !bytes.Equal(got, raw[test.from:test.to]) {
+		got, err := db.BlockPart(&hash, test.offset, test.n)
+		if err != nil || !bytes.Equal(got, raw[test.from:test.to]) {
 			t.Errorf("%d bytes from %d: %d, %v", test.n, test.offset, len(got), err)
 		}
 	}
@@ -331,5 +332,24 @@ func TestReloadForgets(t *testing.T) {
 	if want := int64(4 * (blockSize + blockfile.HeaderSize)); size != want {
 		t.Errorf("the first file has %d bytes, want %d", size, want)
 	}
+	must(t, db.Close())
+}
+
+// A row of a change is of the root or of one of its buckets; a change for another bucket is not made.
+func TestRowsOfRoot(t *testing.T) {
+	t.Parallel()
+	db := open(t, testOptions(t.TempDir()))
+	must(t, db.Commit(&Change{Rows: []Row{{"", []byte("k"), []byte("v")}, {"", []byte("l"), []byte("w")}}}))
+	must(t, db.Commit(&Change{Rows: []Row{{"", []byte("l"), nil}}}))
+	rows := []Row{{"", []byte("k"), []byte("x")}, {"none", []byte("k"), []byte("x")}}
+	if err := db.Commit(&Change{Rows: rows}); !errors.Is(err, errNoBucket) {
+		t.Errorf("a bucket that is not there: %v", err)
+	}
+	must(t, db.BTCD().View(func(tx database.Tx) error {
+		if k, l := tx.Metadata().Get([]byte("k")), tx.Metadata().Get([]byte("l")); string(k) != "v" || l != nil {
+			t.Errorf("got %q and %q", k, l)
+		}
+		return nil
+	}))
 	must(t, db.Close())
 }

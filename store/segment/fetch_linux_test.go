@@ -88,7 +88,7 @@ func TestJoined(t *testing.T) {
 	v := &View{ends: []uintptr{start + 10, start + uintptr(end)}} // of two mappings
 	for _, test := range []struct {
 		parts    [][2]int
-		from, to int // of what is fetched
+		from, to int // of the fetched bytes
 		rest     int // parts
 	}{
 		{[][2]int{{0, 10}}, 0, 10, 0},

@@ -46,18 +46,18 @@ func journalPart(records, pages, sector, pageSize, counter uint32, numbers ...ui
 
 // padded fills up the last sector of a part.
 func padded(part []byte, sector int) []byte {
-	return append(part, make([]byte, -len(part)&(sector-1))...)
+	return append(bytes.Clone(part), make([]byte, -len(part)&(sector-1))...)
 }
 
-// A journal is another database's if its pages have another size, if it has the first page as it never was just
-// before, or, where that page is not in it, if it tells another number of pages. All else may be the database's own.
+// A journal is another database's if its pages have another size, or its first page is not just as old. A journal
+// without the first page is another's if it tells another number of pages. Others may be the database's own.
 func TestJournalFits(t *testing.T) {
 	db := testHead{pageSize: 512, counter: 7, pages: 20, validFor: 7, format: rollbackFormat}
 	unknown, large := db, db
 	unknown.validFor, large.pageSize = 6, 1
 	first := func(counter uint32) []byte { return journalPart(1, 99, 512, 512, counter, 1) }
 	behind := func(n int) []uint32 { return append(bytes32(n), 1) }
-	whole := first(99)
+	whole, two := first(99), journalPart(2, 20, 512, 512, 0, 2, 3)
 	for name, test := range map[string]struct {
 		db      testHead
 		journal []byte
@@ -87,9 +87,9 @@ func TestJournalFits(t *testing.T) {
 		"a sector that is too small":  {db, journalPart(1, 20, 27, 512, 99, 1), true},
 		"the largest sector":          {db, journalPart(1, 20, maxSector, 512, 99, 1), false},
 		"a sector that is too large":  {db, journalPart(1, 20, maxSector+1, 512, 99, 1), true},
-		"a second part":               {db, append(padded(journalPart(2, 20, 512, 512, 0, 2, 3), 512), first(99)...), false},
-		"a second part, not anywhere": {db, append(journalPart(2, 20, 512, 512, 0, 2, 3), first(99)...), true},
-		"a second part of its own":    {db, append(padded(journalPart(2, 20, 512, 512, 0, 2, 3), 512), first(7)...), true},
+		"a second part":               {db, append(padded(two, 512), first(99)...), false},
+		"a second part, not anywhere": {db, append(bytes.Clone(two), first(99)...), true},
+		"a second part of its own":    {db, append(padded(two, 512), first(7)...), true},
 	} {
 		path := filepath.Join(t.TempDir(), FileName)
 		writeFiles(t, map[string][]byte{path: test.db.bytes(), path + journalSuffix: test.journal})
@@ -116,7 +116,7 @@ func writeFiles(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// What is no database, or is not there, says of nothing that it is another's; a database with a journal has no log.
+// No file is another's beside a missing file or a file that is no database. A database with a journal has no log.
 func TestFitsWhatever(t *testing.T) {
 	db := testHead{pageSize: 512, counter: 7, format: rollbackFormat}
 	logged := db
@@ -172,7 +172,7 @@ func TestIsHot(t *testing.T) {
 	}
 }
 
-// A journal names another if it ends with the mark of that.
+// A journal names another if it ends with the other's mark.
 func TestCheckNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	for _, test := range []struct {

@@ -79,7 +79,7 @@ func TestJournalOfLargeFile(t *testing.T) {
 	}
 }
 
-// What cannot be read has no fingerprint.
+// A missing file has no fingerprint.
 func TestFingerprintOfNothing(t *testing.T) {
 	sum, err := walletdb.Fingerprint(filepath.Join(t.TempDir(), "none"))
 	if sum != "" || !errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// A refusal names the files beside the backup that were taken for a part of it.
+// A refusal names the files beside the backup that were taken for parts of the backup.
 func TestHint(t *testing.T) {
 	const journal, log = "'b.dat-journal'", "'b.dat-wal'"
 	for _, test := range []struct {
@@ -179,7 +179,7 @@ func TestRestoreOfWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A copy that cannot be made whole is refused, with a hint at what it was made of, and nothing is left of it.
+// A copy that cannot be made whole is refused, with a hint at the files beside its source. No file is left.
 func TestRestoreOfWhatIsNotWhole(t *testing.T) {
 	source := folder{"": bytes.Repeat([]byte("no database"), 500), "-journal": []byte("no journal")}.put(t)
 	path := filepath.Join(t.TempDir(), walletdb.FileName)

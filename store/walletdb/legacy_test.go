@@ -173,7 +173,7 @@ func TestCopyAndRemove(t *testing.T) {
 	}
 }
 
-// A file is in use while it is open, and whoever asks gives it back.
+// A file is in use while it is open. To ask does not change that.
 func TestInUse(t *testing.T) {
 	path := place(t, "backups", "base")
 	db, err := walletdb.Open(path, options)
@@ -229,7 +229,7 @@ func TestReplaceFileFails(t *testing.T) {
 	}
 }
 
-// What is left of an attempt that was killed does not keep a file from being replaced: a file, or a directory with a
+// The rest of an attempt that was killed does not keep a file from being replaced: a file, or a directory with a
 // wallet that was not finished.
 func TestReplaceAfterKill(t *testing.T) {
 	path := legacyFile(t, legacytest.File(t, "blank"))
