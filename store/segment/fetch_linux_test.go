@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -172,5 +173,47 @@ func TestPages(t *testing.T) {
 	}
 	if n := request(mem[size+1 : 3*size]); n != size {
 		t.Errorf("%d bytes are requested, want %d", n, size)
+	}
+}
+
+// endsAfter is a context that ends after it was asked so many times.
+type endsAfter struct {
+	context.Context
+	asked *int
+}
+
+func (c endsAfter) Err() error {
+	if *c.asked--; *c.asked < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Nothing is requested, and nothing is waited for, once the context has ended.
+func TestFetchEnds(t *testing.T) {
+	size := 4 * os.Getpagesize()
+	for asked, want := range map[int]struct{ requested, missing int }{0: {0, size}, 1: {size, size}, 2: {size, 0}} {
+		mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unix.Madvise(mem[:1], unix.MADV_POPULATE_READ) != nil {
+			t.Log("this system cannot wait for pages")
+			want.missing = size
+		}
+		if err := unix.Madvise(mem, unix.MADV_DONTNEED); err != nil {
+			t.Fatal(err)
+		}
+		v := &View{}
+		v.mappings.Do(func() { v.ends = []uintptr{addressOf(mem) + uintptr(size)} })
+		if got := v.Fetch(endsAfter{t.Context(), &asked}, [][]byte{mem}); got != want.requested {
+			t.Errorf("%d bytes are requested, want %d", got, want.requested)
+		}
+		if got := absent(mem); got != want.missing {
+			t.Errorf("%d bytes are not there, want %d", got, want.missing)
+		}
+		if err := unix.Munmap(mem); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -1,10 +1,13 @@
 package segment
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
@@ -40,5 +43,8 @@ func TestLook(t *testing.T) {
 	}
 	if got, err := Look(filepath.Join(t.TempDir(), "none")); got != dbfiles.Empty || err != nil {
 		t.Errorf("none: %v, %v", got, err)
+	}
+	if paths, err := filesLike(vfs.OS, filepath.Join(t.TempDir(), "none"), "*"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("files of none: %q, %v", paths, err)
 	}
 }
