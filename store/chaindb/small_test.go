@@ -353,3 +353,29 @@ func TestRowsOfRoot(t *testing.T) {
 	}))
 	must(t, db.Close())
 }
+
+// A location under the hash of another block is damage, whatever is asked of the block.
+func TestLocationOfAnother(t *testing.T) {
+	t.Parallel()
+	l := newLife(t)
+	db := open(t, l.options(vfs.OS))
+	must(t, errors.Join(l.makeBuckets(db), l.commit(2)(db)))
+	first, err := db.ldb.Get(hashKey(prefixBlock, &l.order[0]), nil)
+	must(t, err)
+	other := &l.order[1]
+	must(t, db.ldb.Put(hashKey(prefixBlock, other), first, nil))
+	_, block := db.Block(other)
+	_, header := db.BlockHeader(other)
+	_, size := db.BlockSize(other)
+	_, part := db.BlockPart(other, 0, 9)
+	_, txs := db.TxCount(other)
+	_, undo := db.Undo(other)
+	for name, err := range map[string]error{
+		"Block": block, "BlockHeader": header, "BlockSize": size, "BlockPart": part, "TxCount": txs, "Undo": undo,
+	} {
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, db.Close())
+}
