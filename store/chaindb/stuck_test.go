@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/database"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
@@ -79,4 +80,40 @@ func TestBucketsStay(t *testing.T) {
 		return nil
 	}))
 	must(t, db.Close())
+}
+
+// A closed database answers all with that, and counts no user.
+func TestClosedDatabase(t *testing.T) {
+	t.Parallel()
+	l := newLife(t)
+	db := open(t, l.options(vfs.OS))
+	must(t, errors.Join(l.makeBuckets(db), l.commit(8)(db), l.writeCoins(0)(db)))
+	store, err := db.CoinStore(FirstCoins)
+	must(t, err)
+	coins, err := db.Coins(FirstCoins)
+	must(t, err)
+	defer coins.Release()
+	must(t, db.Close())
+	hash, none := &l.order[0], func(*chainhash.Hash) { t.Error("a closed database lists") }
+	row := func(_, _ []byte) error { t.Error("a closed database is visited"); return nil }
+	put := func(func(key, value []byte) error) error { t.Error("a closed database is changed"); return nil }
+	before := func([]chainhash.Hash) { t.Error("a closed database is stripped") }
+	failed := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"Coins": failed(db.Coins(FirstCoins)), "DiskSize": failed(coins.DiskSize()),
+		"Visit": coins.Visit(t.Context(), 0, 0xffff, row), "Beside": coins.Beside(t.Context(), "rows", 0, 0xffff, row),
+		"Coin": failed(store.Coin([]byte("01"))), "Erase": failed(store.Erase(1)),
+		"WriteCoins": store.WriteCoins(hash, 0, put), "WriteCoins of many": store.WriteCoins(hash, 2*smallFlush, put),
+		"Prune": db.Prune([]int{0}), "Strip": db.Strip(0, Stripper{stripHalf, before}), "Sync": db.Sync(),
+		"Pruned": db.Pruned(none), "Stripped": db.Stripped(none), "ReloadDone": db.ReloadDone(), "Close": db.Close(),
+		"HasBlock": failed(db.HasBlock(hash)), "Block": failed(db.Block(hash)), "TxCount": failed(db.TxCount(hash)),
+		"BlockPart": failed(db.BlockPart(hash, 0, 1)), "Undo": failed(db.Undo(hash)),
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if db.gate.inside != 0 {
+		t.Errorf("%d users of a closed database", db.gate.inside)
+	}
 }
