@@ -56,12 +56,14 @@ func TestNobodyElseReads(t *testing.T) {
 	}
 }
 
-// The longest entry and the first height are taken, and sizes of segments up to the largest.
+// Filters of one byte up to the longest are taken at the first height, and sizes of segments up to the largest.
 func TestBounds(t *testing.T) {
-	e := Entry{Filter: make([]byte, maxFilter)}
-	e.FilterHash = chainhash.DoubleHashH(e.Filter)
-	if err := e.check(); err != nil {
-		t.Error(err)
+	for size, want := range map[int]error{0: ErrInvalid, 1: nil, maxFilter: nil, maxFilter + 1: ErrInvalid} {
+		e := Entry{Filter: make([]byte, size)}
+		e.FilterHash = chainhash.DoubleHashH(e.Filter)
+		if err := e.check(); !errors.Is(err, want) {
+			t.Errorf("a filter of %d bytes: %v", size, err)
+		}
 	}
 	for size, want := range map[int64]bool{-1: false, 1: true, maxSegmentSize: true, maxSegmentSize + 1: false} {
 		s, err := Open(Options{Dir: t.TempDir(), SegmentSize: size})
