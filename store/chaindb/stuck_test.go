@@ -117,3 +117,39 @@ func TestClosedDatabase(t *testing.T) {
 		t.Errorf("%d users of a closed database", db.gate.inside)
 	}
 }
+
+// The second set is not written where the format cannot say so.
+func TestFormatCannotBeNoted(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 2 * smallFlush} {
+		fs := faultfs.New()
+		o := testOptions(t.TempDir())
+		o.FS = fs
+		db := open(t, o)
+		must(t, db.BTCD().Update(func(tx database.Tx) error {
+			_, err := tx.Metadata().CreateBucket([]byte(coinSets[SecondCoins].bucket))
+			return err
+		}))
+		must(t, db.Sync())
+		store, err := db.CoinStore(SecondCoins)
+		must(t, err)
+		first := true
+		fs.Inject(func(op faultfs.Op) error {
+			if fails := first && op.Kind == faultfs.Write; fails {
+				first = false
+				return syscall.EIO
+			}
+			return nil
+		})
+		err = store.WriteCoins(&chainhash.Hash{1}, size, func(put func(key, value []byte) error) error {
+			return put([]byte("a"), []byte("a"))
+		})
+		if !errors.Is(err, syscall.EIO) || errors.Is(err, ErrFailed) {
+			t.Errorf("size %d: %v", size, err)
+		}
+		if got, err := store.Coin([]byte("a")); got != nil || err != nil {
+			t.Errorf("size %d: got %q, %v", size, got, err)
+		}
+		must(t, db.Close())
+	}
+}
