@@ -118,7 +118,7 @@ func TestClosedDatabase(t *testing.T) {
 	}
 }
 
-// The second set is not written where the format cannot say so.
+// The second set is not written where the format cannot be noted.
 func TestFormatCannotBeNoted(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 2 * smallFlush} {

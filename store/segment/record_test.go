@@ -94,3 +94,32 @@ func TestCutOfDamagedKeys(t *testing.T) {
 		}
 	}
 }
+
+// A segment that cannot be begun takes no filter, and is not kept open.
+func TestSegmentCannotBegin(t *testing.T) {
+	dir, disk := t.TempDir(), faultfs.New()
+	s, err := Open(Options{FS: disk, Dir: dir, SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	disk.Inject(func(op faultfs.Op) error {
+		if first && op.Kind == faultfs.Write && filepath.Ext(op.Path) == ".dat" {
+			first = false
+			return syscall.EIO
+		}
+		return nil
+	})
+	entries := testChain(3)
+	if err := s.Append(entries); !errors.Is(err, syscall.EIO) || s.Len() != 0 {
+		t.Errorf("%d filters are there, %v", s.Len(), err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "fltr*")); len(files) > 1 || err != nil {
+		t.Errorf("files %q, %v", files, err)
+	}
+	_ = s.Close()
+	s = mustOpen(t, dir)
+	mustAppend(t, s, entries)
+	checkEntries(t, s, entries)
+	mustClose(t, s)
+}
