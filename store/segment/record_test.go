@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
@@ -122,4 +123,37 @@ func TestSegmentCannotBegin(t *testing.T) {
 	mustAppend(t, s, entries)
 	checkEntries(t, s, entries)
 	mustClose(t, s)
+}
+
+// unlisted is a file system in which a folder cannot be listed the n-th time.
+type unlisted struct {
+	vfs.FS
+	dir string
+	n   *int
+}
+
+func (u unlisted) ReadDir(name string) ([]os.DirEntry, error) {
+	if name == u.dir {
+		if *u.n--; *u.n == 0 {
+			return nil, syscall.EIO
+		}
+	}
+	return u.FS.ReadDir(name)
+}
+
+// A store whose folder cannot be listed is not opened, whatever kind of files is looked for.
+func TestUnlistedFolder(t *testing.T) {
+	s, entries := newStore(t, 5)
+	mustClose(t, s)
+	for n := 1; n <= 4; n++ {
+		left := n
+		s, err := Open(Options{FS: unlisted{vfs.OS, s.dir, &left}, Dir: s.dir, SegmentSize: testSegment})
+		if errors.Is(err, syscall.EIO) != (n <= 3) || n == 4 && err != nil {
+			t.Errorf("time %d: %v", n, err)
+		}
+		if err == nil {
+			checkActive(t, s, entries)
+			mustClose(t, s)
+		}
+	}
 }
