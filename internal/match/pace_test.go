@@ -77,3 +77,20 @@ func TestPacesOfBusyCores(t *testing.T) {
 		t.Errorf("filters, which take %v ns a block, and looks %v ns", p.perBlock(), p.looks.least())
 	}
 }
+
+// A pass that follows another begins with its paces, and both go on by themselves.
+func TestFollow(t *testing.T) {
+	before, after := New(Config{}), New(Config{})
+	before.paces.byFilters(10, 30*time.Millisecond, 5, 20*time.Millisecond)
+	after.Follow(before)
+	if after.paces != before.paces {
+		t.Errorf("begins with %+v, want %+v", after.paces, before.paces)
+	}
+	if !before.mu.TryLock() || !after.mu.TryLock() {
+		t.Error("a pass is still locked")
+	}
+	before.paces.byBlocks(1, time.Second)
+	if after.paces.looks.count != 1 {
+		t.Error("still follows")
+	}
+}

@@ -105,6 +105,9 @@ func TestTwoSets(t *testing.T) {
 	if calls < 2 || has(first, "a") || has(first, "b") || !has(second, "b") {
 		t.Errorf("after %d calls the first set is there, or the second is not", calls)
 	}
+	if kept, err := db.ldb.GetProperty("leveldb.alivesnaps"); kept != "0" || err != nil {
+		t.Errorf("%s snapshots are kept, %v", kept, err)
+	}
 	batch := new(leveldb.Batch)
 	batch.Put(formatKey, db.format(formatStripped+1))
 	if err := errors.Join(db.ldb.Write(batch, nil), db.Close()); err != nil {

@@ -382,6 +382,7 @@ func TestClose(t *testing.T) {
 	wantCode(t, "Close", db.BTCD().Close(), database.ErrDbNotOpen)
 	wantCode(t, "View", db.BTCD().View(nil), database.ErrDbNotOpen)
 	wantCode(t, "Update", db.BTCD().Update(nil), database.ErrDbNotOpen)
+	wantCode(t, "Commit", db.Commit(new(Change)), database.ErrDbNotOpen)
 	for name, err := range map[string]error{
 		"Sync": db.Sync(), "Close": db.Close(), "ReloadDone": db.ReloadDone(),
 	} {

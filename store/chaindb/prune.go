@@ -217,7 +217,6 @@ func (db *DB) loadPruned() error {
 		}
 		numbers = append(numbers, int(n))
 		db.gone[int(n)] = struct{}{}
-		db.current = max(db.current, int(n)+1) // its number is not used again
 	}
 	if err := it.Error(); err != nil {
 		return err

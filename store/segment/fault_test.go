@@ -290,3 +290,32 @@ func TestSyncOfNews(t *testing.T) {
 	}
 	mustClose(t, s)
 }
+
+// A sync whose mark cannot be written has failed, though all else is on the disk.
+func TestMarkFails(t *testing.T) {
+	t.Parallel()
+	dir, fs := t.TempDir(), faultfs.New()
+	s, err := Open(Options{FS: fs, Dir: dir, SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := testChain(20)
+	mustAppend(t, s, entries)
+	fs.Inject(func(op faultfs.Op) error {
+		if op.Kind == faultfs.Write {
+			return syscall.EIO
+		}
+		return nil
+	})
+	if err := s.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("synced: %v", err)
+	}
+	fs.Inject(nil)
+	if err := s.Sync(); !errors.Is(err, ErrFailed) {
+		t.Errorf("then: %v", err)
+	}
+	_ = s.Close()
+	s = mustOpen(t, dir)
+	checkActive(t, s, entries)
+	mustClose(t, s)
+}

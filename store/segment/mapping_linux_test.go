@@ -163,6 +163,11 @@ func TestFilesThatCannotBeMapped(t *testing.T) {
 	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 	checkActive(t, s, entries)
+	v := s.View()
+	if n := v.Fetch(t.Context(), [][]byte{entries[0].Filter}); n != 0 {
+		t.Errorf("%d bytes were not in memory, of no mapping", n)
+	}
+	v.Release()
 	if number, _, ok := s.NextRange(); number != 0 || !ok {
 		t.Errorf("range %d is next, %v", number, ok)
 	}

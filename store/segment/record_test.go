@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
@@ -91,6 +92,68 @@ func TestCutOfDamagedKeys(t *testing.T) {
 	for _, e := range []Entry{entries[0], entries[10]} {
 		if _, err := s.ByHash(&e.Block); err != nil {
 			t.Errorf("the filter at height %d: %v", e.Height, err)
+		}
+	}
+}
+
+// A segment that cannot be begun takes no filter, and is not kept open.
+func TestSegmentCannotBegin(t *testing.T) {
+	dir, disk := t.TempDir(), faultfs.New()
+	s, err := Open(Options{FS: disk, Dir: dir, SegmentSize: testSegment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	disk.Inject(func(op faultfs.Op) error {
+		if first && op.Kind == faultfs.Write && filepath.Ext(op.Path) == ".dat" {
+			first = false
+			return syscall.EIO
+		}
+		return nil
+	})
+	entries := testChain(3)
+	if err := s.Append(entries); !errors.Is(err, syscall.EIO) || s.Len() != 0 {
+		t.Errorf("%d filters are there, %v", s.Len(), err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "fltr*")); len(files) > 1 || err != nil {
+		t.Errorf("files %q, %v", files, err)
+	}
+	_ = s.Close()
+	s = mustOpen(t, dir)
+	mustAppend(t, s, entries)
+	checkEntries(t, s, entries)
+	mustClose(t, s)
+}
+
+// unlisted is a file system in which a folder cannot be listed the n-th time.
+type unlisted struct {
+	vfs.FS
+	dir string
+	n   *int
+}
+
+func (u unlisted) ReadDir(name string) ([]os.DirEntry, error) {
+	if name == u.dir {
+		if *u.n--; *u.n == 0 {
+			return nil, syscall.EIO
+		}
+	}
+	return u.FS.ReadDir(name)
+}
+
+// A store whose folder cannot be listed is not opened, whatever kind of files is looked for.
+func TestUnlistedFolder(t *testing.T) {
+	s, entries := newStore(t, 5)
+	mustClose(t, s)
+	for n := 1; n <= 4; n++ {
+		left := n
+		s, err := Open(Options{FS: unlisted{vfs.OS, s.dir, &left}, Dir: s.dir, SegmentSize: testSegment})
+		if errors.Is(err, syscall.EIO) != (n <= 3) || n == 4 && err != nil {
+			t.Errorf("time %d: %v", n, err)
+		}
+		if err == nil {
+			checkActive(t, s, entries)
+			mustClose(t, s)
 		}
 	}
 }

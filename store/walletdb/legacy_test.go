@@ -70,6 +70,10 @@ func TestReplaceLegacy(t *testing.T) {
 			t.Errorf("other records: %v, %v", same, err)
 		}
 	}
+	missing := filepath.Join(t.TempDir(), "none")
+	if same, err := walletdb.SameRecords(missing, options, nil); !errors.Is(err, walletdb.ErrNotFound) || same {
+		t.Errorf("no file: %v, %v", same, err)
+	}
 	if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
 		t.Errorf("files %q", got)
 	}
@@ -95,6 +99,9 @@ func TestReplaceFile(t *testing.T) {
 	for range 2 {
 		if err := walletdb.ReplaceFile(path, options, oneRecord); err != nil {
 			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 {
+			t.Errorf("the directory is %v, %v", info, err)
 		}
 		db, err := walletdb.Open(filepath.Join(path, walletdb.FileName), options)
 		if err != nil {
@@ -163,5 +170,90 @@ func TestCopyAndRemove(t *testing.T) {
 	}
 	if err := walletdb.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("again: %v", err)
+	}
+}
+
+// A file is in use while it is open. To ask does not change that.
+func TestInUse(t *testing.T) {
+	path := place(t, "backups", "base")
+	db, err := walletdb.Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !walletdb.InUse(path, options) {
+		t.Error("an open file is not in use")
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if walletdb.InUse(path, options) || walletdb.InUse(path+".none", options) {
+			t.Error("a file is in use that nobody has open")
+		}
+	}
+}
+
+// Where a file cannot be put in the place of another, both are as before, and nothing is left.
+func TestReplaceFileFails(t *testing.T) {
+	dir := t.TempDir()
+	path, missing := filepath.Join(dir, "old.dat"), filepath.Join(dir, "none")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := walletdb.ReplaceFile(missing, options, oneRecord); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("replaced nothing: %v", err)
+	}
+	if err := walletdb.RestoreFile(path, missing, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("restored nothing: %v", err)
+	}
+	if err := walletdb.RestoreFile(missing, path, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("restored from nothing: %v", err)
+	}
+	if err := walletdb.Copy(missing, missing, true, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("copied nothing: %v", err)
+	}
+	if err := walletdb.Copy(dir, missing, true, nil); err == nil {
+		t.Error("copied a directory")
+	}
+	if err := walletdb.SwapByNames(path, missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("swapped with nothing: %v", err)
+	}
+	if _, err := walletdb.ReadLegacy(path); !errors.Is(err, walletdb.ErrFormat) {
+		t.Errorf("read: %v", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
+		t.Errorf("files %q", got)
+	}
+}
+
+// The rest of an attempt that was killed does not keep a file from being replaced: a file, or a directory with a
+// wallet that was not finished.
+func TestReplaceAfterKill(t *testing.T) {
+	path := legacyFile(t, legacytest.File(t, "blank"))
+	rest := filepath.Join(filepath.Dir(path), ".old.dat.migrating")
+	for _, names := range [][]string{nil, {".wallet.dat.1.tmp", "wallet.dat", "wallet.dat-journal"}} {
+		if err := os.WriteFile(rest, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			_ = os.Remove(rest)
+			if err := errors.Join(
+				os.MkdirAll(rest, 0o700), os.WriteFile(filepath.Join(rest, name), []byte("keys"), 0o600),
+			); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := walletdb.ReplaceFile(path, options, oneRecord); err != nil {
+			t.Fatal(err)
+		}
+		if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
+			t.Errorf("files %q", got)
+		}
+		if err := walletdb.RestoreFile(legacyFile(t, []byte("old")), path, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

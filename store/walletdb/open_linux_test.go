@@ -40,6 +40,9 @@ func TestNoFileStaysOpen(t *testing.T) {
 		if err := restore(source, path, accept); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(path+"-journal", make([]byte, 600), 0o600); err != nil { // an ended journal
+			t.Fatal(err)
+		}
 		db, err := walletdb.Open(path, options)
 		if err != nil {
 			t.Fatal(err)

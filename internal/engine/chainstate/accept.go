@@ -21,15 +21,11 @@ func (e *Engine) Accept(raw []byte) error { return e.Prepare(raw)() }
 // leave it out).
 func (e *Engine) Submit(raw []byte) error {
 	b, err := e.readBlock(raw)
+	if err == nil && fillNonce(e, b) {
+		b, err = e.readBlock(b.serialize())
+	}
 	if err != nil {
 		return badBlock(err)
-	}
-	parent := e.tree.Lookup(&b.PrevBlock)
-	mayLack := parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
-	if mayLack && FillWitnessNonce(b.List[0]) {
-		if b, err = e.readBlock(b.serialize()); err != nil {
-			return badBlock(err)
-		}
 	}
 	found := verdicts{}
 	if err := e.acceptBlock(b, found); err != nil {
@@ -39,6 +35,12 @@ func (e *Engine) Submit(raw []byte) error {
 		return reject("inconclusive", "not on the chain with the most work")
 	}
 	return nil
+}
+
+// fillNonce is [FillWitnessNonce] for a block, whose parent says whether the rules are active.
+func fillNonce(e *Engine, b *block) bool {
+	parent := e.tree.Lookup(&b.PrevBlock)
+	return parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1) && FillWitnessNonce(b.List[0])
 }
 
 // acceptBlock stores a block and moves to the best chain (Core's ProcessNewBlock).

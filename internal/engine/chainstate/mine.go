@@ -3,7 +3,6 @@ package chainstate
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ func (e *Engine) Mine(
 	if !Solve(ctx, &block.Header, tries) {
 		return nil, nil
 	}
-	return serialize(block)
+	return serialize(block), nil
 }
 
 // Template returns the block that [Engine.Mine] would solve.
@@ -38,7 +37,7 @@ func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return serialize(block)
+	return serialize(block), nil
 }
 
 // template builds a valid block but for its proof of work.
@@ -58,19 +57,13 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 	block.Transactions = slices.Insert(txs, 0, NewCoinbase(e.net, tip.Height+1, script, fees))
 	CommitWitnesses(block.Transactions, e.net.Active("segwit", tip.Height+1))
 	block.Header.MerkleRoot = MerkleRoot(block.Transactions)
-	raw, err := serialize(block)
-	if err != nil {
-		return nil, err
-	}
-	return block, e.Propose(raw)
+	return block, e.Propose(serialize(block))
 }
 
-func serialize(block *wire.MsgBlock) ([]byte, error) {
-	var raw bytes.Buffer
-	if err := block.Serialize(&raw); err != nil {
-		return nil, fmt.Errorf("serialize mined block: %w", err)
-	}
-	return raw.Bytes(), nil
+func serialize(block *wire.MsgBlock) []byte {
+	var raw bytes.Buffer // takes everything
+	_ = block.Serialize(&raw)
+	return raw.Bytes()
 }
 
 // Propose checks a serialized block on the tip but for its proof of work, and

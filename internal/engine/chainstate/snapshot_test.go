@@ -360,6 +360,9 @@ func TestSnapshotWritesFail(t *testing.T) {
 		if err := live(e); failed != (err != nil) {
 			t.Fatalf("write %d: %v", n, err)
 		}
+		if err := e.Sync(); errors.Is(err, syscall.ENOSPC) != failed {
+			t.Errorf("write %d: the engine goes on: %v", n, err)
+		}
 		_ = e.Close()
 		e = open(t, dir, s.network(t))
 		if err := live(e); err != nil {

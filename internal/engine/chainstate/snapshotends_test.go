@@ -41,6 +41,9 @@ func TestSnapshotRefused(t *testing.T) {
 		if left, err := chainstate.HasOtherSet(e); left || err != nil {
 			t.Errorf("%s: outputs of it stay on the disk: %v, %v", what, left, err)
 		}
+		if e.Behind() {
+			t.Errorf("%s: something is still to be done in the background", what)
+		}
 		if now := e.States()[0].TipCache; now != room {
 			t.Errorf("%s: unspent outputs may have %d bytes of memory, had %d", what, now, room)
 		}

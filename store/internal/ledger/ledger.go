@@ -167,7 +167,7 @@ func (l *Ledger) probe() error {
 			return ErrForeign
 		}
 	}
-	db, err := openDB(l.disk.ReadOnly(), &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	db, err := openDB(l.disk.ReadOnly(), &opt.Options{ReadOnly: true}) // which makes none
 	switch {
 	case errors.Is(err, errMissing):
 		return nil
