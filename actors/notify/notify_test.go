@@ -319,6 +319,31 @@ func TestStopEndsSubscriptions(t *testing.T) {
 	})
 }
 
+// A stop waits for the event that is being published.
+func TestPublishUntilStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		b.hold = make(chan struct{})
+		first, second := payment(1), payment(2)
+		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{first}})
+		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{second}})
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- r.ref.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Error("it has stopped while an event was published")
+		default:
+		}
+		close(b.hold)
+		b.want(t, "the first alone", r.txWords(first.Tx), []string{"sequence " + first.ID.String() + "A1"})
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // After a panic later events run their commands.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

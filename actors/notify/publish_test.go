@@ -355,3 +355,24 @@ func TestPublishWithoutReading(t *testing.T) {
 		}
 	})
 }
+
+// A branch of as much work as the old one, which somebody prefers, has a new best block at its end.
+func TestPublishPreferredBranch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		old := r.mine(3)
+		for _, block := range old {
+			r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(block)}})
+		}
+		b.took()
+		first := r.chain.MineOn(old[0], chaintest.Template{})
+		second := r.chain.MineOn(first, chaintest.Template{})
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{
+			left(old[2]), left(old[1]), joined(first), joined(second),
+		}})
+		b.want(t, "preferred", r.leftWords(old[2]), r.leftWords(old[1]), r.joinedWords(first), r.nextWords(second))
+		third := r.chain.MineOn(second, chaintest.Template{})
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(third)}})
+		b.want(t, "goes on", r.nextWords(third))
+	})
+}
