@@ -216,7 +216,6 @@ func (n *Notify) drop() {
 func (n *Notify) next(c actor.Context) {
 	for len(n.waiting) > 0 && n.running.Len() < maxRunning {
 		command := n.waiting[0]
-		n.waiting[0] = ""
 		n.waiting = n.waiting[1:]
 		n.running.Go(c, func() func() {
 			n.cfg.Run(n.ctx, command)

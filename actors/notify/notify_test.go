@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/eventstream"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/notify"
@@ -37,6 +39,7 @@ type rig struct {
 	broken  atomic.Bool // the next command panics
 	hold    chan struct{}
 	ref     *ask.Ref
+	events  *eventstream.EventStream
 	log     bytes.Buffer
 
 	mu   sync.Mutex
@@ -51,7 +54,7 @@ func newRig(t *testing.T, change ...func(*notify.Config)) *rig {
 		t.Fatal(err)
 	}
 	sys := actortest.New(t)
-	r := &rig{t: t, chain: chaintest.New(net.Params)}
+	r := &rig{t: t, chain: chaintest.New(net.Params), events: sys.Root.ActorSystem().EventStream}
 	r.view.Set(r.chain)
 	now := func() time.Time { return r.chain.Active().Tip().Time() }
 	cfg := notify.Config{
@@ -291,6 +294,52 @@ func TestStop(t *testing.T) {
 		}
 		if !strings.Contains(r.log.String(), "commands=4") {
 			t.Errorf("logged %s", r.log.String())
+		}
+	})
+}
+
+// An actor that has stopped is sent nothing more.
+func TestStopEndsSubscriptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := publishing(t, true)
+		if err := r.ref.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sub := r.events.Subscribe(func(e any) {
+			if lost, ok := e.(*actor.DeadLetterEvent); ok {
+				t.Errorf("it was sent %T", lost.Message)
+			}
+		})
+		defer r.events.Unsubscribe(sub)
+		r.tip.Publish(messages.TipChanged{})
+		r.wallets.Publish(messages.WalletTxChanged{})
+		r.raised.Publish(nodemsg.WarningRaised{})
+		r.pool.Publish(messages.PoolChanged{})
+		synctest.Wait()
+	})
+}
+
+// A stop waits for the event that is being published.
+func TestPublishUntilStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		b.hold = make(chan struct{})
+		first, second := payment(1), payment(2)
+		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{first}})
+		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{second}})
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- r.ref.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Error("it has stopped while an event was published")
+		default:
+		}
+		close(b.hold)
+		b.want(t, "the first alone", r.txWords(first.Tx), []string{"sequence " + first.ID.String() + "A1"})
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -23,14 +23,14 @@ import (
 
 // board notes what is published, as words.
 type board struct {
-	without string // a topic that is not published
+	without []string // topics that are not published
 	mu      sync.Mutex
 	words   []string
 	broken  bool          // the next message panics
 	hold    chan struct{} // nil: nothing waits
 }
 
-func (b *board) Has(topic string) bool { return topic != b.without }
+func (b *board) Has(topic string) bool { return !slices.Contains(b.without, topic) }
 
 func (b *board) Publish(topic string, body []byte) {
 	b.mu.Lock()
@@ -328,7 +328,7 @@ func TestPublishLess(t *testing.T) {
 	for _, without := range []string{"hashblock", "hashtx", "rawblock", "rawtx", "sequence"} {
 		synctest.Test(t, func(t *testing.T) {
 			r, b := publishing(t, true)
-			b.without = without
+			b.without = []string{without}
 			block, change := r.mine(1)[0], payment(1)
 			r.pool.Publish(messages.PoolChanged{
 				Changes: []messages.PoolChange{change}, Blocks: []messages.PoolStep{joined(block)},
@@ -338,4 +338,41 @@ func TestPublishLess(t *testing.T) {
 			b.want(t, without, slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, without+" ") }))
 		})
 	}
+}
+
+// A block that cannot be read is no loss where nobody publishes what is in it.
+func TestPublishWithoutReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		b.without = []string{"hashtx", "rawblock", "rawtx"}
+		block := r.mine(1)[0]
+		r.chain.Fail(block, chainview.ErrPruned)
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(block)}})
+		hash := block.Hash.String()
+		b.want(t, "pruned", []string{"sequence " + hash + "C", "hashblock " + hash})
+		if r.log.Len() > 0 {
+			t.Errorf("logged %s", r.log.String())
+		}
+	})
+}
+
+// A branch of as much work as the old one, which somebody prefers, has a new best block at its end.
+func TestPublishPreferredBranch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		old := r.mine(3)
+		for _, block := range old {
+			r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(block)}})
+		}
+		b.took()
+		first := r.chain.MineOn(old[0], chaintest.Template{})
+		second := r.chain.MineOn(first, chaintest.Template{})
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{
+			left(old[2]), left(old[1]), joined(first), joined(second),
+		}})
+		b.want(t, "preferred", r.leftWords(old[2]), r.leftWords(old[1]), r.joinedWords(first), r.nextWords(second))
+		third := r.chain.MineOn(second, chaintest.Template{})
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(third)}})
+		b.want(t, "goes on", r.nextWords(third))
+	})
 }

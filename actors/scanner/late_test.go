@@ -115,6 +115,9 @@ func TestLateWorkers(t *testing.T) {
 	r.check(t, answer{got, err}, all)
 	close(set.held)
 	w.settles(t, ref, "an aborted preparation")
+	if n := ref.Stats().Restarts; n > 0 {
+		t.Errorf("it panicked %d times", n)
+	}
 }
 
 // An abort is reported once, whenever the workers of the scan end.

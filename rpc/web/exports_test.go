@@ -19,4 +19,8 @@ func TestExports(t *testing.T) {
 	if !e.enter("e") || e.enter("a") {
 		t.Error("a place that has become free is not e's")
 	}
+	e.leave("e")
+	if len(e.byLogin) != 4 {
+		t.Errorf("%d logins are remembered, want the 4 that have exports", len(e.byLogin))
+	}
 }

@@ -258,4 +258,7 @@ func TestUploadLeftover(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "wallets/w/wallet.dat")); err != nil {
 		t.Error(err)
 	}
+	if err := RemoveUploads(filepath.Join(dir, "wallets/w/wallet.dat")); err == nil {
+		t.Error("what cannot be looked for is said to be gone")
+	}
 }

@@ -60,6 +60,23 @@ func TestUploadsEnd(t *testing.T) {
 	}
 }
 
+// A backup that was still coming in when the node stopped does not stay.
+func TestUploadBesideTheEnd(t *testing.T) {
+	u := &uploads{fs: vfs.OS, dir: filepath.Join(t.TempDir(), uploadDir)}
+	f, err := u.begin("u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.close()
+	if err := f.receive(bytes.NewReader([]byte("keys"))); err != nil {
+		t.Fatal(err)
+	}
+	f.keep(t.Context())
+	if left := len(stored(t, u.dir)); left != 0 {
+		t.Errorf("%d left", left)
+	}
+}
+
 // Each login has an upload of its own, and restores no other's.
 func TestUploadsOfLogins(t *testing.T) {
 	auth := func(user string) string { return user + ":s$" + rpcauth.Hash("s", "p") }

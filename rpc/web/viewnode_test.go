@@ -1,8 +1,14 @@
 package web
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // TestStates: how far the node, its indexes and what it looks through are, at which pace, and how long it will take.
@@ -64,5 +70,29 @@ func TestWalletThatIsBeingLoaded(t *testing.T) {
 	}
 	if html := node.page(t, "wallet", "name=v"); strings.Contains(html, "being loaded") {
 		t.Errorf("a wallet that is not being loaded:\n%s", html)
+	}
+}
+
+// The frame of a page names the network, unless the login may not know it.
+func TestNetworkInTheFrame(t *testing.T) {
+	table, err := command.NewTable([]command.Command{{
+		Name: "getblockchaininfo",
+		Run:  func(context.Context, *command.Args) (any, error) { return map[string]any{"chain": "signet"}, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := unready(t, rpc.Config{
+		Auth:      []string{"u:s$" + access.Hash("s", "p"), "v:s$" + access.Hash("s", "p")},
+		Whitelist: []string{"u:getblockchaininfo", "v:getindexinfo"},
+	})
+	n.Ready(table)
+	for user, want := range map[string]bool{"u": true, "v": false} {
+		b := n.browser(t)
+		b.login(t, user, "p")
+		got := b.ask(t, http.MethodGet, "/", "")
+		if sees := strings.Contains(got.text, `title="network">signet<`); got.status != http.StatusOK || sees != want {
+			t.Errorf("%s sees the network: %v\n%s", user, sees, got.text)
+		}
 	}
 }

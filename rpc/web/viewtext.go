@@ -132,9 +132,6 @@ func percent(share float64) string {
 // short is the beginning and the end of a hash, or of what people have typed.
 func short(text string) string {
 	const ends = 8
-	if len(text) <= 2*ends+1 {
-		return text
-	}
 	letters := []rune(text)
 	if len(letters) <= 2*ends+1 {
 		return text

@@ -45,19 +45,6 @@ func (m *descriptorManager) inputSize(index int32, pkScript []byte, large bool) 
 	return size, ok
 }
 
-// KeysOf returns the keys behind an own script; nil for other scripts.
-func (s *Set) KeysOf(pkScript []byte) []descriptor.DerivedKey {
-	ours := s.scripts[string(pkScript)]
-	if ours == nil {
-		return nil
-	}
-	list, err := ours.owners[0].manager.desc.KeysAt(uint32(ours.owners[0].index))
-	if err != nil {
-		return nil
-	}
-	return list
-}
-
 // ChangeType returns the type of an address for change beside payments to some scripts:
 // a type that these have, so that change does not stand out.
 func (s *Set) ChangeType(payments [][]byte) string {

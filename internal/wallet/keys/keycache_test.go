@@ -2,6 +2,8 @@ package keys
 
 import (
 	"errors"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -68,5 +70,33 @@ func TestLoadRanges(t *testing.T) {
 		if len(r.owned) != test.scripts || len(r.set.scripts) != test.scripts {
 			t.Errorf("%s: %d scripts, want %d", text, len(r.set.scripts), test.scripts)
 		}
+	}
+}
+
+// A wallet of an old version gets the last hardened keys of its descriptors when it is unlocked: their texts are shown
+// with these, and the file has them from then on.
+func TestCompleteCaches(t *testing.T) {
+	of := setUp(t, true)
+	f := make(file)
+	f.write(of.log.Take())
+	maps.DeleteFunc(f, func(key string, _ []byte) bool {
+		return strings.HasPrefix(key, string(walletfile.KeyPrefix("walletdescriptorlhcache")))
+	})
+	r := of.reload(t, f)
+	r.flags.Set(r.flags.Value() &^ walletfile.LastHardenedXpubCached)
+	if _, err := r.set.ListDescriptors(false); err == nil {
+		t.Error("texts are shown without the keys that they need")
+	}
+	r.log.Take()
+	r.pool.CompleteCaches()
+	if n := countRecords(r, "walletdescriptorlhcache"); n != 8 || !r.flags.Has(walletfile.LastHardenedXpubCached) {
+		t.Errorf("%d keys were written, want 8, or the flag was not", n)
+	}
+	if list, err := r.set.ListDescriptors(false); err != nil || len(list) != 8 {
+		t.Errorf("%d texts, %v", len(list), err)
+	}
+	r.pool.CompleteCaches()
+	if changes := r.log.Take(); len(changes) > 0 {
+		t.Errorf("%d changes of a file that is complete", len(changes))
 	}
 }

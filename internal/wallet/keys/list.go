@@ -61,10 +61,9 @@ func (s *Set) privateText(m *descriptorManager) ([]byte, bool) {
 
 // hdKey is an extended key with where it is used.
 type hdKey struct {
-	key    descriptor.XPub
-	inFile bool
-	secret *[32]byte
-	uses   map[messages.HDKeyUse]bool
+	key   descriptor.XPub
+	owner *descriptorManager // the first that has the private key, locked or not; nil: none has
+	uses  map[messages.HDKeyUse]bool
 }
 
 // HDKeys returns the extended keys of the descriptors, or of the active ones
@@ -82,13 +81,12 @@ func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 	if activeOnly {
 		managers = s.activeManagers()
 	}
-	found := s.collectHDKeys(managers, private)
+	found := s.collectHDKeys(managers)
 	list := make([]messages.HDKey, 0, len(found))
 	for _, k := range found {
-		shown := messages.HDKey{XPub: descriptor.EncodeXPub(k.key, s.params.Network), HasPrivate: k.inFile}
-		if k.secret != nil {
-			shown.XPrv = descriptor.EncodeXPrv(k.key, k.secret, s.params.Network)
-			clear(k.secret[:])
+		shown := messages.HDKey{XPub: descriptor.EncodeXPub(k.key, s.params.Network), HasPrivate: k.owner != nil}
+		if private && shown.HasPrivate {
+			shown.XPrv = s.encodeXPrv(k)
 		}
 		shown.Descriptors = slices.SortedFunc(maps.Keys(k.uses), func(a, b messages.HDKeyUse) int {
 			return cmp.Compare(a.Desc, b.Desc)
@@ -99,7 +97,7 @@ func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 }
 
 // collectHDKeys gathers extended keys, each once, in their order.
-func (s *Set) collectHDKeys(managers []*descriptorManager, private bool) []*hdKey {
+func (s *Set) collectHDKeys(managers []*descriptorManager) []*hdKey {
 	var found []*hdKey
 	for _, m := range managers {
 		text, _ := m.normalized()
@@ -113,25 +111,22 @@ func (s *Set) collectHDKeys(managers []*descriptorManager, private bool) []*hdKe
 			}
 			k := found[at]
 			k.uses[messages.HDKeyUse{Desc: text, Active: active}] = true
-			id := vault.KeyIDOf(publicKeyOf(key))
-			k.inFile = k.inFile || s.vault.Has(m.id(), id)
-			if private && k.secret == nil {
-				k.secret = s.scalar(m, id)
+			if k.owner == nil && s.vault.Has(m.id(), vault.KeyIDOf(publicKeyOf(key))) {
+				k.owner = m
 			}
 		}
 	}
 	return found
 }
 
-// scalar returns a private key as a number; nil where there is none.
-func (s *Set) scalar(m *descriptorManager, id vault.KeyID) *[32]byte {
-	secret := s.vault.Secret(m.id(), id)
+// encodeXPrv returns the text of a private key; nil where it cannot be read.
+func (s *Set) encodeXPrv(k *hdKey) []byte {
+	secret := s.vault.Secret(k.owner.id(), vault.KeyIDOf(publicKeyOf(k.key)))
 	defer secret.Zero()
 	if len(secret.Bytes()) != 32 {
 		return nil
 	}
-	scalar := [32]byte(secret.Bytes())
-	return &scalar
+	return descriptor.EncodeXPrv(k.key, (*[32]byte)(secret.Bytes()), s.params.Network)
 }
 
 func publicKeyOf(key descriptor.XPub) []byte { return key[len(key)-33:] }

@@ -40,6 +40,11 @@ func TestPubKeys(t *testing.T) {
 	if done, err := keys.Import(request, 50); err != nil || done.Changed != 0 || done.Rescan {
 		t.Errorf("the same again: %+v, %v", done, err)
 	}
+	for at, want := range map[int64]int64{-5: 1, 0: 1, 1: 1, 2: 2, messages.NowTimestamp: 50} {
+		if done, err := keys.Import(messages.ImportPubKeys{Timestamp: at}, 50); err != nil || done.From != want {
+			t.Errorf("keys of the time %d are from %d, %v, want %d", at, done.From, err, want)
+		}
+	}
 	paid[string(pubKeyScript(slhdsa.PublicKey{1}))] = true
 	pools := keys.Pools()
 	if len(pools) != 1 || pools[0].Next != 2 || pools[0].Highest != 9 || pools[0].Remaining != 2 {

@@ -197,12 +197,13 @@ func (s *Set) shown(m *descriptorManager) (string, bool) {
 
 // withPrivateKeys returns the descriptor with its private keys, as far as the
 // wallet is unlocked.
-func (s *Set) withPrivateKeys(m *descriptorManager) (*descriptor.Descriptor, error) {
-	keys := s.vault.PrivateKeys(m.id())
-	defer clear(keys)
-	branches, err := descriptor.Parse(m.record.Text, s.params.Network, descriptor.Options{PrivateKeys: keys})
-	if err != nil {
-		return nil, err
-	}
-	return branches[0].WithCache(m.cache), nil
+func (s *Set) withPrivateKeys(m *descriptorManager) (full *descriptor.Descriptor, err error) {
+	s.vault.WithPrivateKeys(m.id(), func(keys []descriptor.PrivateKey) {
+		var branches []*descriptor.Descriptor
+		branches, err = descriptor.Parse(m.record.Text, s.params.Network, descriptor.Options{PrivateKeys: keys})
+		if err == nil {
+			full = branches[0].WithCache(m.cache)
+		}
+	})
+	return full, err
 }

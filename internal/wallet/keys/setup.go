@@ -161,7 +161,7 @@ func (im *Importer) CreateDescriptor(r messages.CreateWalletDescriptor, now int6
 func (im *Importer) rootKey(text string) (*hdRoot, error) {
 	var key descriptor.XPub
 	if text == "" {
-		found := im.set.collectHDKeys(im.set.activeManagers(), false)
+		found := im.set.collectHDKeys(im.set.activeManagers())
 		if len(found) != 1 {
 			return nil, codes.Errorf(codes.AddressOrKey,
 				"Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'")

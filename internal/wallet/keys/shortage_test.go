@@ -49,8 +49,10 @@ func TestShortage(t *testing.T) {
 	}
 	id = whole.set.active[receive].id()
 	check("too many", whole.pool.Refill(math.MaxInt32), fmt.Sprintf(format, "external", id, math.MaxInt32, 3, ""))
-	if err := whole.pool.Refill(5); err != nil {
-		t.Errorf("keys are made: %v", err)
+	for _, size := range []int{maxIndices, 5} {
+		if err := whole.pool.Refill(size); err != nil {
+			t.Errorf("%d keys are made: %v", size, err)
+		}
 	}
 	supply(t, whole, whole.pool.Jobs(100))
 	if err := whole.pool.Refill(5); err != nil || whole.pool.Wanting() {

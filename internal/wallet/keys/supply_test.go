@@ -130,3 +130,22 @@ func TestDrop(t *testing.T) {
 		t.Error("keys for a locked wallet are not wiped")
 	}
 }
+
+// An import has only missing keys made if its range begins at the same index as that of the wallet, else all.
+func TestKeysForAnImportAgain(t *testing.T) {
+	r := rigOf(slowRig(t, 1).set.params, true)
+	for _, step := range []struct {
+		begin, end int64
+		made       int
+	}{{5, 6, 2}, {5, 6, 0}, {5, 7, 1}, {5, 9, 2}, {4, 9, 6}} {
+		items := []messages.ImportItem{{
+			Desc:  descriptor.AddChecksum("mr(pk(pqc(" + expandingXprv + "/0/*)))"),
+			Range: &[2]int64{step.begin, step.end},
+		}}
+		if made := supply(t, r, r.importer.ImportJobs(items)); made != step.made {
+			t.Errorf("[%d,%d]: %d keys are made, want %d", step.begin, step.end, made, step.made)
+		}
+		r.importOne(t, items[0])
+		r.pool.Drop()
+	}
+}

@@ -79,9 +79,15 @@ func (v *Vault) Secret(id chainhash.Hash, key KeyID) *walletfile.Secret {
 	return secret
 }
 
-// PrivateKeys returns the private keys of a descriptor as far as the wallet is
-// unlocked, in the order of their ids. The caller wipes them.
-func (v *Vault) PrivateKeys(id chainhash.Hash) []descriptor.PrivateKey {
+// WithPrivateKeys hands use the private keys of a descriptor as far as the wallet is
+// unlocked, in the order of their ids. They are wiped when it returns.
+func (v *Vault) WithPrivateKeys(id chainhash.Hash, use func(keys []descriptor.PrivateKey)) {
+	keys := v.privateKeys(id)
+	defer clear(keys)
+	use(keys)
+}
+
+func (v *Vault) privateKeys(id chainhash.Hash) []descriptor.PrivateKey {
 	s := v.secretOf[id]
 	if s == nil {
 		return nil

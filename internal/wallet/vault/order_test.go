@@ -32,7 +32,7 @@ func TestOrder(t *testing.T) {
 		first, second := vault.KeyIDOf(a), vault.KeyIDOf(b)
 		return bytes.Compare(first[:], second[:])
 	})
-	keys := v.PrivateKeys(id)
+	keys := privateKeys(v, id)
 	if len(keys) != len(want) {
 		t.Fatalf("%d keys, want %d", len(keys), len(want))
 	}
@@ -55,7 +55,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("records of key %d: %x, %x, want those of %x", i, put.Key, removed.Key, public)
 		}
 	}
-	if got := v.PrivateKeys(id); len(got) != len(keys) || !slices.EqualFunc(got, keys,
+	if got := privateKeys(v, id); len(got) != len(keys) || !slices.EqualFunc(got, keys,
 		func(a, b descriptor.PrivateKey) bool { return a == b }) {
 		t.Error("encrypted keys are not those that were stored, in the same order")
 	}
@@ -169,7 +169,7 @@ func TestBrokenRecords(t *testing.T) {
 	if signs(v, public) || v.PQCSecret(public) != nil {
 		t.Error("a key under another master key signs")
 	}
-	if v.Secret(id, vault.KeyIDOf(keyPublic(1))) != nil || len(v.PrivateKeys(id)) > 0 {
+	if v.Secret(id, vault.KeyIDOf(keyPublic(1))) != nil || len(privateKeys(v, id)) > 0 {
 		t.Error("a key that does not decrypt is handed out")
 	}
 	if err := v.Unlock(master); !errors.Is(err, walletfile.ErrPassphrase) && !errors.Is(err, walletfile.ErrSomeKeys) {
@@ -181,7 +181,7 @@ func TestBrokenRecords(t *testing.T) {
 	if _, _, err := v.ReserveSignatures(map[slhdsa.PublicKey]uint32{public: 1}); err == nil {
 		t.Error("signatures of a key that does not decrypt are counted")
 	}
-	if v.HasKeys(chainhash.Hash{9}) || v.PQCKeys(chainhash.Hash{9}) != nil || v.PrivateKeys(chainhash.Hash{9}) != nil {
+	if v.HasKeys(chainhash.Hash{9}) || v.PQCKeys(chainhash.Hash{9}) != nil || privateKeys(v, chainhash.Hash{9}) != nil {
 		t.Error("a descriptor that is not there has keys")
 	}
 }

@@ -204,12 +204,12 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		wipe(log.Take())
 		count("stored", kept)
-		keys := v.PrivateKeys(id)
-		count("handed out", kept+n)
-		if len(keys) != n {
-			t.Errorf("%d keys, want %d", len(keys), n)
-		}
-		clear(keys)
+		v.WithPrivateKeys(id, func(keys []descriptor.PrivateKey) {
+			count("handed out", kept+n)
+			if len(keys) != n {
+				t.Errorf("%d keys, want %d", len(keys), n)
+			}
+		})
 		for _, public := range publics {
 			v.PQCSecret(public).Zero()
 		}
@@ -244,7 +244,7 @@ func TestLoadCopies(t *testing.T) {
 	none := walletfile.Descriptor{}
 	none.ID = chainhash.Hash{2}
 	v.Load(&none)
-	if v.HasKeys(none.ID) || v.HasKeys(chainhash.Hash{3}) || len(v.PrivateKeys(none.ID)) > 0 {
+	if v.HasKeys(none.ID) || v.HasKeys(chainhash.Hash{3}) || len(privateKeys(v, none.ID)) > 0 {
 		t.Error("a descriptor without private keys has some")
 	}
 }

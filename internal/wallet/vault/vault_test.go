@@ -97,7 +97,7 @@ func TestLife(t *testing.T) {
 
 func checkLocked(t *testing.T, v *vault.Vault, id chainhash.Hash) {
 	t.Helper()
-	if !v.Locked() || reads(v, id, 5) || len(v.PrivateKeys(id)) > 0 || !v.HasKeys(id) ||
+	if !v.Locked() || reads(v, id, 5) || len(privateKeys(v, id)) > 0 || !v.HasKeys(id) ||
 		!v.Has(id, vault.KeyIDOf(keyPublic(5))) {
 		t.Error("a locked vault says no to what it has, or hands it out")
 	}
@@ -116,6 +116,12 @@ var publics = sync.OnceValue(func() (publics [16][]byte) {
 	return publics
 })
 
+// privateKeys are copies of the private keys of a descriptor.
+func privateKeys(v *vault.Vault, id chainhash.Hash) (keys []descriptor.PrivateKey) {
+	v.WithPrivateKeys(id, func(lent []descriptor.PrivateKey) { keys = slices.Clone(lent) })
+	return keys
+}
+
 func keyPublic(n byte) []byte { return publics()[n] }
 
 // Secrets that are handed out are the caller's, and secrets that are taken stay
@@ -128,7 +134,7 @@ func TestCopies(t *testing.T) {
 	v.AddKey(id, key.PublicKey(), secret)
 	secret.Zero()
 	v.Secret(id, vault.KeyIDOf(key.PublicKey())).Zero()
-	clear(v.PrivateKeys(id))
+	v.WithPrivateKeys(id, func([]descriptor.PrivateKey) {})
 	if !reads(v, id, 5) {
 		t.Error("a wiped copy wipes the key")
 	}
@@ -252,7 +258,7 @@ func checkStored(t *testing.T, v *vault.Vault, id chainhash.Hash, stored map[byt
 	if v.HasKeys(id) != (len(stored) > 0) {
 		t.Errorf("has keys: %v, want %d", v.HasKeys(id), len(stored))
 	}
-	got := v.PrivateKeys(id)
+	got := privateKeys(v, id)
 	want := len(stored)
 	if locked {
 		want = 0
