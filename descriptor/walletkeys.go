@@ -113,10 +113,14 @@ func (d *Descriptor) ExtendedKeys() []XPub {
 	return keys
 }
 
-// PrivateKeys returns the private keys that the descriptor holds, each once:
-// those of constant keys and the roots of extended keys.
+// PrivateKeys returns copies of the private keys that the descriptor holds, each once: those of constant keys and the
+// roots of extended keys. The caller overwrites them.
 func (d *Descriptor) PrivateKeys() []PrivateKey {
-	var keys []PrivateKey
+	n := 0
+	for range d.expressions {
+		n++
+	}
+	keys := make([]PrivateKey, 0, n) // nothing is left where it would have grown
 	for k := range d.expressions {
 		if key, ok := k.privateKey(); ok && !slices.Contains(keys, key) {
 			keys = append(keys, key)

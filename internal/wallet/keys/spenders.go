@@ -73,11 +73,18 @@ func (x *Spenders) OfPath(path []uint32) []Place {
 		if m.scripts[index] == nil && m.desc.IsRanged() {
 			continue
 		}
-		if d := x.open(m); d != nil && len(d.PrivateKeys()) > 0 {
+		if d := x.open(m); d != nil && hasPrivateKeys(d) {
 			places = append(places, Place{d, uint32(index)})
 		}
 	}
 	return places
+}
+
+// hasPrivateKeys reports whether a descriptor knows private keys, be they of its text or of the wallet.
+func hasPrivateKeys(d *descriptor.Descriptor) bool {
+	own := d.PrivateKeys()
+	defer clear(own)
+	return len(own) > 0
 }
 
 // open returns a descriptor with its private keys, nil where it cannot be read.

@@ -105,7 +105,9 @@ func (r *importing) derive(s *staged) error {
 // to date.
 func (r *importing) store(s *staged) *descriptorManager {
 	m := r.managerOf(s.m)
-	r.vault.AddKeys(m.id(), s.desc.PrivateKeys())
+	own := s.desc.PrivateKeys()
+	r.vault.AddKeys(m.id(), own)
+	clear(own)
 	if m.slow() {
 		_ = r.pool.topUp(m, 0) // the keys are there
 		return m
