@@ -122,7 +122,7 @@ var jsonParameters = map[string]string{
 	"gettxout":               "1:n 2:include_mempool",
 	"gettxoutproof":          "0:txids",
 	"gettxoutsetinfo":        "1:hash_or_height? 2:use_index",
-	"gettxspendingprevout":   "0:outputs",
+	"gettxspendingprevout":   "0:outputs 1:options,mempool_only,return_spending_tx",
 	"importdescriptors":      "0:requests",
 	"importmempool":          "1:options,apply_fee_delta_priority,use_current_time,apply_unbroadcast_set",
 	"importpubkeydb":         "0:pubkeys 1:internal 2:timestamp?",
