@@ -35,6 +35,7 @@ var walletTable = ask.TableOf(
 	// Descriptors and keys.
 	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
 	ask.On(whenWritable(by(theKeygen, (*keygen).createDescriptor))),
+	ask.On(whenWritable(changed((*Wallet).addHDKey))), ask.AtOnce((*Wallet).deriveHDKey),
 	ask.On(whenWritable(by(theKeygen, (*keygen).refill))),
 	ask.On(whenWritable(by(theUnlocker, (*unlocker).encrypt))), ask.On((*Wallet).unlock),
 	ask.On(by(theUnlocker, (*unlocker).lock)), ask.On(whenWritable(by(theUnlocker, (*unlocker).changePassphrase))),

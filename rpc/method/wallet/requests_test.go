@@ -61,7 +61,6 @@ func TestRegistryRequests(t *testing.T) {
 	check[messages.CreateWallet](t, r, r.registry, nil, []request{
 		{"createwallet", `["w"]`, m{Name: "w"}},
 		{"createwallet", `["", true, true]`, m{DisablePrivateKeys: true, Blank: true}},
-		{"createwallet", `["w", null, null, "pw", true, true, true]`, m{
 			Name: "w", Passphrase: messages.Secret("pw"), AvoidReuse: true, OnStartup: messages.LoadOnStartup,
 		}},
 		{"createwallet", `{"wallet_name": "w", "load_on_startup": false}`, m{Name: "w", OnStartup: messages.DontLoadOnStartup}},
@@ -116,6 +115,18 @@ func TestWalletRequests(t *testing.T) {
 			Type: "bech32m", Internal: new(false), HDKey: "k",
 		}},
 		{"createwalletdescriptor", `["bech32", {"internal": null, "hdkey": null}]`, messages.CreateWalletDescriptor{Type: "bech32"}},
+	})
+	check[messages.AddHDKey](t, r, w, nil, []request{
+		{"addhdkey", `[]`, messages.AddHDKey{}},
+		{"addhdkey", `[null]`, messages.AddHDKey{}},
+		{"addhdkey", `[""]`, messages.AddHDKey{Key: new("")}},
+		{"addhdkey", `["x"]`, messages.AddHDKey{Key: new("x")}},
+	})
+	check[messages.DeriveHDKey](t, r, w, nil, []request{
+		{"derivehdkey", `["m/87h/1"]`, messages.DeriveHDKey{Path: []uint32{87 | 1<<31, 1}}},
+		{"derivehdkey", `{"path": "0'", "hdkey": "k", "private": true}`, messages.DeriveHDKey{
+			Path: []uint32{1 << 31}, HDKey: new("k"), Private: true,
+		}},
 	})
 	check[messages.NewAddress](t, r, w, nil, []request{
 		{"getnewaddress", `[]`, messages.NewAddress{}},
