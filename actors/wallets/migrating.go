@@ -55,6 +55,10 @@ func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet
 				w.migrated(m, err)
 				return
 			}
+			if m.call.Req.DontLoad {
+				w.leaveMigrated(c, m, 0)
+				return
+			}
 			w.loadMigrated(c, m)
 		}
 	})
@@ -100,6 +104,19 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	}
 	w.cfg.Log.Info("wallet migrated", "wallet", m.name, "backup", m.backup)
 	m.call.Answer(got, nil)
+}
+
+// leaveMigrated ends a migration whose wallets, from the n-th on, are not to be loaded, now or at start.
+func (w *Wallets) leaveMigrated(c actor.Context, m *migrating, n int) {
+	next := m.next(n)
+	if next == nil {
+		w.migrated(m, nil)
+		return
+	}
+	if m.first == nil {
+		m.first = &next.home.name
+	}
+	w.remember(c, next.home.name, messages.DontLoadOnStartup, func([]string) { w.leaveMigrated(c, m, n+1) })
 }
 
 // loadMigrated loads the next of the new wallets.

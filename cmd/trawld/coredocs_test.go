@@ -42,6 +42,7 @@ var otherAnswers = map[string]string{
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
 	"echoipc":               "no other process is asked",
 	"gettxspendingprevout":  "`options` as in Core 31, without its index",
+	"migratewallet":         "`load_wallet`, as in Core 32",
 	"combinerawtransaction": "refuses different transactions, and fewer than two",
 	"scanblocks":            "what could not be looked at is never called completed; an abort ends a scan at once",
 	"help":                  "the texts are our own",

@@ -27,7 +27,7 @@ var notCalled = []string{
 var takingMore = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
 
 // takingLater take an argument here that Core has since a later version than 30.
-var takingLater = []string{"gettxspendingprevout"}
+var takingLater = []string{"gettxspendingprevout", "migratewallet"}
 
 // notOfArguments are differences that have nothing to do with arguments, or with
 // what the methods are.

@@ -33,7 +33,8 @@ func asStranger(t *testing.T, f func()) {
 	}
 }
 
-// Where no files can be made beside it, no wallet is made, and none opened for writing: SQLite could not keep a journal.
+// Where no files can be made beside it, no wallet is made, and none opened for writing: SQLite could not keep a
+// journal.
 func TestDirectoryNotWritable(t *testing.T) {
 	dir := t.TempDir()
 	path := place(t, "backups", "blank")

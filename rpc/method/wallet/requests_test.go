@@ -61,6 +61,7 @@ func TestRegistryRequests(t *testing.T) {
 	check[messages.CreateWallet](t, r, r.registry, nil, []request{
 		{"createwallet", `["w"]`, m{Name: "w"}},
 		{"createwallet", `["", true, true]`, m{DisablePrivateKeys: true, Blank: true}},
+		{"createwallet", `["w", null, null, "pw", true, true, true]`, m{
 			Name: "w", Passphrase: messages.Secret("pw"), AvoidReuse: true, OnStartup: messages.LoadOnStartup,
 		}},
 		{"createwallet", `{"wallet_name": "w", "load_on_startup": false}`, m{Name: "w", OnStartup: messages.DontLoadOnStartup}},
@@ -79,6 +80,8 @@ func TestRegistryRequests(t *testing.T) {
 	})
 	check[messages.MigrateWallet](t, r, r.registry, nil, []request{
 		{"migratewallet", `["w"]`, messages.MigrateWallet{Name: "w"}},
+		{"migratewallet", `["w", null, null]`, messages.MigrateWallet{Name: "w"}},
+		{"migratewallet", `{"wallet_name": "w", "load_wallet": false}`, messages.MigrateWallet{Name: "w", DontLoad: true}},
 		{"migratewallet", `["w", "pw"]`, messages.MigrateWallet{Name: "w", Passphrase: messages.Secret("pw")}},
 	})
 	check[messages.MigrateWallet](t, r, r.registry, new("a"), []request{
