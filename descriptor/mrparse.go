@@ -19,6 +19,9 @@ func p2mrFunctions() []function {
 		{"sortedmulti_a", inMr, "", parseP2MRMulti("sortedmulti_a", true)},
 	}
 	for _, f := range bitcoinFunctions() {
+		if f.name == unused {
+			continue
+		}
 		if strings.HasSuffix(f.name, "multi_a") {
 			f.misplaced = multiAMisplaced
 		}

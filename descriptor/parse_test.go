@@ -20,6 +20,13 @@ var parseKeys = strings.NewReplacer(
 // The errors are those that Bitcoin Core 30.2 gave, "ok" is a descriptor that it took.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
+		"unused(XP/1h)":                        "ok",
+		"unused(UK)":                           "ok",
+		"unused(XP/*)":                         "unused(): key cannot be ranged",
+		"unused(K1,K2)":                        "unused(): only one key expected",
+		"unused()":                             "No key provided",
+		"unused(x)":                            "key 'x' is not valid",
+		"wsh(unused(K1))":                      "Can only have unused at top level",
 		"tr(K1}pk(K2))":                        "tr: expected ',', got '}'",
 		"tr(K1})":                              "'tr(K1}' is not a valid descriptor function",
 		"multi(1,K1}K2)":                       "'multi(1,K1}K2' is not a valid descriptor function",

@@ -73,6 +73,7 @@ func bitcoinFunctions() []function {
 		{"addr", inTop, "Can only have addr() at top level", parseAddr},
 		{"tr", inTop, "Can only have tr at top level", parseTr},
 		{"rawtr", inTop, "Can only have rawtr at top level", parseRawTr},
+		{unused, inTop, "Can only have unused at top level", parseUnused},
 		{"raw", inTop, "Can only have raw() at top level", parseRaw},
 	}
 }

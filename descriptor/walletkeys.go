@@ -25,26 +25,10 @@ func EncodeXPrv(key XPub, scalar *[32]byte, net *Network) []byte {
 	return appendBase58Check(make([]byte, 0, maxBase58Len), net.orMain().HDPrivateKeyID[:], payload)
 }
 
-// DeriveKey follows a path of child numbers from an extended key, given with its
-// private key. It is false where there is no such child, or scalar is no private key.
-// The time that it takes does not depend on the keys. The caller overwrites the result.
+// DeriveKey is [DeriveXPrv] of the private key alone.
 func DeriveKey(root *XPub, scalar *[32]byte, path []uint32) (PrivateKey, bool) {
-	key, ok := hdkey.WithScalar(root, scalar)
-	defer func() { key.Wipe() }()
-	if !ok {
-		return PrivateKey{}, false
-	}
-	for _, step := range path {
-		child, err := key.Child(step)
-		key.Wipe()
-		if err != nil {
-			return PrivateKey{}, false
-		}
-		key = child
-	}
-	secret := key.Secret()
-	defer secret.Zero()
-	return PrivateKey{Scalar: secret.Bytes(), Compressed: true}, true
+	_, secret, ok := DeriveXPrv(root, scalar, path)
+	return PrivateKey{Scalar: secret, Compressed: ok}, ok
 }
 
 // ParseXPub reads the text of an extended public key of the network.

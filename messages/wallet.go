@@ -138,6 +138,35 @@ type CreateWalletDescriptor struct {
 	HDKey    string // empty: the only one used by active descriptors
 }
 
+// AddHDKey adds an extended key to the wallet of which no addresses are made, as the descriptor unused(KEY). The
+// answer is the text of its public key.
+//
+// Errors: [*WalletError].
+type AddHDKey struct {
+	Asks[string]
+
+	Key *string // the text of an extended private key; nil: a random one
+}
+
+// DeriveHDKey derives an extended key from one that an active descriptor or unused(KEY) has. It does not change the
+// wallet.
+//
+// Errors: [*WalletError].
+type DeriveHDKey struct {
+	Asks[DerivedHDKey]
+
+	Path    []uint32 // hardened steps have the highest bit set
+	HDKey   *string  // the text of the extended public key that the path begins at; nil: the only one
+	Private bool
+}
+
+// DerivedHDKey is the answer to [DeriveHDKey].
+type DerivedHDKey struct {
+	Origin string // as it stands in descriptors: [d34db33f/87h]
+	XPub   string
+	XPrv   Secret // empty where it was not asked for
+}
+
 // NewAddress takes the next unused address of a type.
 type NewAddress struct {
 	Asks[string]

@@ -117,6 +117,7 @@ type MigrateWallet struct {
 
 	Name       string
 	Passphrase Secret // of an encrypted wallet
+	DontLoad   bool   // the new wallets are not loaded, now or at start
 }
 
 // WalletMigrated names the wallets that a legacy wallet has become.

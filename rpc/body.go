@@ -88,6 +88,9 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 	if resp.form != "" {
 		h.Set("Content-Type", resp.form)
 	}
+	if resp.lasts {
+		h.Set("Cache-Control", "public, immutable, max-age=86400")
+	}
 	if resp.status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(resp.length()))
 	}

@@ -52,6 +52,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Time{}) // of the reply before on this connection
 	// A refused client may have this long to send the body, which nobody reads.
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
+	if strings.HasPrefix(r.RequestURI, "/rest") {
+		w.Header().Set("Cache-Control", "no-store") // for what has no other word
+	}
 	wallet, found := walletPath(r.RequestURI)
 	switch {
 	case !s.isAllowed(r):

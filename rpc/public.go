@@ -67,7 +67,7 @@ func (d *publicDoor) serve(w http.ResponseWriter, r *http.Request) {
 func (d *publicDoor) public(target, from string, body []byte) response {
 	table, err := d.server.ready()
 	if warming, ok := errors.AsType[command.Error](err); ok {
-		return d.response(rest.Warming(warming.Message))
+		return d.response(rest.Warming(target, warming.Message))
 	}
 	if !d.workers.enter() {
 		return tooBusy
@@ -99,7 +99,7 @@ func (d *publicDoor) response(r rest.Reply) response {
 	if !held.grow(cap(r.Body)) {
 		return noMemory
 	}
-	return response{status: r.Status, body: [][]byte{r.Body}, form: r.Type, held: held}
+	return response{status: r.Status, body: [][]byte{r.Body}, form: r.Type, lasts: r.Lasts, held: held}
 }
 
 // tableCalls makes calls for clients without a login.

@@ -98,6 +98,46 @@ func TestPublicRequests(t *testing.T) {
 	}
 }
 
+// Caches may keep what never changes, and nothing else of these paths.
+func TestCacheControl(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p", REST: true})
+	c := newClient(t, s)
+	of := func(target string) string {
+		answer, err := c.http.Get("http://" + c.addr + target) //nolint:noctx // ends with the test
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.Header.Get("Cache-Control")
+	}
+	s.SetWarmup("Loading block index…")
+	if got := of("/rest/chaininfo.json"); got != "no-store" {
+		t.Errorf("while the node starts: %q", got)
+	}
+	table, err := command.NewTable([]command.Command{{
+		Name: "getdeploymentinfo", Params: []command.Param{{Name: "blockhash", Type: command.String}},
+		Run: func(context.Context, *command.Args) (any, error) { return 1, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ready(table)
+	hash := strings.Repeat("ab", 32)
+	for target, want := range map[string]string{
+		"/rest/deploymentinfo/" + hash + ".json": "public, immutable, max-age=86400",
+		"/rest/deploymentinfo.json":              "no-store",
+		"/rest/deploymentinfo/ab.json":           "no-store",
+		"/rest/tx":                               "no-store",
+		"/rest/nothing":                          "no-store",
+		"/rest?x=1":                              "no-store",
+		"/other":                                 "",
+	} {
+		if got := of(target); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
+
 // A percent sign that escapes nothing is told from %25.
 func TestPublicTarget(t *testing.T) {
 	for target, want := range map[string]string{

@@ -12,6 +12,7 @@ type response struct {
 	body   [][]byte
 	json   bool
 	form   string // content type; empty: what json says
+	lasts  bool   // caches may keep it
 	secret bool   // the body is overwritten when it is out
 	held   share  // of the memory for replies
 

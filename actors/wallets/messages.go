@@ -32,6 +32,7 @@ var walletTable = ask.TableOf(
 
 	// Descriptors and keys.
 	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
+	ask.On(whenWritable(changed((*Wallet).addHDKey))), ask.AtOnce((*Wallet).deriveHDKey),
 	ask.On(whenWritable(byJob((*caller).createDescriptor))), ask.On(whenWritable(byJob((*caller).refill))),
 	ask.On(whenWritable(byJob((*caller).encrypt))), ask.On(whenWritable(byJob((*caller).changePassphrase))),
 	ask.On(byJob((*caller).unlock)), ask.On(byJob((*caller).lock)),

@@ -19,9 +19,9 @@ var errNotLegacy = codes.Errorf(codes.Wallet, "Error: This wallet is already a d
 type migrating struct {
 	*migratedFiles
 
-	name   string
-	call   *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
-	loaded []string // names of the wallets that are loaded
+	name string
+	call *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
+	made []string // names of the new wallets that are loaded, or are not to be loaded
 }
 
 // names are the names of wallets that a migration uses.
@@ -48,8 +48,13 @@ func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet
 		w.moving[used] = m
 	}
 	w.work(c, func(j *ask.Job) func() {
+		defer call.Req.Passphrase.Wipe()
 		err := m.make(j.Context(), call.Req.Passphrase)
-		if err == nil {
+		switch {
+		case err != nil:
+		case call.Req.DontLoad:
+			err = w.leaveMigrated(j, c, m)
+		default:
 			err = w.loadMigrated(j, c, m)
 		}
 		return func() { w.migrated(m, err) }
@@ -85,8 +90,8 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	for _, text := range m.warnings {
 		w.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.name, "what", text)
 	}
-	if len(m.loaded) > 0 {
-		got.Name = m.loaded[0]
+	if len(m.made) > 0 {
+		got.Name = m.made[0]
 	}
 	if name := m.watched.home.name; m.watched.records != nil && name != got.Name {
 		got.WatchOnly = name
@@ -98,9 +103,24 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	m.call.Answer(got, nil)
 }
 
+// leaveMigrated has the new wallets not loaded, now or at the next start.
+func (w *Wallets) leaveMigrated(j *ask.Job, c actor.Context, m *migrating) error {
+	for next := m.next(0); next != nil; next = m.next(len(m.made)) {
+		name := next.home.name
+		err := await(j, (*ask.Job).Do, func(then func(error)) {
+			w.remember(c, name, messages.DontLoadOnStartup, func([]string) { then(nil) })
+		})
+		if err != nil {
+			return err
+		}
+		m.made = append(m.made, name)
+	}
+	return nil
+}
+
 // loadMigrated loads the new wallets. If one cannot be loaded, the old wallet is there again.
 func (w *Wallets) loadMigrated(j *ask.Job, c actor.Context, m *migrating) error {
-	for next := m.next(0); next != nil; next = m.next(len(m.loaded)) {
+	for next := m.next(0); next != nil; next = m.next(len(m.made)) {
 		name, on := next.home.name, messages.LoadOnStartup
 		if name == m.name {
 			on = messages.LeaveOnStartup
@@ -117,14 +137,14 @@ func (w *Wallets) loadMigrated(j *ask.Job, c actor.Context, m *migrating) error 
 			w.cfg.Log.Error("migrated wallet not loaded; the old one is restored", "wallet", name, "err", err)
 			return w.undoMigration(j, c, m, err)
 		}
-		m.loaded = append(m.loaded, name)
+		m.made = append(m.made, name)
 	}
 	return nil
 }
 
 // undoMigration unloads what was loaded and brings the old wallet back. It returns the reason in the caller's words.
 func (w *Wallets) undoMigration(j *ask.Job, c actor.Context, m *migrating, reason error) error {
-	for _, name := range slices.Backward(m.loaded) {
+	for _, name := range slices.Backward(m.made) {
 		err := await(j, (*ask.Job).Do, func(then func(error)) {
 			w.unload(c, name, &unloading{messages.DontLoadOnStartup, func(_ messages.WalletUnloaded, err error) {
 				then(err)

@@ -64,7 +64,8 @@ func TestWalletSuite(t *testing.T) {
 			Requests: []actortest.Request{
 				actortest.Sample(messages.NewAddress{Label: "more"}),
 				actortest.Sample(messages.BackupWallet{Path: filepath.Join(t.TempDir(), "copy.dat")}),
-				actortest.Sample(messages.KeypoolRefill{Size: 5}),
+				actortest.Sample(messages.KeypoolRefill{Size: 5}), actortest.Sample(messages.AddHDKey{}),
+				actortest.Sample(messages.DeriveHDKey{Path: []uint32{87 | 1<<31}}),
 			},
 			News: func() {
 				chain.MineN(1)

@@ -32,16 +32,20 @@ var otherMethods = map[string]string{
 	"importmempool":             "the usage line has the members of the options",
 }
 
-// otherAnswers are the methods of Core that are called alike and do not answer alike.
+// otherAnswers are the methods of Core that are called alike, but for arguments that later releases of Core have
+// too, and do not answer alike.
 var otherAnswers = map[string]string{
 	"createrawtransaction": "no output at all is refused, but with `-deprecatedrpc=emptyoutputs`",
 	"createpsbt":           "no output at all is refused, but with `-deprecatedrpc=emptyoutputs`",
 	"getmemoryinfo":        "numbers of the whole heap, for there is no pool of locked memory; no mallocinfo",
 	"dumptxoutset": "`rollback` takes blocks back in memory alone, as many as fit into twice `-dbcache`: no " +
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
-	"echoipc":    "no other process is asked",
-	"scanblocks": "what could not be looked at is never called completed; an abort ends a scan at once",
-	"help":       "the texts are our own",
+	"echoipc":               "no other process is asked",
+	"gettxspendingprevout":  "`options` as in Core 31, without its index",
+	"migratewallet":         "`load_wallet`, as in Core 32",
+	"combinerawtransaction": "refuses different transactions, and fewer than two",
+	"scanblocks":            "what could not be looked at is never called completed; an abort ends a scan at once",
+	"help":                  "the texts are our own",
 }
 
 // absentMethods are the methods of Core that are not here.
@@ -95,7 +99,7 @@ func methodRows(t *testing.T, served *command.Table) string {
 	core := readCoreMethods(t)
 	same := 0
 	for _, name := range core.names {
-		theirs, ours := core.texts[name], differ.Usage(served.Help(name))
+		theirs, ours := core.texts[name], differ.Usage(helpBefore32(served, name))
 		absent, different, answers := absentMethods[name], otherMethods[name], otherAnswers[name]
 		has := !strings.HasPrefix(ours, "help: unknown command")
 		switch {

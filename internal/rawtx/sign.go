@@ -121,47 +121,28 @@ func (s *Signing) signInput(spending *spending, index int) error {
 	return spending.verify(index)
 }
 
-// Combine puts the signatures of several copies of a transaction into the first. The
-// coins are what the first one spends: all of it must be known. A copy that is another
-// transaction has no signatures that count.
+// Combine puts the signatures of several copies of a transaction into the first. They must
+// not differ in more than their signatures, and all that they spend must be known.
 //
 // Errors: [ErrNoCoin], and that of ctx.
 func (s *Signing) Combine(ctx context.Context, copies []*wire.MsgTx) error {
-	spent := s.Coins
-	merged := copies[0]
 	spendings := make([]*spending, len(copies))
 	for i, tx := range copies {
-		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx), s.P2MR != nil)
+		spendings[i] = newSpending(tx, s.Coins, s.P2MR != nil)
 	}
-	for index, in := range merged.TxIn {
+	for index, in := range copies[0].TxIn {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if spent[in.PreviousOutPoint] == nil {
+		if s.Coins[in.PreviousOutPoint] == nil {
 			return ErrNoCoin
 		}
 		data := &signatures{byKey: map[[20]byte]keySig{}}
 		for _, from := range spendings {
-			if index < len(from.tx.TxIn) && from.coins[from.tx.TxIn[index].PreviousOutPoint] != nil {
-				data.merge(from.extract(index))
-			}
+			data.merge(from.extract(index))
 		}
 		p := producer{spending: spendings[0], index: index, with: &Signing{}, data: data}
 		p.produce()
 	}
 	return nil
-}
-
-// coinsBeside returns the coins of merged for the inputs of tx: as in Core they
-// go by the places of the inputs, not by what these spend.
-func coinsBeside(
-	merged *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, tx *wire.MsgTx,
-) map[wire.OutPoint]*wire.TxOut {
-	beside := make(map[wire.OutPoint]*wire.TxOut, len(tx.TxIn))
-	for i, in := range tx.TxIn {
-		if i < len(merged.TxIn) {
-			beside[in.PreviousOutPoint] = spent[merged.TxIn[i].PreviousOutPoint]
-		}
-	}
-	return beside
 }

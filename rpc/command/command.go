@@ -59,6 +59,10 @@ type Command struct {
 	// with Core's tables.
 	Own bool
 
+	// Since is the major version of Bitcoin Core that has the method first, 0 if 30 has it. Later ones are left
+	// out of comparisons with the tables of 30.
+	Since int
+
 	// Run does the work. The arguments have the declared number and types.
 	// The context ends with the server, not with the client, but that of a
 	// method that Waits. The result is
@@ -133,6 +137,9 @@ type Param struct {
 
 	// Extension: Bitcoin Core has no such parameter, as with Command.Own.
 	Extension bool
+
+	// Since is the version of Bitcoin Core that has the parameter first, as Command.Since.
+	Since int
 }
 
 // A Result declares what a method returns, or a member or element of such a result. Several Results of

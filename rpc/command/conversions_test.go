@@ -13,12 +13,16 @@ func TestConversions(t *testing.T) {
 		command.Command{Name: "own", Own: true, Run: answerArgs, Params: []command.Param{
 			{Name: "x", Type: command.Number},
 		}},
+		command.Command{Name: "later", Since: 32, Run: answerArgs, Params: []command.Param{
+			{Name: "x", Type: command.Number},
+		}},
 		command.Command{Name: "scan", Run: answerArgs, Params: []command.Param{
 			{Name: "a|b", Type: command.String},
 			{Name: "options", Type: command.NamedOptions, Inner: []command.Param{
 				{Name: "c", Type: command.Hex}, {Name: "d", Type: command.Bool, Extension: true},
 			}},
 			{Name: "key", Type: command.String, Extension: true},
+			{Name: "flag", Type: command.Bool, Since: 32},
 		}},
 	)
 	want := []command.Conversion{

@@ -48,6 +48,9 @@ func (c *Command) openRPC() jsontree.Members {
 	if c.Own {
 		m = append(m, jsontree.Member{Key: "x-own", Value: true})
 	}
+	if c.Since > 0 {
+		m = append(m, jsontree.Member{Key: "x-since", Value: c.Since})
+	}
 	return append(m,
 		jsontree.Member{Key: "tags", Value: []jsontree.Members{{{Key: "name", Value: c.Category}}}},
 		jsontree.Member{Key: "paramStructure", Value: "either"},
@@ -72,6 +75,9 @@ func (p *Param) openRPC() jsontree.Members {
 	}
 	if p.Hidden {
 		m = append(m, jsontree.Member{Key: "x-hidden", Value: true})
+	}
+	if p.Since > 0 {
+		m = append(m, jsontree.Member{Key: "x-since", Value: p.Since})
 	}
 	return m
 }

@@ -61,12 +61,19 @@ type Reply struct {
 	Status int
 	Type   string // of the body
 	Body   []byte
+	Lasts  bool  // the same request will always get this reply, or one that says that it is not to be had
 	Err    error // what failed where the status is 500
 }
 
-// Warming returns the reply to any request while the node starts.
-func Warming(doing string) Reply {
-	return refuse(statusUnavailable, "Service temporarily unavailable: "+doing).reply()
+// Warming returns the reply to a request while the node starts.
+func Warming(target, doing string) Reply {
+	refused := refuse(statusUnavailable, "Service temporarily unavailable: "+doing)
+	if r, found := read(target); found != nil && found.check != nil {
+		if bad, ok := errors.AsType[refusal](found.check(r)); ok {
+			refused = bad
+		}
+	}
+	return refused.reply()
 }
 
 // A refusal is an error with the reply that clients get.
@@ -108,29 +115,43 @@ type request struct {
 	part   string // the path behind the prefix of the endpoint, without format and query
 	format format
 	body   []byte
+
+	offset, size uint64 // which part of a block
 }
 
 // An endpoint answers the paths with its prefix.
 type endpoint struct {
 	prefix string
 	answer func(context.Context, *request) (Reply, error)
+	lasts  lasting
+	check  func(*request) error // what it refuses even while the node starts; nil: nothing
 }
+
+// lasting is which replies of an endpoint never change.
+type lasting int
+
+const (
+	nothing lasting = iota
+	notJSON
+	everything
+)
 
 // endpoints are looked through in this order.
 var endpoints = []endpoint{
-	{"tx/", transaction},
-	{"block/notxdetails/", blockWithIDs},
-	{"block/", blockWithDetails},
-	{"blockfilter/", blockFilter},
-	{"blockfilterheaders/", filterHeaders},
-	{"chaininfo", chainInfo},
-	{"mempool/", mempool},
-	{"headers/", headers},
-	{"getutxos", unspentOutputs},
-	{"deploymentinfo/", deployments},
-	{"deploymentinfo", deployments},
-	{"blockhashbyheight/", blockHash},
-	{"spenttxouts/", spentOutputs},
+	{prefix: "tx/", answer: transaction},
+	{prefix: "block/notxdetails/", answer: blockWithIDs, lasts: notJSON},
+	{prefix: "block/", answer: blockWithDetails, lasts: notJSON},
+	{prefix: "blockpart/", answer: blockPart, lasts: everything, check: readRange},
+	{prefix: "blockfilter/", answer: blockFilter, lasts: everything},
+	{prefix: "blockfilterheaders/", answer: filterHeaders},
+	{prefix: "chaininfo", answer: chainInfo},
+	{prefix: "mempool/", answer: mempool},
+	{prefix: "headers/", answer: headers},
+	{prefix: "getutxos", answer: unspentOutputs},
+	{prefix: "deploymentinfo/", answer: deployments, lasts: everything},
+	{prefix: "deploymentinfo", answer: deployments},
+	{prefix: "blockhashbyheight/", answer: blockHash},
+	{prefix: "spenttxouts/", answer: spentOutputs, lasts: everything},
 }
 
 // find returns the endpoint of a target, nil where there is none, and what follows its prefix.
@@ -147,6 +168,27 @@ func find(target string) (*endpoint, string) {
 	return nil, ""
 }
 
+// read returns the request for a target with its endpoint, which is nil where there is none.
+func read(target string) (*request, *endpoint) {
+	found, rest := find(target)
+	r := &request{target: target}
+	r.part, r.format = cutFormat(rest)
+	return r, found
+}
+
+// reply answers a request where nothing fails.
+func (e *endpoint) reply(ctx context.Context, r *request) (Reply, error) {
+	if e.check != nil {
+		if err := e.check(r); err != nil {
+			return Reply{}, err
+		}
+	}
+	reply, err := e.answer(ctx, r)
+	about := r.part != "" // else it is about the tip
+	reply.Lasts = e.lasts == everything && about || e.lasts == notJSON && r.format != jsonText
+	return reply, err
+}
+
 // Exists reports whether there is an endpoint for a target.
 func Exists(target string) bool {
 	found, _ := find(target)
@@ -156,13 +198,12 @@ func Exists(target string) bool {
 // Answer replies to a request. target is its path and query as the client sent them, for which
 // [Exists] is true; body is what came with it. ctx ends with the node.
 func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
-	found, rest := find(target)
+	r, found := read(target)
 	if found == nil {
 		return Reply{Status: statusNotFound, Type: typeText}
 	}
-	r := &request{node: node, target: target, body: body}
-	r.part, r.format = cutFormat(rest)
-	reply, err := found.answer(ctx, r)
+	r.node, r.body = node, body
+	reply, err := found.reply(ctx, r)
 	if err == nil {
 		return reply
 	}

@@ -25,6 +25,9 @@ func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 	parameters := "?mode=ro&immutable=1"
 	if !opts.ReadOnly {
 		parameters = "?mode=rw"
+		if err := checkDir(path); err != nil {
+			return nil, err
+		}
 		if err := checkBeside(path); err != nil {
 			return nil, err
 		}
@@ -49,6 +52,15 @@ func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// checkDir refuses a file beside which no others can be made: SQLite needs a journal.
+func checkDir(path string) error {
+	if mayMakeFiles(dirOf(path)) {
+		return nil
+	}
+	return &Error{Kind: ErrIO, Text: fmt.Sprintf(
+		"SQLiteDatabase: Failed to open database in directory '%s': directory is not writable", dirOf(path))}
 }
 
 func openError(err error) error {

@@ -20,6 +20,9 @@ func Create(path string, opts Options, fill func(*Batch) error) (*DB, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, existsError(path, err)
 	}
+	if err := checkDir(path); err != nil {
+		return nil, err
+	}
 	err := install(path, opts.SetAside, func(temporary string) error {
 		return createAt(temporary, opts, fill)
 	})

@@ -133,8 +133,8 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 
 // enough reports an error if the coins that some tier takes cannot come to the target, whatever
 // they cost. As in Core, the amounts of all other groups are deducted, but not their fees.
-// [ErrChain] is returned only if groups with too many ancestors or descendants come to the
-// target alone. Where coins are gathered by script, the other groups are deducted twice, once
+// [ErrChain] is returned if groups with too many ancestors or descendants make up for what is
+// missing. Where coins are gathered by script, the other groups are deducted twice, once
 // in each list of groups. Then no chain of unconfirmed change is built beside confirmed coins
 // whose script has been paid again.
 func enough(p *Params, coins []Coin, all groups, list []tier) error {
@@ -158,7 +158,7 @@ func enough(p *Params, coins []Coin, all groups, list []tier) error {
 	switch {
 	case sum >= p.Target:
 		return nil
-	case chained >= p.Target:
+	case sum+chained > p.Target:
 		return ErrChain
 	}
 	return ErrFunds

@@ -6,7 +6,7 @@ import (
 )
 
 // Coins that no tier takes count for the cost of spending them, as in Core. The error is
-// about too long chains if their coins come to the target alone.
+// about too long chains if their coins make up for what is missing.
 func TestEnough(t *testing.T) {
 	const rate, size = 10_000, 100 // 1,000 satoshis an input
 	own := coin(1, 5000, size, 6)
@@ -26,11 +26,12 @@ func TestEnough(t *testing.T) {
 		"not reached":                   {5001, []Coin{own}, ErrFunds},
 		"with the cost of another":      {6000, []Coin{own, foreign}, nil},
 		"not with it":                   {6001, []Coin{own, foreign}, ErrFunds},
-		"a long chain comes to it":      {3000, []Coin{long}, ErrChain},
-		"a long chain alone does not":   {3001, []Coin{long}, ErrFunds},
-		"and not together with another": {6001, []Coin{own, long}, ErrFunds},
-		"too many descendants":          {3000, []Coin{wide}, ErrChain},
-		"too many of them do not":       {3001, []Coin{wide}, ErrFunds},
+		"a long chain has more":         {3999, []Coin{long}, ErrChain},
+		"a long chain has no more":      {4000, []Coin{long}, ErrFunds},
+		"it makes up for the rest":      {8999, []Coin{own, long}, ErrChain},
+		"it does not":                   {9000, []Coin{own, long}, ErrFunds},
+		"too many descendants":          {3999, []Coin{wide}, ErrChain},
+		"too many of them have no more": {4000, []Coin{wide}, ErrFunds},
 		"as long and wide as allowed":   {4000, []Coin{allowed}, nil},
 	} {
 		p := params(c.target, rate)

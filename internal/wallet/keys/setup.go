@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
-	"github.com/seed61375155/trawl/internal/wallet/vault"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -159,28 +158,19 @@ func (im *Importer) CreateDescriptor(r messages.CreateWalletDescriptor, now int6
 // rootKey returns the extended key with the given text, or the only one of the
 // active descriptors, with its private key.
 func (im *Importer) rootKey(text string) (*hdRoot, error) {
-	var key descriptor.XPub
-	if text == "" {
-		found := im.set.collectHDKeys(im.set.activeManagers())
-		if len(found) != 1 {
-			return nil, codes.Errorf(codes.AddressOrKey,
-				"Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'")
+	if text != "" {
+		key, err := im.parseHDKey(text)
+		if err != nil {
+			return nil, err
 		}
-		key = found[0].key
-	} else {
-		var ok bool
-		if key, ok = descriptor.ParseXPub(text, im.set.params.Network); !ok {
-			return nil, codes.Errorf(codes.AddressOrKey, "Unable to parse HD key. Please provide a valid xpub")
-		}
+		return im.knownRoot(key)
 	}
-	id := vault.KeyIDOf(publicKeyOf(key))
-	for _, m := range im.set.managers {
-		if secret := im.vault.Secret(m.id(), id); secret != nil {
-			return &hdRoot{key: key, secret: secret}, nil
-		}
+	found := im.set.collectHDKeys(im.set.activeManagers())
+	if len(found) != 1 {
+		return nil, codes.Errorf(codes.AddressOrKey,
+			"Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'")
 	}
-	xpub := descriptor.EncodeXPub(key, im.set.params.Network)
-	return nil, codes.Errorf(codes.AddressOrKey, "Private key for %s is not known", xpub)
+	return im.knownRoot(found[0].key)
 }
 
 // SetupJobs returns the keys and scripts that [Importer.Setup] wants with a seed.

@@ -48,7 +48,7 @@ func (r *importing) checkBranch(s *staged) *messages.WalletError {
 	}
 	s.warnings = append(s.warnings, d.Warnings()...)
 	if r.flags.Has(walletfile.DisablePrivateKeys) {
-		return nil
+		return r.checkUnused(d)
 	}
 	if !d.HasPrivateKeys() {
 		return codes.Errorf(codes.Wallet,
@@ -58,7 +58,7 @@ func (r *importing) checkBranch(s *staged) *messages.WalletError {
 		s.warnings = append(s.warnings,
 			"Not all private keys provided. Some wallet functionality may return unexpected errors")
 	}
-	return nil
+	return r.checkUnused(d)
 }
 
 // derive derives what the wallet will have of a branch.

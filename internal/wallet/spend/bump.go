@@ -83,7 +83,7 @@ func (p *Plan) mayRaise(old *Replaced, rate FeeRate) error {
 	}
 	bump, ok := b.cluster().Together(points, rate)
 	if !ok {
-		return codes.Errorf(codes.Misc, "Failed to calculate bump fees, because unconfirmed UTXOs depend on "+
+		return codes.Errorf(codes.Wallet, "Failed to calculate bump fees, because unconfirmed UTXOs depend on "+
 			"an enormous cluster of unconfirmed transactions.")
 	}
 	total, more := rate.Fee(size)+bump, FeeRate(p.Pool.IncrementalFee).Fee(size)

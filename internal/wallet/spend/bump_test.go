@@ -104,7 +104,7 @@ func TestRaiseRefusals(t *testing.T) {
 			"Specified or calculated fee 0.00022 is too high (cannot be higher than -maxtxfee 0.0002)",
 		},
 		"too many depend on it": {
-			2000, func(p *Plan, _ *Replaced) { p.Pool.TooMany = true }, -1,
+			2000, func(p *Plan, _ *Replaced) { p.Pool.TooMany = true }, -4,
 			"Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.",
 		},
 	} {

@@ -1,7 +1,10 @@
 package mempoolrpc
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -19,32 +22,56 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 		Category: command.Blockchain,
 		About:    command.State, Effect: command.Reads,
 		Summary: "Finds the transactions of the memory pool that spend outputs.",
-		Params: []command.Param{{Name: "outputs", Type: command.Array, Help: "the outputs", Inner: []command.Param{
-			{Name: "output", Type: command.Object, Optional: true, Inner: []command.Param{
-				{Name: "txid", Type: command.Hex, Help: "id of a transaction"},
-				{Name: "vout", Type: command.Number, Help: "number of its output"},
+		Params: []command.Param{
+			{Name: "outputs", Type: command.Array, Help: "the outputs", Inner: []command.Param{
+				{Name: "output", Type: command.Object, Optional: true, Inner: []command.Param{
+					{Name: "txid", Type: command.Hex, Help: "id of a transaction"},
+					{Name: "vout", Type: command.Number, Help: "number of its output"},
+				}},
 			}},
-		}}},
+			{
+				Name: "options", Type: command.NamedOptions, Optional: true, Since: 31, Help: "what is looked for and told",
+				Inner: []command.Param{
+					{
+						Name: "mempool_only", Type: command.Bool, Default: "true", Since: 31,
+						Help: "false: an output that the memory pool does not spend is an error, as there is no index",
+					},
+					{
+						Name: "return_spending_tx", Type: command.Bool, Default: "false", Since: 31,
+						Help: "tell the whole transactions",
+					},
+				},
+			},
+		},
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{{
 			Type: command.Object,
 			Inner: []command.Result{
 				{Type: command.Hex, Key: "txid", Help: "as given"},
 				{Type: command.Number, Key: "vout", Help: "as given"},
 				{Type: command.Hex, Key: "spendingtxid", Optional: true, Help: "id of the transaction that spends it"},
+				{Type: command.Hex, Key: "spendingtx", Optional: true, Help: "that transaction (with return_spending_tx)"},
 			},
 		}}}},
-		Examples: []string{`[[{"txid": "a08e6907dbbd3d809776dbfc5d82e371b764ed838b5655e72f463568df1aadf0", "vout": 3}]]`},
-		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.spending(ctx, a) },
+		Examples: []string{
+			`[[{"txid": "a08e6907dbbd3d809776dbfc5d82e371b764ed838b5655e72f463568df1aadf0", "vout": 3}]]`,
+			`[[{"txid": "a08e6907dbbd3d809776dbfc5d82e371b764ed838b5655e72f463568df1aadf0", "vout": 3}], ` +
+				`{"return_spending_tx": true}]`,
+		},
+		Run: func(ctx context.Context, a *command.Args) (any, error) { return d.spending(ctx, a) },
 	}
 }
 
-type spentOutput struct {
-	TxID     chainhash.Hash  `json:"txid"`
-	Vout     uint32          `json:"vout"`
-	Spending *chainhash.Hash `json:"spendingtxid,omitempty"`
+// spendersQuery are the arguments of gettxspendingprevout.
+type spendersQuery struct {
+	given []*jsontree.Value // the outputs
+	outs  []wire.OutPoint   // the same
+
+	asGiven bool // outputs are shown as they were given
+	needAll bool // each has to be spent
+	withTx  bool
 }
 
-func (d *Deps) spending(ctx context.Context, a *command.Args) (any, error) {
+func readSpendersQuery(a *command.Args) (*spendersQuery, error) {
 	list, err := a.Array(0)
 	if err != nil {
 		return nil, err
@@ -52,23 +79,120 @@ func (d *Deps) spending(ctx context.Context, a *command.Args) (any, error) {
 	if list.Len() == 0 {
 		return nil, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, outputs are missing"}
 	}
-	var outs []wire.OutPoint
+	q := new(spendersQuery)
+	if err := q.readOptions(a.Value(1)); err != nil {
+		return nil, err
+	}
 	for _, v := range list.Elements() {
 		at, err := readOutPoint(v)
 		if err != nil {
 			return nil, err
 		}
-		outs = append(outs, at)
+		q.given, q.outs = append(q.given, v), append(q.outs, at)
 	}
-	spenders, err := ask.Ask(ctx, d.Pool, messages.GetPoolSpenders{Outs: outs})
+	return q, nil
+}
+
+func (q *spendersQuery) readOptions(o *jsontree.Value) (err error) {
+	if o.IsNull() {
+		return nil
+	}
+	q.asGiven = true
+	err = checkFields(o, true, field{"mempool_only", jsontree.Bool}, field{"return_spending_tx", jsontree.Bool})
+	if err != nil {
+		return err
+	}
+	poolOnly := true
+	if v := o.Get("mempool_only"); v != nil {
+		if poolOnly, err = v.AsBool(); err != nil {
+			return err
+		}
+	}
+	q.needAll = !poolOnly
+	if v := o.Get("return_spending_tx"); v != nil {
+		q.withTx, err = v.AsBool()
+	}
+	return err
+}
+
+func (d *Deps) spending(ctx context.Context, a *command.Args) (any, error) {
+	q, err := readSpendersQuery(a)
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]spentOutput, len(outs))
-	for i, at := range outs {
-		shown[i] = spentOutput{at.Hash, at.Index, spenders[i]}
+	for {
+		spenders, err := ask.Ask(ctx, d.Pool, messages.GetPoolSpenders{Outs: q.outs})
+		if err != nil {
+			return nil, err
+		}
+		if q.needAll && slices.Contains(spenders, nil) {
+			return nil, command.Error{
+				Code: command.MiscError, Message: "Mempool lacks a relevant spend, and txospenderindex is unavailable.",
+			}
+		}
+		shown, err := d.showSpenders(ctx, q, spenders)
+		if !errors.Is(err, messages.ErrNotInPool) { // else a spender has left meanwhile
+			return shown, err
+		}
+	}
+}
+
+// showSpenders is the result for the spenders of outputs, nil for those that are not spent.
+//
+// Errors: [messages.ErrNotInPool], of a spender that the pool does not have.
+func (d *Deps) showSpenders(ctx context.Context, q *spendersQuery, spenders []*chainhash.Hash) (any, error) {
+	shown := make([]jsontree.Members, len(spenders))
+	for i, at := range q.outs {
+		object := jsontree.Members{{Key: "txid", Value: at.Hash}, {Key: "vout", Value: at.Index}}
+		if q.asGiven {
+			object = object[:0]
+			for key, member := range q.given[i].Members() {
+				object = append(object, jsontree.Member{Key: key, Value: member})
+			}
+		}
+		if by := spenders[i]; by != nil {
+			object = append(object, jsontree.Member{Key: "spendingtxid", Value: by})
+			if q.withTx {
+				tx, err := ask.Ask(ctx, d.Pool, messages.GetPoolTx{ID: *by})
+				if err != nil {
+					return nil, err
+				}
+				raw := bytes.NewBuffer(make([]byte, 0, tx.Tx.SerializeSize()))
+				_ = tx.Tx.Serialize(raw) // a buffer takes everything
+				object = append(object, jsontree.Member{Key: "spendingtx", Value: jsontree.Hex(raw.Bytes())})
+			}
+		}
+		shown[i] = object
 	}
 	return shown, nil
+}
+
+// A field is a member of an object with its type.
+type field struct {
+	key  string
+	kind jsontree.Kind
+}
+
+// checkFields checks that an object has the fields with their types, and no others. The flag mayMiss says that
+// they may be null or absent.
+func checkFields(object *jsontree.Value, mayMiss bool, fields ...field) error {
+	for _, want := range fields {
+		member := object.Get(want.key)
+		switch got := member.Kind(); {
+		case member == nil && !mayMiss:
+			return command.Errorf(command.TypeError, "Missing %s", want.key)
+		case got == want.kind, got == jsontree.Null && mayMiss:
+		default:
+			return command.Errorf(command.TypeError,
+				"JSON value of type %v for field %s is not of expected type %v", got, want.key, want.kind)
+		}
+	}
+	for key := range object.Members() {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.key == key }) {
+			return command.Errorf(command.TypeError, "Unexpected key %s", key)
+		}
+	}
+	return nil
 }
 
 // readOutPoint reads an object with exactly a txid and a vout.
@@ -76,23 +200,8 @@ func readOutPoint(v *jsontree.Value) (wire.OutPoint, error) {
 	if _, err := v.AsObject(); err != nil {
 		return wire.OutPoint{}, err
 	}
-	for _, want := range []struct {
-		key  string
-		kind jsontree.Kind
-	}{{"txid", jsontree.String}, {"vout", jsontree.Number}} {
-		member := v.Get(want.key)
-		if member == nil {
-			return wire.OutPoint{}, command.Errorf(command.TypeError, "Missing %s", want.key)
-		}
-		if got := member.Kind(); got != want.kind {
-			return wire.OutPoint{}, command.Errorf(command.TypeError,
-				"JSON value of type %v for field %s is not of expected type %v", got, want.key, want.kind)
-		}
-	}
-	for key := range v.Members() {
-		if key != "txid" && key != "vout" {
-			return wire.OutPoint{}, command.Errorf(command.TypeError, "Unexpected key %s", key)
-		}
+	if err := checkFields(v, false, field{"txid", jsontree.String}, field{"vout", jsontree.Number}); err != nil {
+		return wire.OutPoint{}, err
 	}
 	id, err := arg.Hash(v.Get("txid"), "txid")
 	if err != nil {

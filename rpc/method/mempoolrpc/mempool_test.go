@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -39,6 +40,9 @@ type rig struct {
 	fee    messages.FeeEstimate
 	raw    messages.RawFeeEstimates
 	feeErr error
+
+	spends map[wire.OutPoint]*wire.MsgTx
+	asked  int // how often transactions were asked for
 }
 
 func newRig(t *testing.T) *rig {
@@ -73,11 +77,25 @@ func (r *rig) pool(c actor.Context) {
 		}
 		m.Answer(messages.PoolIDs{IDs: ids, Sequence: 7}, nil)
 	case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
+		r.asked++
+		for _, tx := range r.spends {
+			if r.asked > 1 && tx.TxHash() == m.Req.ID { // the first one asked for has just left
+				m.Answer(messages.PoolTx{Tx: tx}, nil)
+				return
+			}
+		}
 		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 	case *ask.Call[messages.GetPoolRelatives, []messages.PoolTx]:
 		m.Answer(nil, messages.ErrNotInPool)
 	case *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]:
-		m.Answer(make([]*chainhash.Hash, len(m.Req.Outs)), nil)
+		list := make([]*chainhash.Hash, len(m.Req.Outs))
+		for i, out := range m.Req.Outs {
+			if tx := r.spends[out]; tx != nil {
+				id := tx.TxHash()
+				list[i] = &id
+			}
+		}
+		m.Answer(list, nil)
 	case *ask.Call[messages.PrioritiseTx, messages.Done]:
 		m.Answer(messages.Done{}, messages.ErrTxDust)
 	case *ask.Call[messages.SavePool, string]:

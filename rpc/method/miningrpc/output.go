@@ -13,6 +13,9 @@ var (
 		Code:    command.InvalidParameter,
 		Message: "Ranged descriptor not accepted. Maybe pass through deriveaddresses first?",
 	}
+	errNoScript = command.Error{
+		Code: command.InvalidAddressOrKey, Message: "Descriptor has no script to pay to",
+	}
 	errNeedsPrivateKey = command.Error{
 		Code: command.InvalidAddressOrKey, Message: "Cannot derive script without private keys",
 	}
@@ -51,6 +54,8 @@ func scriptOf(desc *descriptor.Descriptor) ([]byte, error) {
 		return nil, errNeedsPrivateKey
 	}
 	switch len(scripts) {
+	case 0: // unused()
+		return nil, errNoScript
 	case 4: // P2PK, P2PKH, P2WPKH, P2SH-P2WPKH
 		return scripts[2], nil
 	case 2: // P2PK, P2PKH

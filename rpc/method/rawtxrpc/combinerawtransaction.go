@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -17,7 +18,7 @@ func (m *methods) combineRawTransaction() command.Command {
 		About:    command.Pure, Effect: command.Reads,
 		Summary: "Puts the signatures of several copies of a transaction into one.",
 		Params: []command.Param{
-			{Name: "txs", Type: command.Array, Help: "the transactions, signed in part", Inner: []command.Param{
+			{Name: "txs", Type: command.Array, Help: "the copies, two or more, signed in part", Inner: []command.Param{
 				{Name: "hexstring", Type: command.Hex, Optional: true, Help: "a serialized transaction"},
 			}},
 		},
@@ -32,6 +33,11 @@ func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if list.Len() < 2 {
+		return nil, command.Error{
+			Code: command.DeserializationError, Message: "Missing transactions. At least two transactions required.",
+		}
+	}
 	copies := make([]*wire.MsgTx, list.Len())
 	for i, v := range list.Elements() {
 		text, err := v.AsString()
@@ -44,8 +50,12 @@ func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
 				"TX decode failed for tx %d. Make sure the tx has at least one input.", i)
 		}
 	}
-	if len(copies) == 0 {
-		return nil, command.Error{Code: command.DeserializationError, Message: "Missing transactions"}
+	first := unsignedID(copies[0])
+	for i, tx := range copies {
+		if unsignedID(tx) != first {
+			return nil, command.Errorf(command.InvalidParameter,
+				"Transaction number %d not compatible with first transaction", i+1)
+		}
 	}
 	coins, err := m.unspent(ctx, copies[0])
 	if err != nil {
@@ -59,4 +69,13 @@ func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
 		return nil, err
 	}
 	return encodeTx(copies[0]), nil
+}
+
+// unsignedID is the id that a transaction has without its signatures.
+func unsignedID(tx *wire.MsgTx) chainhash.Hash {
+	unsigned := tx.Copy()
+	for _, in := range unsigned.TxIn {
+		in.SignatureScript = nil
+	}
+	return unsigned.TxHash()
 }

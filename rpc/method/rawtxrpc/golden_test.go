@@ -33,6 +33,7 @@ type recorded struct {
 	Name     string
 	Request  string
 	Response string
+	Later    string // the error of later versions, where they refuse
 	Tags     []string
 	Coins    []recordedCoin // unspent outputs that the call could see
 	Block    string         // in place of a call: a block of the chain
@@ -157,6 +158,9 @@ func replay(t *testing.T, table *command.Table, c *recorded, allowNoOutputs bool
 	wantResult, wantFault := response.Get("result").String(), response.Get("error").String()
 	if !allowNoOutputs && slices.Contains(c.Tags, emptyOutputs) {
 		wantResult, wantFault = "null", `{"code":-8,"message":"Invalid parameter, at least one output is required"}`
+	}
+	if c.Later != "" {
+		wantResult, wantFault = "null", c.Later
 	}
 	if usage, isHelp := strings.CutSuffix(wantFault, helpCut); isHelp { // in our own words but for the usage line
 		fault, _, _ = strings.Cut(fault, `\n`)

@@ -86,7 +86,7 @@ func TestNoInputs(t *testing.T) {
 	} {
 		args := fmt.Sprintf(`[%q,[]]`, noInputs)
 		if method == "combinerawtransaction" {
-			args = fmt.Sprintf(`[[%q]]`, noInputs)
+			args = fmt.Sprintf(`[[%q,"00"]]`, noInputs)
 		}
 		if result, fault := call(t, table, method, parse(t, args)); fault != want {
 			t.Errorf("%s: %s%s, want %s", method, result, fault, want)
@@ -100,9 +100,9 @@ func TestCoinLookupFails(t *testing.T) {
 		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) { return nil, errors.New("disk") }
 	})
 	for method, params := range map[string]string{
-		"signrawtransactionwithkey": `[%q,[]]`, "combinerawtransaction": `[[%q]]`,
+		"signrawtransactionwithkey": `["TX",[]]`, "combinerawtransaction": `[["TX","TX"]]`,
 	} {
-		_, fault := call(t, table, method, parse(t, fmt.Sprintf(params, spend(t))))
+		_, fault := call(t, table, method, parse(t, strings.ReplaceAll(params, "TX", spend(t))))
 		if want := `{"code":-32603,"message":"Internal error"}`; fault != want {
 			t.Errorf("%s: got %s", method, fault)
 		}

@@ -119,5 +119,8 @@ func (d Deps) addresses(ctx context.Context, branch *descriptor.Descriptor, firs
 	if errors.Is(err, descriptor.ErrNeedsPrivateKey) || errors.Is(err, descriptor.ErrNotDerivable) {
 		err = errNeedsPrivateKey
 	}
+	if err == nil && len(addresses) == 0 { // of unused()
+		err = command.Error{Code: command.MiscError, Message: "Unexpected empty result"}
+	}
 	return addresses, err
 }

@@ -25,6 +25,7 @@ var callsOf = map[string]string{
 	"unloadwallet":         `["a"]`,
 	"walletdisplayaddress": `["` + own + `"]`,
 	"backupwallet":         `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
+	"derivehdkey":         `["m/0h"]`,
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
@@ -94,6 +95,8 @@ func failAll(d *double, err error) {
 	gives[messages.GetHDKeys](d, nil, err)
 	gives[messages.ImportDescriptors](d, nil, err)
 	gives[messages.CreateWalletDescriptor](d, nil, err)
+	gives[messages.AddHDKey](d, "", err)
+	gives[messages.DeriveHDKey](d, messages.DerivedHDKey{}, err)
 	gives[messages.NewAddress](d, "", err)
 	gives[messages.GetAddressInfo](d, messages.AddressInfo{}, err)
 	gives[messages.SetLabel](d, messages.Done{}, err)

@@ -38,6 +38,10 @@ func (m *methods) migrateWallet() command.Command {
 				Name: "passphrase", Type: command.String, Optional: true, Help: "passphrase of an encrypted wallet",
 				Secret: true,
 			},
+			{
+				Name: "load_wallet", Type: command.Bool, Default: "true", Since: 32,
+				Help: "false: the new wallets are not loaded, now or at start",
+			},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "wallet_name", Help: "name of the first of the new wallets"},
@@ -56,7 +60,7 @@ func (m *methods) migrateWallet() command.Command {
 				Inner: []command.Result{{Type: command.String, Help: "a warning"}},
 			},
 		}}},
-		Examples: []string{`[]`, `["old"]`, `{"wallet_name": "old", "passphrase": "my pass phrase"}`},
+		Examples: []string{`[]`, `["old"]`, `{"wallet_name": "old", "passphrase": "my pass phrase", "load_wallet": false}`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			name, err := onlyName(a)
 			if err != nil {
@@ -68,6 +72,11 @@ func (m *methods) migrateWallet() command.Command {
 					return nil, err
 				}
 			}
+			load, err := a.BoolOr(2, true)
+			if err != nil {
+				return nil, err
+			}
+			q.DontLoad = !load
 			got, err := ask.Ask(ctx, m.Wallets, q)
 			if err != nil {
 				return nil, told(err)

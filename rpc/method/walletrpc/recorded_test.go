@@ -50,7 +50,7 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	for _, c := range newRigIn(t, sys).table.Commands() {
-		if played[c.Name] == 0 && !paying[c.Name] {
+		if played[c.Name] == 0 && !paying[c.Name] && c.Since == 0 {
 			t.Errorf("no recorded call of %s", c.Name)
 		}
 	}

@@ -80,6 +80,8 @@ func TestRegistryRequests(t *testing.T) {
 	})
 	check[messages.MigrateWallet](t, r, r.registry, nil, []request{
 		{"migratewallet", `["w"]`, messages.MigrateWallet{Name: "w"}},
+		{"migratewallet", `["w", null, null]`, messages.MigrateWallet{Name: "w"}},
+		{"migratewallet", `{"wallet_name": "w", "load_wallet": false}`, messages.MigrateWallet{Name: "w", DontLoad: true}},
 		{"migratewallet", `["w", "pw"]`, messages.MigrateWallet{Name: "w", Passphrase: messages.Secret("pw")}},
 	})
 	check[messages.MigrateWallet](t, r, r.registry, new("a"), []request{
@@ -116,6 +118,18 @@ func TestWalletRequests(t *testing.T) {
 			Type: "bech32m", Internal: new(false), HDKey: "k",
 		}},
 		{"createwalletdescriptor", `["bech32", {"internal": null, "hdkey": null}]`, messages.CreateWalletDescriptor{Type: "bech32"}},
+	})
+	check[messages.AddHDKey](t, r, w, nil, []request{
+		{"addhdkey", `[]`, messages.AddHDKey{}},
+		{"addhdkey", `[null]`, messages.AddHDKey{}},
+		{"addhdkey", `[""]`, messages.AddHDKey{Key: new("")}},
+		{"addhdkey", `["x"]`, messages.AddHDKey{Key: new("x")}},
+	})
+	check[messages.DeriveHDKey](t, r, w, nil, []request{
+		{"derivehdkey", `["m/87h/1"]`, messages.DeriveHDKey{Path: []uint32{87 | 1<<31, 1}}},
+		{"derivehdkey", `{"path": "0'", "hdkey": "k", "private": true}`, messages.DeriveHDKey{
+			Path: []uint32{1 << 31}, HDKey: new("k"), Private: true,
+		}},
 	})
 	check[messages.NewAddress](t, r, w, nil, []request{
 		{"getnewaddress", `[]`, messages.NewAddress{}},
