@@ -48,6 +48,7 @@ func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet
 		w.moving[used] = m
 	}
 	w.work(c, func(j *ask.Job) func() {
+		defer call.Req.Passphrase.Wipe()
 		err := m.make(j.Context(), call.Req.Passphrase)
 		if err == nil {
 			err = w.loadMigrated(j, c, m)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -83,7 +83,7 @@ func TestNetworkInTheFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := unready(t, rpc.Config{
-		Auth:      []string{"u:s$" + access.Hash("s", "p"), "v:s$" + access.Hash("s", "p")},
+		Auth:      []string{"u:s$" + rpcauth.Hash("s", "p"), "v:s$" + rpcauth.Hash("s", "p")},
 		Whitelist: []string{"u:getblockchaininfo", "v:getindexinfo"},
 	})
 	n.Ready(table)
