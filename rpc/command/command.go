@@ -133,6 +133,10 @@ type Param struct {
 
 	// Extension: Bitcoin Core has no such parameter, as with Command.Own.
 	Extension bool
+
+	// Since is the first release of Bitcoin Core behind 30 that has the parameter; 0: Core 30.2 has it. It is left
+	// out of comparisons with 30.2.
+	Since int
 }
 
 // A Result declares what a method returns, or a member or element of such a result. Several Results of

@@ -19,6 +19,7 @@ func TestConversions(t *testing.T) {
 				{Name: "c", Type: command.Hex}, {Name: "d", Type: command.Bool, Extension: true},
 			}},
 			{Name: "key", Type: command.String, Extension: true},
+			{Name: "later", Type: command.Number, Optional: true, Since: 32},
 		}},
 	)
 	want := []command.Conversion{

@@ -73,6 +73,9 @@ func (p *Param) openRPC() jsontree.Members {
 	if p.Hidden {
 		m = append(m, jsontree.Member{Key: "x-hidden", Value: true})
 	}
+	if p.Since > 0 {
+		m = append(m, jsontree.Member{Key: "x-since", Value: p.Since})
+	}
 	return m
 }
 
