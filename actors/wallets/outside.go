@@ -210,7 +210,7 @@ func (g *signer) runOutside(c actor.Context, req *messages.SignWithWallet, then 
 		then(messages.Signed{}, codes.Errorf(codes.Decode, "TX decode failed"))
 		return
 	}
-	p := psbt.New(tx)
+	p := psbt.New(tx, g.cfg.Network.PSBTVersions[0])
 	g.signOutside(c, p, true, func(got signedOutside, err error) {
 		if err != nil {
 			then(messages.Signed{}, err)

@@ -46,6 +46,9 @@ func (g *signer) fillPacket(c actor.Context, req *messages.FillPacket, then fill
 	case req.Sign:
 		err = w.Vault().CheckSigning()
 	}
+	if err == nil && p.NoTx {
+		err = codes.Errorf(codes.Transaction, "%v", rawtx.ErrNoTx)
+	}
 	if err != nil {
 		then(messages.FilledPacket{}, err)
 		return

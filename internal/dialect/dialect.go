@@ -105,6 +105,9 @@ type Network struct {
 	// DecodePSBT reads a partially signed transaction in base64: see [psbt.Decode].
 	DecodePSBT func(text string) (*psbt.Packet, error)
 
+	// PSBTVersions are the versions of partially signed transactions that are read and made, first that by default.
+	PSBTVersions []uint32
+
 	// Standard are the forms of outputs that the memory pool takes beside Bitcoin's.
 	Standard txpool.Forms
 

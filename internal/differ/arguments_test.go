@@ -24,7 +24,10 @@ var notCalled = []string{
 
 // Some methods, named in takingMore, take more here: further arguments, or more of
 // previous outputs.
-var takingMore = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
+var takingMore = []string{
+	"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress", "createpsbt", "converttopsbt",
+	"walletcreatefundedpsbt",
+}
 
 // notOfArguments are differences that have nothing to do with arguments, or with
 // what the methods are.
