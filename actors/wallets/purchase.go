@@ -265,7 +265,8 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 func (p *purchase) fill(c actor.Context) {
 	signs := !p.of.open().Vault().Locked()
 	req := &messages.FillPacket{
-		PSBT: psbt.New(p.built.Tx, p.cfg.Network.PSBTVersions[0]).Encode(), Sign: signs, Derivations: true, Finalize: signs,
+		PSBT: psbt.New(p.built.Tx, p.cfg.Network.PSBTVersions[0]).Encode(),
+		Sign: signs, Derivations: true, Finalize: signs,
 	}
 	p.fillPacket(c, req, func(got messages.FilledPacket, err error) {
 		p.packet, p.uses = got.PSBT, got.PQCKeys

@@ -148,8 +148,8 @@ func testSigners(t *testing.T, r roles, decode func(string) *psbt.Packet, result
 	}
 }
 
-// What inputs of version 2 require is the lock time that is signed for, and a signature takes back that inputs and
-// outputs may be modified. Where the inputs exclude each other no role makes anything.
+// A signer signs for the lock time that inputs of version 2 require, and takes back that inputs and outputs may be
+// modified. Where the inputs exclude each other no role makes anything.
 func TestSignV2(t *testing.T) {
 	spent := outputs(t)
 	known := signing(t, spent)

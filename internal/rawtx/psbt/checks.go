@@ -128,7 +128,7 @@ func schnorrSize(what string) func([]byte) error {
 	}
 }
 
-// checkControlBlock makes the check of a leaf's key, for the error with the given words in front of it.
+// checkControlBlock makes the check of a leaf's key. The error for a short key begins with the given words.
 func checkControlBlock(of string) func(data []byte) error {
 	return func(data []byte) error {
 		switch {

@@ -113,8 +113,8 @@ var (
 	}
 )
 
-// Decode reads a PSBT in base64. Those of version 0 are read as Core 30.2 does, to which fields of version 2 in them
-// are unknown. The error is an [Error].
+// Decode reads a PSBT in base64. A packet of version 0 is read as by Core 30.2, which knows no field of version 2.
+// The error is an [Error].
 func Decode(text string) (*Packet, error) { return core30Format.decode(text) }
 
 // DecodeCore32 reads a PSBT as Core 32 does: it has other errors, and refuses fields of version 2 in version 0, and

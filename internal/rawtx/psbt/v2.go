@@ -133,7 +133,7 @@ func (s *ruleSet) with(fields []v2Field, refuse bool) *ruleSet {
 	return &set
 }
 
-// checkRequired returns an error if a map has not what version 2 requires of it.
+// checkRequired returns an error if a map lacks a field that version 2 requires.
 func checkRequired(m Map, fields []v2Field) error {
 	for _, f := range fields {
 		if f.required != "" && !m.Has(f.kind) {

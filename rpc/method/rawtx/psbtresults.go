@@ -5,9 +5,10 @@ import "github.com/seed61375155/trawl/rpc/command"
 // packetResults documents a [shownPacket]. script documents an output script.
 func packetResults(script []command.Result) []command.Result {
 	return []command.Result{objectResult("", "",
-		optionalResult(objectResult("tx", "the transaction without signatures, of version 0 of the format", command.Result{
-			Type: command.Elision, Help: "as decoderawtransaction shows it",
-		})),
+		optionalResult(objectResult(
+			"tx", "the transaction without signatures, of version 0 of the format",
+			command.Result{Type: command.Elision, Help: "as decoderawtransaction shows it"},
+		)),
 		listResult("global_xpubs", "extended public keys",
 			textResult("xpub", "an extended public key"),
 			hexResult("master_fingerprint", "fingerprint of the key it comes from"),

@@ -47,10 +47,11 @@ func TestPSBTVersion(t *testing.T) {
 		}
 	}
 	for version, want := range map[string]string{
-		"1":   `{"code":-8,"message":"The PSBT version can only be 2 or 0"}`,
-		"3":   `{"code":-8,"message":"The PSBT version can only be 2 or 0"}`,
-		"-2":  `{"code":-1,"message":"JSON integer out of range"}`,
-		`"2"`: `{"code":-3,"message":"Wrong type passed:\n{\n    \"Position %s (psbt_version)\": \"JSON value of type string is not of expected type number\"\n}"}`,
+		"1":  `{"code":-8,"message":"The PSBT version can only be 2 or 0"}`,
+		"3":  `{"code":-8,"message":"The PSBT version can only be 2 or 0"}`,
+		"-2": `{"code":-1,"message":"JSON integer out of range"}`,
+		`"2"`: `{"code":-3,"message":"Wrong type passed:\n{\n    \"Position %s (psbt_version)\": ` +
+			`\"JSON value of type string is not of expected type number\"\n}"}`,
 	} {
 		for position, params := range map[string]string{
 			"6": `[` + payment + `,true,2,` + version + `]`, "4": `["` + raw + `",false,null,` + version + `]`,
@@ -92,7 +93,7 @@ func TestNoPSBTVersion2(t *testing.T) {
 func TestDecodeV2(t *testing.T) {
 	table := rig(t, "regtest", true).CheckResults()
 	const (
-		// One of BIP370's, with all fields.
+		// A packet that BIP370 publishes, with all fields.
 		all = "cHNidP8BAgQCAAAAAQMEAAAAAAEEAQEBBQECAQYBBwH7BAIAAAAAAQBSAgAAAAHBqiVuIUuWoYIvk95Cv/O18/+NBRkwbjUV11FaXoBbEgAAAA" +
 			"AA/////wEYxpo7AAAAABYAFLCjrxRCCEEmk8p9FmhStS2wrvBuAAAAAAEBHxjGmjsAAAAAFgAUsKOvFEIIQSaTyn0WaFK1LbCu8G4BDiALCtkh" +
 			"QZwchxlzXXLcc5+eqeBjjR/kwe7w+ZRAhIFfyAEPBAAAAAABEAT+////AREEjI3EYgESBBAnAAAAIgIC1gH4SEamdV93a+AOPZ3o+xCsyTX7g8" +
@@ -124,7 +125,7 @@ func TestDecodeV2(t *testing.T) {
 	}
 }
 
-// What the methods say of packets of version 2, and of those that no transaction can be made of.
+// Each method answers packets of version 2, and also packets that no transaction can be made of.
 func TestRolesOfV2(t *testing.T) {
 	table := rig(t, "regtest", true).CheckResults()
 	second := made(t, table, "createpsbt", `[`+payment+`,true,2,2]`)

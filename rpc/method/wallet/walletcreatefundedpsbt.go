@@ -64,8 +64,8 @@ func (m *methods) walletCreateFundedPSBT() command.Command {
 		Name:     "walletcreatefundedpsbt",
 		Category: command.Wallet,
 		About:    command.Funds,
-		Summary: "Makes a partially signed transaction (BIP174, BIP370) that pays, with coins of the wallet and with\n" +
-			"what the wallet knows of them. Nothing is signed.",
+		Summary: "Makes a partially signed transaction (BIP174, BIP370) that pays, with coins of the wallet and\n" +
+			"with what the wallet knows of them. Nothing is signed.",
 		Params: []command.Param{
 			inputsParam("what is spent in any case"),
 			outputsParam,
