@@ -24,7 +24,7 @@ func toMultisig(own, other []byte) (*psbt.Packet, *wire.TxOut) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: 1}, nil, nil))
 	tx.AddTxOut(wire.NewTxOut(90_000, foreign))
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	var raw bytes.Buffer
 	_ = wire.WriteTxOut(&raw, 0, 0, out) // a buffer does not fail
 	p.Inputs[0].Put(psbt.WitnessUTXO, nil, raw.Bytes())
@@ -67,7 +67,7 @@ func TestUnprovenInput(t *testing.T) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: 1}, nil, nil))
 	tx.AddTxOut(wire.NewTxOut(90_000, foreign))
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	var raw bytes.Buffer
 	_ = wire.WriteTxOut(&raw, 0, 0, wire.NewTxOut(100_000, script))
 	p.Inputs[0].Put(psbt.WitnessUTXO, nil, raw.Bytes())

@@ -97,7 +97,7 @@ func TestNoKeyWaitsForTheDisk(t *testing.T) {
 	do(t, ref, messages.KeypoolRefill{}) // nothing else writes from now on
 	keys.take()
 	check("transaction", do(t, ref, messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: prevs}).Complete)
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i, prev := range prevs {
 		p.Inputs[i].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(int64(amount), prev.Script))
 	}

@@ -205,7 +205,7 @@ func (t *caller) signByDevice(j *ask.Job, q messages.SignWithWallet) (messages.S
 	if !ok {
 		return messages.Signed{}, codes.Errorf(codes.Decode, "TX decode failed")
 	}
-	got, err := t.signOutside(j, psbt.New(tx), true)
+	got, err := t.signOutside(j, psbt.New(tx, t.cfg.Network.PSBTVersions[0]), true)
 	if err != nil {
 		return messages.Signed{}, err
 	}

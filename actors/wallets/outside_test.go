@@ -74,7 +74,7 @@ func (d *signingDevice) packet(t *testing.T) (string, *wire.TxOut) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: coin.TxHash()}, nil, nil))
 	tx.AddTxOut(wire.NewTxOut(90_000, foreign))
-	return psbt.New(tx).Encode(), coin.TxOut[0]
+	return psbt.New(tx, 0).Encode(), coin.TxOut[0]
 }
 
 // A wrong answer of the device is an error in the reference's words. The wallet signs when the device does.

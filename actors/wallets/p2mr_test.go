@@ -139,7 +139,7 @@ func packetOf(tb testing.TB, address string) messages.FillPacket {
 	if err := tx.Deserialize(bytes.NewReader(request.RawTx)); err != nil {
 		tb.Fatal(err)
 	}
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	p.Inputs[0].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(int64(*request.Prevs[0].Amount), request.Prevs[0].Script))
 	return messages.FillPacket{PSBT: p.Encode(), Sign: true}
 }

@@ -63,7 +63,7 @@ func TestManyP2MRSign(t *testing.T) {
 		t.Errorf("signed before: %v, keys %+v", again.Complete, again.PQCKeys)
 	}
 
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i := range p.Inputs {
 		p.Inputs[i].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(int64(amount), prevs[i].Script))
 	}

@@ -45,6 +45,9 @@ func (t *caller) fill(j *ask.Job, q messages.FillPacket) (messages.FilledPacket,
 				return err
 			}
 		}
+		if p.NoTx {
+			return codes.Errorf(codes.Transaction, "%v", rawtx.ErrNoTx)
+		}
 		if device = q.Sign && w.Flags().Has(walletfile.ExternalSigner); device {
 			return nil
 		}

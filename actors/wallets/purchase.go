@@ -320,7 +320,8 @@ func (p *purchase) filled(j *ask.Job) (tx *wire.MsgTx, complete bool, err error)
 		return nil, false, err
 	}
 	got, err := p.fill(j, messages.FillPacket{
-		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
+		PSBT: psbt.New(p.built.Tx, p.cfg.Network.PSBTVersions[0]).Encode(),
+		Sign: signs, Derivations: true, Finalize: signs,
 	})
 	p.packet, p.uses = got.PSBT, got.PQCKeys
 	if !got.Complete || got.Tx == nil {

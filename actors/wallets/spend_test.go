@@ -260,10 +260,31 @@ func TestFillPacket(t *testing.T) {
 	_, ref := rich(t, setup{}, "legacy", "p2sh-segwit", "bech32", "bech32m")
 	q := pay(390_000_000)
 	q.Sign, q.Send = messages.SignNothing, false
-	unsigned := psbt.New(do(t, ref, q).Tx).Encode()
+	tx := do(t, ref, q).Tx
+	for _, version := range []uint32{0, 2} {
+		fillPacket(t, ref, psbt.New(tx, version))
+	}
+	_, err := try(t, ref, messages.FillPacket{PSBT: "cHNidP8="})
+	refusal(t, err, -22, "TX decode failed Separator is missing at the end of the global map: iostream error")
+	apart := psbt.New(tx, 2)
+	apart.Inputs[0].Put(psbt.HeightLock, nil, []byte{1, 0, 0, 0})
+	apart.Inputs[1].Put(psbt.TimeLock, nil, []byte{0, 0, 0, 0x60})
+	for _, sign := range []bool{false, true} {
+		_, err := try(t, ref, messages.FillPacket{PSBT: apart.Encode(), Sign: sign})
+		refusal(t, err, -25, "The transaction cannot be valid")
+	}
+}
+
+func fillPacket(t *testing.T, ref *ask.Ref, made *psbt.Packet) {
+	t.Helper()
+	made.Global.Put(psbt.TxModifiable, nil, []byte{psbt.InputsModifiable | psbt.OutputsModifiable})
+	if made.Version == 0 {
+		made.Global.Drop(psbt.TxModifiable)
+	}
+	unsigned := made.Encode()
 	known := do(t, ref, messages.FillPacket{PSBT: unsigned, Derivations: true})
 	p, err := psbt.Decode(known.PSBT)
-	if err != nil || known.Complete {
+	if err != nil || known.Complete || p.Version != made.Version {
 		t.Fatalf("complete %v, %v", known.Complete, err)
 	}
 	var spent []*wire.TxOut
@@ -278,8 +299,11 @@ func TestFillPacket(t *testing.T) {
 		t.Error(err)
 	}
 	signed := do(t, ref, messages.FillPacket{PSBT: known.PSBT, Sign: true})
-	if p, err = psbt.Decode(signed.PSBT); err != nil || signed.Complete || p.Final(0) {
+	if p, err = psbt.Decode(signed.PSBT); err != nil || signed.Complete || p.Final(0) || p.Version != made.Version {
 		t.Fatalf("complete %v, %v", signed.Complete, err)
+	}
+	if flags, ok := p.Global.One(psbt.TxModifiable); ok != (made.Version == 2) || ok && flags[0] != 0 {
+		t.Errorf("may be modified: %x", flags)
 	}
 	newSigning := func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing {
 		return rawtx.NewSigning(tx, coins, 21e14, false)
@@ -290,6 +314,4 @@ func TestFillPacket(t *testing.T) {
 	if err := rawtx.Verify(p.Extract(), spent); err != nil {
 		t.Error(err)
 	}
-	_, err = try(t, ref, messages.FillPacket{PSBT: "cHNidP8="})
-	refusal(t, err, -22, "TX decode failed Separator is missing at the end of the global map: iostream error")
 }

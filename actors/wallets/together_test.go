@@ -55,7 +55,7 @@ func TestSignTogether(t *testing.T) {
 		tx := wire.NewMsgTx(2)
 		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: 1}, Sequence: 3})
 		tx.AddTxOut(wire.NewTxOut(90_000, foreign))
-		p := psbt.New(tx)
+		p := psbt.New(tx, 0)
 		p.Inputs[0].PutOutput(psbt.WitnessUTXO, out)
 		sign := func(on string) string {
 			var packets []*psbt.Packet

@@ -73,9 +73,9 @@ var jsonParameters = map[string]string{
 	"bumpfee":               "1:options,conf_target,fee_rate,replaceable,outputs,original_change_index",
 	"combinepsbt":           "0:txs",
 	"combinerawtransaction": "0:txs",
-	"converttopsbt":         "1:permitsigdata 2:iswitness",
+	"converttopsbt":         "1:permitsigdata 2:iswitness 3:psbt_version",
 	"createmultisig":        "0:nrequired 1:keys",
-	"createpsbt":            "0:inputs 1:outputs 2:locktime 3:replaceable 4:version",
+	"createpsbt":            "0:inputs 1:outputs 2:locktime 3:replaceable 4:version 5:psbt_version",
 	"createrawtransaction":  "0:inputs 1:outputs 2:locktime 3:replaceable 4:version",
 	"createwallet": "1:disable_private_keys 2:blank 4:avoid_reuse 5:descriptors 6:load_on_startup " +
 		"7:external_signer",
@@ -143,7 +143,7 @@ var jsonParameters = map[string]string{
 	"mockscheduler":         "0:delta_time",
 	"prioritisetransaction": "1:dummy 2:fee_delta",
 	"pruneblockchain":       "0:height",
-	"psbtbumpfee":           "1:options,conf_target,fee_rate,replaceable,outputs,original_change_index",
+	"psbtbumpfee":           "1:options,conf_target,fee_rate,replaceable,outputs,original_change_index,psbt_version",
 	"rescanblockchain":      "0:start_height 1:stop_height",
 	"restorewallet":         "2:load_on_startup",
 	"createsearch":          "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
@@ -185,7 +185,7 @@ var jsonParameters = map[string]string{
 	"waitfornewblock":              "0:timeout",
 	"walletcreatefundedpsbt": "0:inputs 1:outputs 2:locktime 3:options,add_inputs,include_unsafe,minconf," +
 		"maxconf,changePosition,includeWatching,lockUnspents,fee_rate,feeRate,subtractFeeFromOutputs,conf_target," +
-		"replaceable,solving_data,max_tx_weight 4:bip32derivs 5:version",
+		"replaceable,solving_data,max_tx_weight 4:bip32derivs 5:version 6:psbt_version",
 	"walletpassphrase":  "1:timeout",
 	"walletprocesspsbt": "1:sign 3:bip32derivs 4:finalize",
 }

@@ -36,8 +36,20 @@ var otherMethods = map[string]string{
 // too, and do not answer alike.
 var otherAnswers = map[string]string{
 	"createrawtransaction": "no output at all is refused, but with `-deprecatedrpc=emptyoutputs`",
-	"createpsbt":           "no output at all is refused, but with `-deprecatedrpc=emptyoutputs`",
-	"getmemoryinfo":        "numbers of the whole heap, for there is no pool of locked memory; no mallocinfo",
+	"createpsbt": "no output at all is refused, but with `-deprecatedrpc=emptyoutputs`; makes packets of version 2 " +
+		"(BIP370), if wanted",
+	"converttopsbt":          "makes packets of version 2 (BIP370), if wanted",
+	"psbtbumpfee":            "makes packets of version 2 (BIP370), if wanted",
+	"walletcreatefundedpsbt": "makes packets of version 2 (BIP370), if wanted",
+	"analyzepsbt":            "reads packets of version 2 (BIP370)",
+	"combinepsbt":            "reads packets of version 2 (BIP370)",
+	"decodepsbt":             "reads packets of version 2 (BIP370)",
+	"descriptorprocesspsbt":  "reads packets of version 2 (BIP370)",
+	"finalizepsbt":           "reads packets of version 2 (BIP370)",
+	"joinpsbts":              "says of packets of version 2 (BIP370) that only those of version 0 are joined",
+	"utxoupdatepsbt":         "reads packets of version 2 (BIP370)",
+	"walletprocesspsbt":      "reads packets of version 2 (BIP370)",
+	"getmemoryinfo":          "numbers of the whole heap, for there is no pool of locked memory; no mallocinfo",
 	"dumptxoutset": "`rollback` takes blocks back in memory alone, as many as fit into twice `-dbcache`: no " +
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
 	"echoipc":               "no other process is asked",
@@ -133,6 +145,28 @@ func methodRows(t *testing.T, served *command.Table) string {
 }
 
 func isEmpty(s string) bool { return s == "" }
+
+// helpBefore32 is the help of a method without the parameters that Core 30.2 does not have.
+func helpBefore32(served *command.Table, name string) string {
+	method := served.Lookup(name)
+	if method == nil {
+		return served.Help(name)
+	}
+	old := *method
+	old.Params = before32(old.Params)
+	return old.Help()
+}
+
+func before32(params []command.Param) []command.Param {
+	var old []command.Param
+	for _, p := range params {
+		if p.Since == 0 {
+			p.Inner = before32(p.Inner)
+			old = append(old, p)
+		}
+	}
+	return old
+}
 
 // coreList is the methods of Core, by name, with what differ.Usage makes of their help.
 type coreList struct {

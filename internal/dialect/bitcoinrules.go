@@ -23,7 +23,7 @@ func (n *Network) setBitcoinRules() {
 	n.NextBits = func(parent *chainview.Block, time int64) uint32 { return nextBits(n.Params, parent, time) }
 	n.MinTime = func(parent *chainview.Block) int64 { return minTime(n.Params, parent) }
 	n.NewSigning = n.newSigning
-	n.DecodePSBT = psbt.Decode
+	n.DecodePSBT, n.PSBTVersions = psbt.Decode, []uint32{0, 2}
 	n.Standard = txpool.Forms{TRUCSize: 10_000, TRUCChildSize: 1_000}
 	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
 }

@@ -102,8 +102,9 @@ type Network struct {
 	// can have it.
 	Template func(tx *wire.MsgTx) *vm.Template
 
-	// DecodePSBT reads a partially signed transaction in base64: see [psbt.Decode].
-	DecodePSBT func(text string) (*psbt.Packet, error)
+	// DecodePSBT reads a PSBT in base64, see [psbt.Decode]. PSBTVersions are those made, the first by default.
+	DecodePSBT   func(text string) (*psbt.Packet, error)
+	PSBTVersions []uint32
 
 	// Standard are the forms of outputs that the memory pool takes beside Bitcoin's.
 	Standard txpool.Forms

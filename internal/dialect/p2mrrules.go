@@ -31,7 +31,7 @@ func (n *Network) setP2MRRules() {
 	n.RollVersion = rollVersion
 	n.NewSigning = n.newSigning
 	n.Template = vm.NewTemplate
-	n.DecodePSBT = psbt.DecodeP2MR
+	n.DecodePSBT, n.PSBTVersions = psbt.DecodeP2MR, []uint32{0}
 	n.Verify, n.VerifyVersion = n.P2MR.verify, n.P2MR.weightVersion
 	n.Standard = txpool.Forms{
 		Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard, TRUCSize: 50_000, TRUCChildSize: 45_500,

@@ -24,7 +24,10 @@ var notCalled = []string{
 
 // Some methods, named in takingMore, take more here: further arguments, or more of
 // previous outputs.
-var takingMore = []string{"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress"}
+var takingMore = []string{
+	"signrawtransactionwithkey", "send", "sendall", "sendmany", "sendtoaddress", "createpsbt", "converttopsbt",
+	"walletcreatefundedpsbt",
+}
 
 // takingLater take an argument here that Core has since a later version than 30.
 var takingLater = []string{"gettxspendingprevout", "migratewallet"}

@@ -160,7 +160,7 @@ func (x *pqcPlay) packet(completed bool) *psbt.Packet {
 	for range 1 + x.IntN(2) {
 		tx.AddTxOut(wire.NewTxOut(x.Int64N(1e8), pick(x.Rand, x.outs, p2mrOut{}).pkScript))
 	}
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i, from := range previous {
 		if x.IntN(3) > 0 {
 			p.Inputs[i].Put(psbt.NonWitnessUTXO, nil, psbt.Serialize(from, true))

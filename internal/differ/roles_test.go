@@ -357,7 +357,7 @@ func (x *rolePlay) packet() (*psbt.Packet, []spent) {
 			all = append(all, s)
 		}
 	}
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i := range p.Inputs {
 		x.describe(&p.Inputs[i], previous[i])
 	}

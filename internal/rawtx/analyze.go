@@ -61,6 +61,9 @@ type AnalysisRules struct {
 
 // Analyze says how far a packet is. The packet is changed, of no use afterwards.
 func Analyze(p *psbt.Packet, newSigning NewSigningFunc, rules AnalysisRules) Analysis {
+	if p.NoTx {
+		return Analysis{Error: "PSBT cannot be made into a valid transaction"}
+	}
 	a := &analyzer{p: p, s: NewPacketSigning(p, newSigning), rules: rules}
 	a.Inputs = make([]InputAnalysis, len(p.Inputs))
 	a.Next = Extractor

@@ -124,7 +124,7 @@ func TestFinalScriptsStay(t *testing.T) {
 	knows := signing(t, spent)
 	knows.Keys = keyring(t, 0)
 	for kind, value := range map[uint64][]byte{psbt.FinalScriptSig: {txscript.OP_TRUE}, psbt.FinalWitness: {1, 1, 7}} {
-		p := psbt.New(knows.Tx)
+		p := psbt.New(knows.Tx, 0)
 		p.Inputs[0].PutOutput(psbt.WitnessUTXO, knows.Coins[knows.Tx.TxIn[0].PreviousOutPoint])
 		p.Inputs[0].Put(kind, nil, value)
 		s := rawtx.NewPacketSigning(p, newSigning)

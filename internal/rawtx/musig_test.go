@@ -128,7 +128,7 @@ func TestMusig(t *testing.T) {
 		tx := wire.NewMsgTx(2)
 		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{7}}, Sequence: test.sequence})
 		tx.AddTxOut(wire.NewTxOut(9000, []byte{0x51}))
-		p := psbt.New(tx)
+		p := psbt.New(tx, 0)
 		p.Inputs[0].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(10000, scripts[0]))
 
 		start := p.Encode()
@@ -186,7 +186,7 @@ func TestMusigNonces(t *testing.T) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{7}}})
 	tx.AddTxOut(wire.NewTxOut(9000, []byte{0x51}))
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	p.Inputs[0].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(10000, scripts[0]))
 	first, _ := m.sign(t, p.Encode(), nil)
 	again, _ := m.sign(t, first, nil)

@@ -41,7 +41,7 @@ func pqcPacket(tree *pqcTree, inputs int) *psbt.Packet {
 		tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: uint32(i)}, nil, nil))
 	}
 	tx.AddTxOut(wire.NewTxOut(900, tree.pkScript))
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i := range p.Inputs {
 		p.Inputs[i].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(1000, tree.pkScript))
 	}

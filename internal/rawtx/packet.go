@@ -16,6 +16,7 @@ const (
 	ErrMissingInput = PacketError("Inputs missing or spent")
 	ErrHashType     = PacketError("Specified sighash value does not match value stored in PSBT")
 	ErrSignature    = PacketError("Invalid cached P2MR script signature in PSBT input")
+	ErrNoTx         = PacketError("The transaction cannot be valid") // see [psbt.Packet.NoTx]
 )
 
 // A PacketError is why an input of a packet cannot be worked on.
@@ -24,7 +25,7 @@ type PacketError string
 // Error implements error.
 func (e PacketError) Error() string { return string(e) }
 
-// A PacketSigning signs and completes the inputs of a partially signed transaction (BIP174). The packet must
+// A PacketSigning signs and completes the inputs of a partially signed transaction (BIP174, BIP370). The packet must
 // have the spent outputs before NewPacketSigning is called.
 type PacketSigning struct {
 	packet   *psbt.Packet
@@ -60,7 +61,7 @@ type PacketRole struct {
 
 // Verified reports whether an input has final scripts that are right.
 func (s *PacketSigning) Verified(i int) bool {
-	if s.packet.Coin(i) == nil {
+	if s.packet.Coin(i) == nil || s.packet.NoTx {
 		return false
 	}
 	s.final(i)
@@ -80,9 +81,12 @@ func (s *PacketSigning) final(i int) {
 // Input signs an input as far as it can, and puts what it has learnt of it into the packet. It reports
 // whether nothing is missing.
 //
-// Errors: [ErrMissingInput], [ErrHashType], [ErrSignature]; with them nothing has changed but, perhaps, how the
-// input is said to be signed, and to which root of P2MR the output pays that it spends.
+// Errors: [ErrNoTx], [ErrMissingInput], [ErrHashType], [ErrSignature]; with them nothing has changed but, perhaps,
+// how the input is said to be signed, and to which root of P2MR the output pays that it spends.
 func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Missing, err error) {
+	if s.packet.NoTx {
+		return false, missing, ErrNoTx
+	}
 	in := &s.packet.Inputs[i]
 	coin := s.packet.Coin(i)
 	// Where sizes are computed, Core has not what signatures of taproot and P2MR are verified by.
@@ -119,11 +123,24 @@ func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Mi
 		return false, missing, nil // the amount could be wrong
 	}
 	data.complete = done && role.Finalize
+	signed := signaturesIn(*in)
 	s.fillInput(i, data)
+	if role.Known != nil && (data.complete || signaturesIn(*in) > signed) {
+		s.packet.NoteSignature(with.HashType)
+	}
 	if data.witnessed {
 		in.PutOutput(psbt.WitnessUTXO, coin)
 	}
 	return done, data.missing, nil
+}
+
+// signaturesIn counts the signatures of an input that is not final.
+func signaturesIn(in psbt.Map) int {
+	count := 0
+	for _, kind := range []uint64{psbt.PartialSig, psbt.TapKeySig, psbt.TapScriptSig, psbt.MusigPartialSig} {
+		count += len(in.Of(kind))
+	}
+	return count
 }
 
 // chooseHashType returns the hash type of an input's signatures, and notes it in the input unless it is the

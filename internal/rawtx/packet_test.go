@@ -1,6 +1,7 @@
 package rawtx_test
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -61,15 +62,73 @@ func decodePacket(tb testing.TB, text string) *psbt.Packet {
 	return p
 }
 
-// TestRoles makes what BIP174 publishes for each role.
+// as returns a packet in a version, with the fields that both versions have.
+func as(version uint32, p *psbt.Packet) *psbt.Packet {
+	if p.Version == version {
+		return p
+	}
+	other := psbt.New(p.Tx, version)
+	p.Global.Drop(psbt.FallbackLockTime)
+	other.Global = append(other.Global, p.Global...)
+	for i := range p.Inputs {
+		p.Inputs[i].Drop(psbt.Sequence)
+		p.Inputs[i].Drop(0x0f) // which has a meaning in version 2
+		other.Inputs[i] = append(other.Inputs[i], p.Inputs[i]...)
+	}
+	copy(other.Outputs, p.Outputs)
+	return other
+}
+
+// TestRoles makes what BIP174 publishes for each role, and the same in version 2.
 func TestRoles(t *testing.T) {
 	r := readRoles(t)
 	if len(r.Signer) < 2 || len(r.Combiner) < 2 || len(r.Finalizer) < 1 || len(r.Extractor) < 1 {
 		t.Fatalf("too few: %+v", r)
 	}
+	for _, version := range []uint32{0, 2} {
+		decode := func(text string) *psbt.Packet {
+			written := as(version, decodePacket(t, text)).Encode()
+			return decodePacket(t, written)
+		}
+		result := func(p *psbt.Packet) string {
+			if p.Version != version {
+				t.Errorf("version %d became %d", version, p.Version)
+			}
+			return as(0, decodePacket(t, p.Encode())).Encode()
+		}
+		testSigners(t, r, decode, result)
+		for i, v := range r.Combiner {
+			p := decode(v.Combine[0])
+			for _, other := range v.Combine[1:] {
+				if !p.Combine(decode(other)) {
+					t.Errorf("combiner %d: another transaction", i)
+				}
+			}
+			if got, want := result(p), result(decode(v.Result)); got != want {
+				t.Errorf("combiner %d: got %s, want %s", i, got, want)
+			}
+		}
+		for i, v := range r.Finalizer {
+			p := decode(v.Finalize)
+			if done := rawtx.NewPacketSigning(p, newSigning).Finalize(); !done || result(p) != v.Result {
+				t.Errorf("finalizer %d: %v, got %s, want %s", i, done, result(p), v.Result)
+			}
+		}
+		for i, v := range r.Extractor {
+			p := decode(v.Extract)
+			done := rawtx.NewPacketSigning(p, newSigning).Finalize()
+			if got := hex.EncodeToString(psbt.Serialize(p.Extract(), true)); !done || got != v.Result {
+				t.Errorf("extractor %d: %v, got %s, want %s", i, done, got, v.Result)
+			}
+		}
+	}
+}
+
+func testSigners(t *testing.T, r roles, decode func(string) *psbt.Packet, result func(*psbt.Packet) string) {
+	t.Helper()
 	testnet := descriptor.NetworkOf(&chaincfg.TestNet3Params)
 	for i, v := range r.Signer {
-		p := decodePacket(t, v.PSBT)
+		p := decode(v.PSBT)
 		known := newSigning(new(wire.MsgTx), nil)
 		for _, key := range v.PrivKeys {
 			if !known.Keys.AddWIF(key, testnet) {
@@ -83,32 +142,70 @@ func TestRoles(t *testing.T) {
 				t.Errorf("signer %d, input %d: %v", i, k, err)
 			}
 		}
-		if got := p.Encode(); got != v.Result {
+		if got := result(p); got != v.Result {
 			t.Errorf("signer %d: got %s, want %s", i, got, v.Result)
 		}
 	}
-	for i, v := range r.Combiner {
-		p := decodePacket(t, v.Combine[0])
-		for _, other := range v.Combine[1:] {
-			if !p.Combine(decodePacket(t, other)) {
-				t.Errorf("combiner %d: another transaction", i)
-			}
+}
+
+// A signer signs for the lock time that inputs of version 2 require, and takes back that inputs and outputs may be
+// modified. Where the inputs exclude each other no role makes anything.
+func TestSignV2(t *testing.T) {
+	spent := outputs(t)
+	known := signing(t, spent)
+	known.Keys = keyring(t, 0, 1, 2, 3, 4, 5)
+	at := slices.IndexFunc(spent, func(o output) bool { return strings.Contains(o.name, "P2WPKH") })
+	for name, test := range map[string]struct {
+		hashType   txscript.SigHashType
+		finalize   bool
+		height     uint32
+		modifiable byte
+		lock       uint32
+		left       byte
+	}{
+		"signed":            {txscript.SigHashAll, false, 700, 3, 700, 0},
+		"final":             {txscript.SigHashAll, true, 700, 3, 700, 0},
+		"inputs may follow": {txscript.SigHashNone | txscript.SigHashAnyOneCanPay, true, 0, 3, 12, 3},
+		"the fallback":      {txscript.SigHashAll, true, 0, 0x83, 12, 0x80},
+	} {
+		tx := known.Tx.Copy()
+		tx.LockTime = 12
+		p := psbt.New(tx, 2)
+		p.Global.Put(psbt.TxModifiable, nil, []byte{test.modifiable})
+		if test.height > 0 {
+			p.Inputs[0].Put(psbt.HeightLock, nil, binary.LittleEndian.AppendUint32(nil, test.height))
 		}
-		if got := p.Encode(); got != v.Result {
-			t.Errorf("combiner %d: got %s, want %s", i, got, v.Result)
+		for i := range p.Inputs {
+			p.Inputs[i].PutOutput(psbt.WitnessUTXO, known.Coins[tx.TxIn[i].PreviousOutPoint])
 		}
-	}
-	for i, v := range r.Finalizer {
-		p := decodePacket(t, v.Finalize)
-		if done := rawtx.NewPacketSigning(p, newSigning).Finalize(); !done || p.Encode() != v.Result {
-			t.Errorf("finalizer %d: %v, got %s, want %s", i, done, p.Encode(), v.Result)
+		p = decodePacket(t, p.Encode())
+		done, _, err := rawtx.NewPacketSigning(p, newSigning).Input(at, rawtx.PacketRole{
+			Known: known, HashType: new(int32(test.hashType)), Finalize: test.finalize,
+		})
+		p = decodePacket(t, p.Encode())
+		if err != nil || !done || p.Final(at) != test.finalize || p.Tx.LockTime != test.lock {
+			t.Errorf("%s: done %v, %v, lock time %d", name, done, err, p.Tx.LockTime)
 		}
-	}
-	for i, v := range r.Extractor {
-		p := decodePacket(t, v.Extract)
-		done := rawtx.NewPacketSigning(p, newSigning).Finalize()
-		if got := hex.EncodeToString(psbt.Serialize(p.Extract(), true)); !done || got != v.Result {
-			t.Errorf("extractor %d: %v, got %s, want %s", i, done, got, v.Result)
+		if flags, _ := p.Global.One(psbt.TxModifiable); len(flags) != 1 || flags[0] != test.left {
+			t.Errorf("%s: may be modified: %x", name, flags)
+		}
+		if test.finalize && !rawtx.NewPacketSigning(p, newSigning).Verified(at) {
+			t.Errorf("%s: not verified", name)
+		}
+		if test.height == 0 {
+			continue
+		}
+		p.Inputs[1].Put(psbt.TimeLock, nil, binary.LittleEndian.AppendUint32(nil, 1_600_000_000))
+		p = decodePacket(t, p.Encode())
+		before := p.Encode()
+		s := rawtx.NewPacketSigning(p, newSigning)
+		_, _, err = s.Input(at, rawtx.PacketRole{Known: known})
+		if s.Finalize() || s.Verified(at) || !errors.Is(err, rawtx.ErrNoTx) || p.Encode() != before {
+			t.Errorf("%s, and then none: %v, %s", name, err, p.Encode())
+		}
+		a := rawtx.Analyze(p, newSigning, analysisRules)
+		if a.Error != "PSBT cannot be made into a valid transaction" || a.Next != rawtx.Creator || len(a.Inputs) > 0 {
+			t.Errorf("%s, and then none: %+v", name, a)
 		}
 	}
 }
@@ -146,7 +243,7 @@ func TestAmountMustBeProven(t *testing.T) {
 		if out.leaf != nil || out.name == "taproot output key" || out.name == "taproot internal key" {
 			continue
 		}
-		p := psbt.New(known.Tx)
+		p := psbt.New(known.Tx, 0)
 		p.Inputs[i].PutOutput(psbt.WitnessUTXO, known.Coins[known.Tx.TxIn[i].PreviousOutPoint])
 		s := rawtx.NewPacketSigning(p, newSigning)
 		done, _, err := s.Input(i, rawtx.PacketRole{Known: known, Finalize: true})
@@ -170,8 +267,10 @@ func FuzzPacket(f *testing.F) {
 		f.Add(v.PSBT)
 		f.Add(v.Result)
 	}
-	f.Add(r.Finalizer[0].Finalize)
-	f.Add(r.Extractor[0].Extract)
+	for _, text := range []string{r.Finalizer[0].Finalize, r.Extractor[0].Extract, r.Signer[0].PSBT} {
+		f.Add(text)
+		f.Add(as(2, decodePacket(f, text)).Encode())
+	}
 	tree, err := descriptor.Parse("tr(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6m"+
 		"r8BDzTJY47LJhkJ8UB7WEGuduB/0/*,{pk(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDM"+
 		"Sgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB/1/*),and_v(v:older(5),pk(xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bD"+

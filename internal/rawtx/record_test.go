@@ -212,7 +212,7 @@ func (r *recorder) packet() {
 	if r.rand.IntN(12) == 0 {
 		tx.TxOut[0].Value = pick(r, int64(maxMoney), maxMoney+1)
 	}
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	for i, in := range tx.TxIn {
 		shown := r.rand.IntN(8) // mostly the whole transaction
 		if shown > 1 {

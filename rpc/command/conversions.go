@@ -10,7 +10,7 @@ type Conversion struct {
 	Text     bool // the parameter is a string: the client's text as it is
 }
 
-// Conversions returns all parameters of all methods that Bitcoin Core 30 has too, each under each of its names, by
+// Conversions returns all parameters of all methods that Bitcoin Core 30.2 has too, each under each of its names, by
 // method and position: clients hold the list against their own of Core's. Parameters that may be given by name
 // only come before the object that holds them.
 func (t *Table) Conversions() []Conversion {

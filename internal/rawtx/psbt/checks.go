@@ -41,7 +41,6 @@ var (
 	readTx       = part(func(r *serial.Reader) *wire.MsgTx { return r.Tx(true) })
 	readOutput   = part((*serial.Reader).Output)
 	readWitness  = part((*serial.Reader).Witness)
-	readVersion  = checked((*serial.Reader).Uint32, checkVersion)
 )
 
 func checkUnsigned(tx *wire.MsgTx) error {
@@ -49,13 +48,6 @@ func checkUnsigned(tx *wire.MsgTx) error {
 		if len(in.SignatureScript) > 0 {
 			return serial.Error("Unsigned tx does not have empty scriptSigs and scriptWitnesses.")
 		}
-	}
-	return nil
-}
-
-func checkVersion(version uint32) error {
-	if version > 0 {
-		return serial.Error("Unsupported version number")
 	}
 	return nil
 }
@@ -136,14 +128,17 @@ func schnorrSize(what string) func([]byte) error {
 	}
 }
 
-func checkControlBlock(data []byte) error {
-	switch {
-	case len(data) < 33:
-		return serial.Error("Taproot leaf script key is not at least 34 bytes")
-	case (len(data)-1)%32 != 0:
-		return serial.Error("Input Taproot leaf script key's control block size is not valid")
+// checkControlBlock makes the check of a leaf's key. The error for a short key begins with the given words.
+func checkControlBlock(of string) func(data []byte) error {
+	return func(data []byte) error {
+		switch {
+		case len(data) < 33:
+			return serial.Error(of + "Taproot leaf script key is not at least 34 bytes")
+		case (len(data)-1)%32 != 0:
+			return serial.Error("Input Taproot leaf script key's control block size is not valid")
+		}
+		return nil
 	}
-	return nil
 }
 
 func checkLeaf(value []byte) error {
@@ -156,6 +151,22 @@ func checkLeaf(value []byte) error {
 func checkPubNonce(value []byte) error {
 	if len(value) != 66 {
 		return serial.Error("Input musig2 pubnonce value is not 66 bytes")
+	}
+	return nil
+}
+
+// checkMusigKeys checks the keys of the participant and of all together, which the data of a key begin with.
+func checkMusigKeys(data []byte) error {
+	const size = btcec.PubKeyBytesLenCompressed
+	if err := checkMusigKey(data[size:2*size], "musig2 aggregate"); err != nil {
+		return err
+	}
+	return checkMusigKey(data[:size], "musig2 participant")
+}
+
+func checkMusigKey(key []byte, what string) error {
+	if _, err := btcec.ParsePubKey(key); err != nil {
+		return serial.Error(what + " pubkey is invalid")
 	}
 	return nil
 }

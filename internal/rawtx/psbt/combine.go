@@ -1,28 +1,48 @@
 package psbt
 
 import (
-	"bytes"
 	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// Combine adds the fields of another packet for the same transaction; it reports false for another
-// transaction. As in Core some fields of the other packet are left behind: hash types, proprietary
-// fields, and the version. The fields of MuSig2 are added, as in later versions of Core: without them
-// nobody could sign together.
+// Combine adds the fields of another packet for the same transaction; it reports false for another transaction and
+// for another version. As in Core hash types of the other packet are left behind, and before Core 32 proprietary
+// fields of version 0. The fields of MuSig2 are added, as in later versions of Core: without them nobody could sign
+// together.
 func (p *Packet) Combine(other *Packet) bool {
-	if !bytes.Equal(Serialize(p.Tx, false), Serialize(other.Tx, false)) {
+	if p.Version != other.Version || p.NoTx || other.NoTx || p.id() != other.id() {
 		return false
 	}
+	var left []uint64 // types that stay behind in all maps
+	if p.Version == 0 && !p.core32 {
+		left = []uint64{Proprietary}
+	}
 	for i := range p.Inputs {
-		p.Inputs[i].merge(other.Inputs[i], &inputRules,
-			SigHash, Proprietary)
+		p.Inputs[i].merge(other.Inputs[i], &inputRules, slices.Concat(left, []uint64{SigHash})...)
 	}
 	for i := range p.Outputs {
-		p.Outputs[i].merge(other.Outputs[i], &outputRules, Proprietary)
+		p.Outputs[i].merge(other.Outputs[i], &outputRules, left...)
 	}
 	p.Global.mergeXPubs(other.Global)
-	p.Global.merge(other.Global, &globalRules, UnsignedTx, XPub, Version, Proprietary)
+	p.Global.mergeModifiable(other.Global)
+	p.Global.merge(other.Global, &globalRules, slices.Concat(left, []uint64{XPub, TxModifiable})...)
+	if p.Version == 2 {
+		p.settle()
+	}
 	return true
+}
+
+// id identifies the transaction. In version 2 its sequence numbers may still change (BIP370).
+func (p *Packet) id() chainhash.Hash {
+	tx := p.Tx
+	if p.Version == 2 {
+		tx = tx.Copy()
+		for _, in := range tx.TxIn {
+			in.Sequence = 0
+		}
+	}
+	return tx.TxHash()
 }
 
 // merge adds the entries of another map whose keys are not there, but for those of some types. Scripts of

@@ -13,19 +13,20 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// Encode returns the packet in base64: the fields of each map in the order in which Core has them.
+// Encode returns the packet in base64, in its version: the fields of each map in the order in which Core has them.
 func (p *Packet) Encode() string {
 	var raw bytes.Buffer
 	raw.Write(psbtMagic)
-	p.Global.write(&raw, &globalForm)
-	for i := range p.Inputs {
+	global, inputs, outputs := p.maps()
+	global.write(&raw, &globalForm)
+	for i, m := range inputs {
 		form := &inputForm
 		if p.Final(i) {
 			form = &finalForm
 		}
-		p.Inputs[i].write(&raw, form)
+		m.write(&raw, form)
 	}
-	for _, m := range p.Outputs {
+	for _, m := range outputs {
 		m.write(&raw, &outputForm)
 	}
 	return base64.StdEncoding.EncodeToString(raw.Bytes())
@@ -57,7 +58,9 @@ func (f *form) key(e Entry) []byte {
 
 var (
 	globalForm = form{
-		types: []uint64{UnsignedTx, XPub, Proprietary},
+		types: []uint64{
+			UnsignedTx, XPub, txVersion, FallbackLockTime, inputCount, outputCount, TxModifiable, Version, Proprietary,
+		},
 		known: globalRules.knows,
 		order: map[uint64]func(Entry) []byte{XPub: byOrigin},
 	}
@@ -67,8 +70,8 @@ var (
 			Ripemd160, Sha256, Hash160, Hash256, TapKeySig, TapScriptSig, TapLeaf, P2MRSig, P2MRLeaf,
 			TapDerivation,
 			TapInternalKey, TapMerkleRoot, P2MRRoot, MusigParticipants, MusigPubNonce, MusigPartialSig,
-		}, Proprietary),
-		known: knowsInput,
+		}, v2Types...),
+		known: inputRules.knows,
 		order: map[uint64]func(Entry) []byte{
 			PartialSig: byKeyHash, TapLeaf: byLeaf, P2MRLeaf: byLeaf,
 			MusigPubNonce: byAggregate, MusigPartialSig: byAggregate,
@@ -77,25 +80,26 @@ var (
 
 	// An input that is final has no other fields but these.
 	finalForm = form{
-		types: []uint64{NonWitnessUTXO, WitnessUTXO, FinalScriptSig, FinalWitness, Proprietary},
-		known: knowsInput,
+		types: append([]uint64{NonWitnessUTXO, WitnessUTXO, FinalScriptSig, FinalWitness}, v2Types...),
+		known: inputRules.knows,
 	}
 	outputForm = form{
 		types: []uint64{
-			OutRedeemScript, OutWitnessScript, OutDerivation, Proprietary, OutTapInternalKey, OutTapTree,
-			OutTapDerivation, OutMusigParticipants,
+			OutRedeemScript, OutWitnessScript, OutDerivation, outAmount, outScript, Proprietary, OutTapInternalKey,
+			OutTapTree, OutTapDerivation, OutMusigParticipants,
 		},
 		known: outputRules.knows,
 	}
 )
 
+// v2Types are those of inputs that come behind all others which are known.
+var v2Types = []uint64{previousTxID, outputIndex, Sequence, TimeLock, HeightLock, Proprietary}
+
+// knows reports whether a type has a meaning, in whichever version and network.
 func (s *ruleSet) knows(kind uint64) bool {
 	_, ok := s.types[kind]
-	return ok
+	return ok || writtenAs[kind] != nil
 }
-
-// knowsInput reports whether a type of an input has a meaning, on whichever network.
-func knowsInput(kind uint64) bool { return inputRules.knows(kind) || p2mrKeys[kind] != nil }
 
 // byKeyHash is the order of signatures: that of the hashes of their keys.
 func byKeyHash(e Entry) []byte { return btcutil.Hash160(e.Data) }

@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// Join returns a packet with the inputs and outputs of several, one packet after the other, and the unknown
+// Join returns a packet with the inputs and outputs of several of version 0, one after the other, and the unknown
 // entries of their global maps. Signatures by ECDSA and final scripts are left out. The highest version and
 // the lowest lock time count. If two inputs are the same, Join returns the output that they spend.
 func Join(packets []*Packet) (joined *Packet, twice *wire.OutPoint) {
@@ -32,9 +32,9 @@ func Join(packets []*Packet) (joined *Packet, twice *wire.OutPoint) {
 			tx.TxIn, joined.Inputs = append(tx.TxIn, in), append(joined.Inputs, m)
 		}
 		tx.TxOut, joined.Outputs = append(tx.TxOut, p.Tx.TxOut...), append(joined.Outputs, p.Outputs...)
-		joined.Global.merge(p.Global, &globalRules, UnsignedTx, XPub, Version, Proprietary)
+		joined.Global.merge(p.Global, &globalRules, XPub, Proprietary)
 	}
-	joined.setTx(tx)
+	joined.Tx = tx
 	return joined, nil
 }
 
@@ -42,12 +42,6 @@ func Join(packets []*Packet) (joined *Packet, twice *wire.OutPoint) {
 type inputID struct {
 	hash            chainhash.Hash
 	index, sequence uint32
-}
-
-// setTx sets the transaction of a packet.
-func (p *Packet) setTx(tx *wire.MsgTx) {
-	p.Tx = tx
-	p.Global.Put(UnsignedTx, nil, Serialize(tx, false))
 }
 
 // Shuffle brings inputs and outputs into another order, by a function like [rand.Shuffle].
@@ -61,5 +55,5 @@ func (p *Packet) Shuffle(shuffle func(n int, swap func(i, j int))) {
 		tx.TxOut[i], tx.TxOut[j] = tx.TxOut[j], tx.TxOut[i]
 		p.Outputs[i], p.Outputs[j] = p.Outputs[j], p.Outputs[i]
 	})
-	p.setTx(tx)
+	p.Tx = tx
 }

@@ -12,8 +12,7 @@ import (
 
 // Values that are the same as no entry, by the type.
 var (
-	globalNulls = map[uint64]func(value []byte) bool{Version: isZero}
-	inputNulls  = map[uint64]func(value []byte) bool{
+	inputNulls = map[uint64]func(value []byte) bool{
 		WitnessUTXO: isNoOutput, RedeemScript: isEmpty, WitnessScript: isEmpty, FinalScriptSig: isEmpty,
 		FinalWitness: isZero, TapInternalKey: isZero, TapMerkleRoot: isZero, P2MRRoot: isZero,
 	}

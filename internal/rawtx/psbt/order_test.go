@@ -15,7 +15,7 @@ import (
 func TestOrderOfSignatures(t *testing.T) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: 1}, nil, nil))
-	p := psbt.New(tx)
+	p := psbt.New(tx, 0)
 	var keys [][]byte
 	for n := byte(9); n > 0; n-- {
 		key := append([]byte{2}, bytes.Repeat([]byte{n}, 32)...)

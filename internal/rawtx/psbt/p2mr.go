@@ -3,6 +3,7 @@ package psbt
 import (
 	"bytes"
 	"maps"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
@@ -23,10 +24,16 @@ const (
 // qbitName is how keys of proprietary fields begin that qbit has invented.
 var qbitName = []byte("\x04qbit")
 
-// p2mrKeys are the keys of types as they are written, up to their data.
-var p2mrKeys = map[uint64][]byte{
-	P2MRSig: {typeP2MRSig}, P2MRLeaf: {typeP2MRLeaf}, P2MRRoot: []byte("\xfc\x04qbit\x01"),
-}
+// writtenAs are the keys of types that are not written as they are, up to their data.
+var writtenAs = func() map[uint64][]byte {
+	keys := map[uint64][]byte{
+		P2MRSig: {typeP2MRSig}, P2MRLeaf: {typeP2MRLeaf}, P2MRRoot: []byte("\xfc\x04qbit\x01"),
+	}
+	for _, f := range slices.Concat(v2Global, v2Input, v2Output) {
+		keys[f.kind] = []byte{f.written}
+	}
+	return keys
+}()
 
 // Types as they are read and written.
 const (
@@ -40,7 +47,7 @@ const (
 
 // keyOf returns the begin of the keys of a type.
 func keyOf(kind uint64) []byte {
-	if key, ok := p2mrKeys[kind]; ok {
+	if key, ok := writtenAs[kind]; ok {
 		return bytes.Clone(key)
 	}
 	return appendCompactSize(nil, kind)
@@ -48,7 +55,7 @@ func keyOf(kind uint64) []byte {
 
 // Texts of these rules are qbit's.
 var p2mrInputRules = ruleSet{
-	name: inputRules.name,
+	kind: inputRules.kind, name: inputRules.name,
 	types: func() map[uint64]rule {
 		types := maps.Clone(inputRules.types)
 		types[typeP2MRSig] = p2mrSig("input P2MR", "P2MR", "Input P2MR script signature key is not 65 bytes", 0)

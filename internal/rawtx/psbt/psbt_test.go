@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +112,7 @@ func TestCountsAreBounded(t *testing.T) {
 // encoded is the PSBT of a packet, as its fields say it.
 func encoded(p *psbt.Packet) []byte {
 	raw := bytes.NewBufferString("psbt\xff")
-	for _, m := range slices.Concat([]psbt.Map{p.Global}, p.Inputs, p.Outputs) {
+	for _, m := range psbt.MapsOf(p) {
 		for _, e := range m {
 			_ = wire.WriteVarBytes(raw, 0, e.Key)
 			_ = wire.WriteVarBytes(raw, 0, e.Value)
@@ -137,26 +136,31 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(inInput + field + "\x00\x00"))
 	}
-	for _, text := range []string{
-		tapDerivation(1 << 59),
-		"cHNidP8BAHUCAAAAASaBcTce3/KF6Tet7qSze3gADAVmy7OtZGQXE8pCFxv2AAAAAAD+////AtPf9QUAAAAAGXapFNDFmQPFusKGh2DpD9UhpGZa" +
-			"p2UgiKwA4fUFAAAAABepFDVF5uM7gyxHBQ8k0+65PJwDlIvHh7MuEwAAAQD9pQEBAAAAAAECiaPHHqtNIOA3G7ukzGmPopXJRjr6Ljl/" +
-			"hTPMti+VZ+UBAAAAFxYAFL4Y0VKpsBIDna89p95PUzSe7LmF/////4b4qkOnHf8USIk6UwpyN+9rRgi7st0tAXHmOuxqSJC0AQAAABcWABT+Pp7" +
-			"xp0XpdNkCxDVZQ6vLNL1TU/////8CAMLrCwAAAAAZdqkUhc/xCX/Z4Ai7NK9wnGIZeziXikiIrHL++E4sAAAAF6kUM5cluiHv1irHU6m80GfWx6" +
-			"ajnQWHAkcwRAIgJxK+IuAnDzlPVoMR3HyppolwuAJf3TskAinwf4pfOiQCIAGLONfc0xTnNMkna9b7QPZzMlvEuqFEyADS8vAtsnZcASED0uFWd" +
-			"JQbrUqZY3LLh+GFbTZSYG2YVi/jnF6efkE/IQUCSDBFAiEA0SuFLYXc2WHS9fSrZgZU327tzHlMDDPOXMMJ/7X85Y0CIGczio4OFyXBl/" +
+	for _, text := range append(
+		readPublished(f)["bip370"].Valid,
+		tapDerivation(1<<59),
+		"cHNidP8BAHUCAAAAASaBcTce3/KF6Tet7qSze3gADAVmy7OtZGQXE8pCFxv2AAAAAAD+////AtPf9QUAAAAAGXapFNDFmQPFusKGh2DpD9UhpGZa"+
+			"p2UgiKwA4fUFAAAAABepFDVF5uM7gyxHBQ8k0+65PJwDlIvHh7MuEwAAAQD9pQEBAAAAAAECiaPHHqtNIOA3G7ukzGmPopXJRjr6Ljl/"+
+			"hTPMti+VZ+UBAAAAFxYAFL4Y0VKpsBIDna89p95PUzSe7LmF/////4b4qkOnHf8USIk6UwpyN+9rRgi7st0tAXHmOuxqSJC0AQAAABcWABT+Pp7"+
+			"xp0XpdNkCxDVZQ6vLNL1TU/////8CAMLrCwAAAAAZdqkUhc/xCX/Z4Ai7NK9wnGIZeziXikiIrHL++E4sAAAAF6kUM5cluiHv1irHU6m80GfWx6"+
+			"ajnQWHAkcwRAIgJxK+IuAnDzlPVoMR3HyppolwuAJf3TskAinwf4pfOiQCIAGLONfc0xTnNMkna9b7QPZzMlvEuqFEyADS8vAtsnZcASED0uFWd"+
+			"JQbrUqZY3LLh+GFbTZSYG2YVi/jnF6efkE/IQUCSDBFAiEA0SuFLYXc2WHS9fSrZgZU327tzHlMDDPOXMMJ/7X85Y0CIGczio4OFyXBl/"+
 			"saiK9Z9R5E5CVbIBZ8hoQDHAXR8lkqASECI7cr7vCWXRC+B3jv7NYfysb3mk6haTkzgHNEZPhPKrMAAAAAAAAA",
-	} {
+	) {
 		raw, _ := base64.StdEncoding.DecodeString(text)
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := psbt.Decode(base64.StdEncoding.EncodeToString(raw))
+		text := base64.StdEncoding.EncodeToString(raw)
+		p, err := psbt.Decode(text)
 		if err != nil {
 			return
 		}
 		if len(p.Inputs) != len(p.Tx.TxIn) || len(p.Outputs) != len(p.Tx.TxOut) {
 			t.Errorf("%d inputs and %d outputs for %v", len(p.Inputs), len(p.Outputs), p.Tx)
+		}
+		if other, err := psbt.DecodeCore32(text); err == nil && !bytes.Equal(encoded(other), encoded(p)) {
+			t.Errorf("%x is %x, and with the errors of Core 32 %x", raw, encoded(p), encoded(other))
 		}
 		again, err := psbt.Decode(base64.StdEncoding.EncodeToString(encoded(p)))
 		if err != nil || !bytes.Equal(encoded(again), encoded(p)) {

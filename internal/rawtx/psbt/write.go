@@ -8,15 +8,22 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// New returns a packet for a transaction, of which nothing more is known. Signatures are
+// New returns a packet of a version, 0 or 2, for a transaction, of which nothing more is known. Signatures are
 // left out.
-func New(tx *wire.MsgTx) *Packet {
+func New(tx *wire.MsgTx, version uint32) *Packet {
 	plain := tx.Copy()
 	for _, in := range plain.TxIn {
 		in.SignatureScript, in.Witness = nil, nil
 	}
-	p := &Packet{Tx: plain, Inputs: make([]Map, len(plain.TxIn)), Outputs: make([]Map, len(plain.TxOut))}
-	p.Global.Put(UnsignedTx, nil, Serialize(plain, false))
+	p := &Packet{
+		Version: version, Tx: plain, Inputs: make([]Map, len(plain.TxIn)), Outputs: make([]Map, len(plain.TxOut)),
+	}
+	if version == 2 {
+		p.Global.putNumber(FallbackLockTime, plain.LockTime)
+		for i, in := range plain.TxIn {
+			p.Inputs[i].putNumber(Sequence, in.Sequence)
+		}
+	}
 	return p
 }
 

@@ -17,8 +17,10 @@ func packetsParam(help string) command.Param {
 	}
 }
 
-// readPackets reads the partially signed transactions of argument 0.
-func (m *methods) readPackets(a *command.Args, least int, tooFew string) ([]*psbt.Packet, error) {
+// readPackets reads the partially signed transactions of argument 0, and checks each before it reads the next.
+func (m *methods) readPackets(
+	a *command.Args, least int, tooFew string, check func(*psbt.Packet) error,
+) ([]*psbt.Packet, error) {
 	list, err := a.Array(0)
 	if err != nil {
 		return nil, err
@@ -33,6 +35,9 @@ func (m *methods) readPackets(a *command.Args, least int, tooFew string) ([]*psb
 			return nil, err
 		}
 		p, err := m.readPacket(text)
+		if err == nil {
+			err = check(p)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -46,14 +51,16 @@ func (m *methods) combinePSBT() command.Command {
 		Name:     "combinepsbt",
 		Category: command.RawTransactions,
 		About:    command.Pure, Effect: command.Reads,
-		Summary: "Puts what several copies of a partially signed transaction (BIP174) have into the first: scripts,\n" +
-			"signatures, derivations, and what is not known here. How inputs are to be signed, the fields of\n" +
-			"MuSig2 (BIP373) and proprietary ones are kept of the first alone.",
+		Summary: "Puts what several copies of a partially signed transaction (BIP174, BIP370) have into the first:\n" +
+			"scripts, signatures, derivations, and what is not known here. How inputs are to be signed and, in\n" +
+			"version 0, proprietary fields are kept of the first alone. All copies have the same version.",
 		Params:   []command.Param{packetsParam("the copies")},
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`[["mybase64_1", "mybase64_2", "mybase64_3"]]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			packets, err := m.readPackets(a, 1, "Parameter 'txs' cannot be empty")
+			packets, err := m.readPackets(
+				a, 1, "Parameter 'txs' cannot be empty", func(*psbt.Packet) error { return nil },
+			)
 			if err != nil {
 				return nil, err
 			}

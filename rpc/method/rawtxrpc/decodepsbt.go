@@ -13,7 +13,7 @@ func (m *methods) decodePSBT() command.Command {
 		Name:     "decodepsbt",
 		Category: command.RawTransactions,
 		About:    command.Pure, Effect: command.Reads,
-		Summary: "Shows a partially signed transaction (BIP174) as an object.",
+		Summary: "Shows a partially signed transaction (BIP174, BIP370) as an object.",
 		Params: []command.Param{
 			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
 		},

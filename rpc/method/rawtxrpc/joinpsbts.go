@@ -13,14 +13,14 @@ func (m *methods) joinPSBTs() command.Command {
 		Name:     "joinpsbts",
 		Category: command.RawTransactions,
 		About:    command.Pure, Effect: command.Reads,
-		Summary: "Makes one partially signed transaction (BIP174) of several different ones, with the inputs and\n" +
-			"outputs of all in random order. Signatures by ECDSA and final scripts are left out. The result has the\n" +
-			"highest version and the lowest lock time of them.",
+		Summary: "Makes one partially signed transaction of several different ones of version 0 (BIP174), with the\n" +
+			"inputs and outputs of all in random order. Signatures by ECDSA and final scripts are left out. The\n" +
+			"result has the highest version and the lowest lock time of them.",
 		Params:   []command.Param{packetsParam("the transactions, at least two, which have no input in common")},
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`[["mybase64_1", "mybase64_2"]]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			packets, err := m.readPackets(a, 2, "At least two PSBTs are required to join PSBTs.")
+			packets, err := m.readPackets(a, 2, "At least two PSBTs are required to join PSBTs.", onlyV0)
 			if err != nil {
 				return nil, err
 			}
@@ -32,4 +32,13 @@ func (m *methods) joinPSBTs() command.Command {
 			return joined.Encode(), nil
 		},
 	}
+}
+
+func onlyV0(p *psbt.Packet) error {
+	if p.Version != 0 {
+		return command.Error{
+			Code: command.InvalidParameter, Message: "joinpsbts only operates on version 0 PSBTs",
+		}
+	}
+	return nil
 }

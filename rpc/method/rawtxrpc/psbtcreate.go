@@ -3,8 +3,12 @@ package rawtxrpc
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 var errSigned = command.Error{
@@ -16,9 +20,9 @@ func (m *methods) createPSBT() command.Command {
 		Name:     "createpsbt",
 		Category: command.RawTransactions,
 		About:    command.Pure, Effect: command.Reads,
-		Summary: "Builds a transaction as createrawtransaction does, and returns it partially signed (BIP174),\n" +
-			"with no signature yet.",
-		Params:   buildParams(),
+		Summary: "Builds a transaction as createrawtransaction does, and returns it partially signed (BIP174,\n" +
+			"BIP370), with no signature yet.",
+		Params:   append(buildParams(), arg.PSBTVersionParam(m.Network.PSBTVersions)),
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`[[{"txid":"myid","vout":0}], [{"address":0.01}]]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
@@ -26,17 +30,26 @@ func (m *methods) createPSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return psbt.New(tx).Encode(), nil
+			return m.newPacket(tx, a.Value(5))
 		},
 	}
 }
 
-func convertToPSBT() command.Command {
+// newPacket returns a packet of the wanted version for a transaction.
+func (m *methods) newPacket(tx *wire.MsgTx, wanted *jsontree.Value) (any, error) {
+	version, err := arg.PSBTVersion(wanted, m.Network.PSBTVersions)
+	if err != nil {
+		return nil, err
+	}
+	return psbt.New(tx, version).Encode(), nil
+}
+
+func (m *methods) convertToPSBT() command.Command {
 	return command.Command{
 		Name:     "converttopsbt",
 		Category: command.RawTransactions,
 		About:    command.Pure, Effect: command.Reads,
-		Summary: "Makes a partially signed transaction (BIP174) of a serialized one.",
+		Summary: "Makes a partially signed transaction (BIP174, BIP370) of a serialized one.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			{
@@ -44,14 +57,15 @@ func convertToPSBT() command.Command {
 				Help: "whether signatures are thrown away; otherwise they are an error",
 			},
 			isWitnessParam(),
+			arg.PSBTVersionParam(m.Network.PSBTVersions),
 		},
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`["rawtransaction"]`},
-		Run:      func(_ context.Context, a *command.Args) (any, error) { return convert(a) },
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return m.convert(a) },
 	}
 }
 
-func convert(a *command.Args) (any, error) {
+func (m *methods) convert(a *command.Args) (any, error) {
 	text, err := a.String(0)
 	if err != nil {
 		return nil, err
@@ -74,5 +88,5 @@ func convert(a *command.Args) (any, error) {
 		}
 		in.SignatureScript, in.Witness = nil, nil
 	}
-	return psbt.New(tx).Encode(), nil
+	return m.newPacket(tx, a.Value(3))
 }

@@ -55,7 +55,7 @@ type (
 
 // Types that the maps show under names. All others are unknown.
 var (
-	globalTypes = []uint64{psbt.UnsignedTx, psbt.XPub, psbt.Version, psbt.Proprietary}
+	globalTypes = []uint64{psbt.XPub, psbt.FallbackLockTime, psbt.TxModifiable, psbt.Proprietary}
 	inputTypes  = []uint64{
 		psbt.NonWitnessUTXO, psbt.WitnessUTXO, psbt.PartialSig, psbt.SigHash,
 		psbt.RedeemScript, psbt.WitnessScript, psbt.Derivation, psbt.FinalScriptSig,
@@ -64,6 +64,7 @@ var (
 		psbt.TapInternalKey, psbt.TapMerkleRoot, psbt.MusigParticipants,
 		psbt.MusigPubNonce, psbt.MusigPartialSig, psbt.Proprietary,
 		psbt.P2MRSig, psbt.P2MRLeaf, psbt.P2MRRoot,
+		psbt.Sequence, psbt.TimeLock, psbt.HeightLock,
 	}
 	outputTypes = []uint64{
 		psbt.OutRedeemScript, psbt.OutWitnessScript, psbt.OutDerivation,

@@ -29,6 +29,11 @@ type inputFields struct {
 	Sha256         jsontree.Members   `json:"sha256_preimages,omitempty"`
 	Hash160        jsontree.Members   `json:"hash160_preimages,omitempty"`
 	Hash256        jsontree.Members   `json:"hash256_preimages,omitempty"`
+	PreviousTxID   string             `json:"previous_txid,omitempty"`
+	PreviousVout   *uint32            `json:"previous_vout,omitempty"`
+	Sequence       *uint32            `json:"sequence,omitempty"`
+	TimeLock       *uint32            `json:"time_locktime,omitempty"`
+	HeightLock     *uint32            `json:"height_locktime,omitempty"`
 	TapKeySig      string             `json:"taproot_key_path_sig,omitempty"`
 	TapScriptSigs  []tapScriptSig     `json:"taproot_script_path_sigs,omitempty"`
 	TapScripts     []tapScript        `json:"taproot_scripts,omitempty"`

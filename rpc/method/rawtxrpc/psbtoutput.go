@@ -11,15 +11,17 @@ import (
 // outputFields is an output as decodepsbt shows it. Fields that are not there are
 // not shown.
 type outputFields struct {
-	RedeemScript   *scriptText        `json:"redeem_script,omitempty"`
-	WitnessScript  *scriptText        `json:"witness_script,omitempty"`
-	Derivations    []keyPath          `json:"bip32_derivs,omitempty"`
-	TapInternalKey string             `json:"taproot_internal_key,omitempty"`
-	TapTree        []tapLeaf          `json:"taproot_tree,omitempty"`
-	TapDerivations []tapDerivation    `json:"taproot_bip32_derivs,omitempty"`
-	Participants   []musigMembers     `json:"musig2_participant_pubkeys,omitempty"`
-	Proprietary    []proprietaryField `json:"proprietary,omitempty"`
-	Unknown        jsontree.Members   `json:"unknown,omitempty"`
+	RedeemScript   *scriptText          `json:"redeem_script,omitempty"`
+	WitnessScript  *scriptText          `json:"witness_script,omitempty"`
+	Derivations    []keyPath            `json:"bip32_derivs,omitempty"`
+	Amount         *jsontree.Amount     `json:"amount,omitempty"`
+	Script         *txjson.ScriptPubKey `json:"script,omitempty"`
+	TapInternalKey string               `json:"taproot_internal_key,omitempty"`
+	TapTree        []tapLeaf            `json:"taproot_tree,omitempty"`
+	TapDerivations []tapDerivation      `json:"taproot_bip32_derivs,omitempty"`
+	Participants   []musigMembers       `json:"musig2_participant_pubkeys,omitempty"`
+	Proprietary    []proprietaryField   `json:"proprietary,omitempty"`
+	Unknown        jsontree.Members     `json:"unknown,omitempty"`
 }
 
 type tapLeaf struct {

@@ -5,18 +5,26 @@ import "github.com/seed61375155/trawl/rpc/command"
 // packetResults documents a [shownPacket]. script documents an output script.
 func packetResults(script []command.Result) []command.Result {
 	return []command.Result{objectResult("", "",
-		objectResult("tx", "the transaction without signatures", command.Result{
-			Type: command.Elision, Help: "as decoderawtransaction shows it",
-		}),
+		optionalResult(objectResult(
+			"tx", "the transaction without signatures, of version 0 of the format",
+			command.Result{Type: command.Elision, Help: "as decoderawtransaction shows it"},
+		)),
 		listResult("global_xpubs", "extended public keys",
 			textResult("xpub", "an extended public key"),
 			hexResult("master_fingerprint", "fingerprint of the key it comes from"),
 			textResult("path", "path from that key")),
+		v2Number("tx_version", "version of the transaction, of version 2 of the format as the next six"),
+		v2Number("fallback_locktime", "its lock time if no input requires one"),
+		v2Number("input_count", "number of inputs"),
+		v2Number("output_count", "number of outputs"),
+		v2Flag("inputs_modifiable", "whether inputs may be added or taken away"),
+		v2Flag("outputs_modifiable", "whether outputs may be added or taken away"),
+		v2Flag("has_sighash_single", "whether a signature needs an input and an output to stay together"),
 		command.Result{Type: command.Number, Key: "psbt_version", Help: "version of the format"},
 		proprietaryResults(),
 		pairsResult("unknown", "fields of unknown types"),
 		listResult("inputs", "what is known of each input", inputResults(script)...),
-		listResult("outputs", "what is known of each output", outputResults()...),
+		listResult("outputs", "what is known of each output", outputResults(script)...),
 		optionalResult(command.Result{
 			Type: command.Amount, Key: "fee", Help: "the fee, if it is known what all inputs spend",
 		}),
@@ -42,6 +50,11 @@ func inputResults(script []command.Result) []command.Result {
 		pairsResult("sha256_preimages", "preimages by SHA256 hashes"),
 		pairsResult("hash160_preimages", "preimages by hashes with both, SHA256 first"),
 		pairsResult("hash256_preimages", "preimages by double SHA256 hashes"),
+		hexResult("previous_txid", "id of the transaction whose output is spent, of version 2 as the next four"),
+		v2Number("previous_vout", "number of the output"),
+		v2Number("sequence", "sequence number"),
+		v2Number("time_locktime", "least time that the input requires as lock time"),
+		v2Number("height_locktime", "least height that the input requires as lock time"),
 		hexResult("taproot_key_path_sig", "signature by the output key"),
 		listResult("taproot_script_path_sigs", "signatures for leaves",
 			hexResult("pubkey", "x-only public key"), hexResult("leaf_hash", "hash of the leaf"),
@@ -70,11 +83,22 @@ func inputResults(script []command.Result) []command.Result {
 	)
 }
 
-func outputResults() []command.Result {
+// v2Number and v2Flag are fields of version 2.
+func v2Number(key, help string) command.Result {
+	return command.Result{Type: command.Number, Key: key, Optional: true, Help: help}
+}
+
+func v2Flag(key, help string) command.Result {
+	return command.Result{Type: command.Bool, Key: key, Optional: true, Help: help}
+}
+
+func outputResults(script []command.Result) []command.Result {
 	return allOptional(
 		scriptFields("redeem_script"),
 		scriptFields("witness_script"),
 		derivationsResult(),
+		command.Result{Type: command.Amount, Key: "amount", Help: "what is paid, of version 2 as the next"},
+		objectResult("script", "script that is paid to", script...),
 		hexResult("taproot_internal_key", "x-only internal key"),
 		listResult("taproot_tree", "leaves, as a walk through the tree meets them",
 			command.Result{Type: command.Number, Key: "depth", Help: "depth in the tree"},

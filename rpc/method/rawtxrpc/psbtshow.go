@@ -10,9 +10,19 @@ import (
 
 // shownPacket is a partially signed transaction as it is shown.
 type shownPacket struct {
-	Tx          txjson.Tx          `json:"tx"`
-	XPubs       []xpubEntry        `json:"global_xpubs"`
-	Version     uint32             `json:"psbt_version"` // of the format; 0 is the only one
+	Tx    *txjson.Tx  `json:"tx,omitempty"` // of version 0
+	XPubs []xpubEntry `json:"global_xpubs"`
+
+	// Of version 2.
+	TxVersion         *uint32 `json:"tx_version,omitempty"`
+	FallbackLockTime  *uint32 `json:"fallback_locktime,omitempty"`
+	InputCount        *int    `json:"input_count,omitempty"`
+	OutputCount       *int    `json:"output_count,omitempty"`
+	InputsModifiable  *bool   `json:"inputs_modifiable,omitempty"`
+	OutputsModifiable *bool   `json:"outputs_modifiable,omitempty"`
+	HasSigHashSingle  *bool   `json:"has_sighash_single,omitempty"`
+
+	Version     uint32             `json:"psbt_version"` // of the format
 	Proprietary []proprietaryField `json:"proprietary"`
 	Unknown     jsontree.Members   `json:"unknown"`
 	Inputs      []inputFields      `json:"inputs"`
@@ -23,8 +33,8 @@ type shownPacket struct {
 // showPacket prints a packet as decodepsbt does. maximum is how much money there can be.
 func showPacket(p *txjson.Printer, packet *psbt.Packet, maximum btcutil.Amount) shownPacket {
 	shown := shownPacket{
-		Tx:          p.Tx(packet.Tx, txjson.Options{}),
 		XPubs:       showXPubs(packet.Global),
+		Version:     packet.Version,
 		Proprietary: showProprietary(packet.Global),
 		Unknown:     showUnknown(packet.Global, globalTypes),
 		Inputs:      make([]inputFields, len(packet.Inputs)),
@@ -43,7 +53,42 @@ func showPacket(p *txjson.Printer, packet *psbt.Packet, maximum btcutil.Amount) 
 	if !spent.unknown && !paid.unknown {
 		shown.Fee = new(jsontree.Amount(spent.sum - paid.sum))
 	}
+	if packet.Version == 2 {
+		shown.addV2(p, packet)
+	} else {
+		shown.Tx = new(p.Tx(packet.Tx, txjson.Options{}))
+	}
 	return shown
+}
+
+// addV2 shows what version 2 has in its maps, and version 0 in the transaction.
+func (s *shownPacket) addV2(p *txjson.Printer, packet *psbt.Packet) {
+	s.TxVersion = new(uint32(packet.Tx.Version))
+	s.FallbackLockTime = showNumber(packet.Global, psbt.FallbackLockTime)
+	s.InputCount, s.OutputCount = new(len(packet.Inputs)), new(len(packet.Outputs))
+	if raw, ok := packet.Global.One(psbt.TxModifiable); ok {
+		s.InputsModifiable = new(raw[0]&psbt.InputsModifiable != 0)
+		s.OutputsModifiable = new(raw[0]&psbt.OutputsModifiable != 0)
+		s.HasSigHashSingle = new(raw[0]&psbt.HasSigHashSingle != 0)
+	}
+	for i, in := range packet.Tx.TxIn {
+		to := &s.Inputs[i]
+		to.PreviousTxID, to.PreviousVout = in.PreviousOutPoint.Hash.String(), &in.PreviousOutPoint.Index
+		to.Sequence = showNumber(packet.Inputs[i], psbt.Sequence)
+		to.TimeLock = showNumber(packet.Inputs[i], psbt.TimeLock)
+		to.HeightLock = showNumber(packet.Inputs[i], psbt.HeightLock)
+	}
+	for i, out := range packet.Tx.TxOut {
+		s.Outputs[i].Amount, s.Outputs[i].Script = new(jsontree.Amount(out.Value)), new(p.ScriptPubKey(out.PkScript))
+	}
+}
+
+// showNumber shows a number that may be absent.
+func showNumber(m psbt.Map, kind uint64) *uint32 {
+	if n, ok := m.Number(kind); ok {
+		return &n
+	}
+	return nil
 }
 
 // coinSum adds values. It is unknown when one of them is, or when one of them or

@@ -75,7 +75,7 @@ func Commands(d Deps) []command.Command {
 		m.analyzePSBT(),
 		m.combinePSBT(),
 		m.combineRawTransaction(),
-		convertToPSBT(),
+		m.convertToPSBT(),
 		m.createMultisig(),
 		m.createPSBT(),
 		m.createRawTransaction(),

@@ -242,6 +242,9 @@ func (m *methods) process(ctx context.Context, text string, how processing) (*ps
 	if err != nil {
 		return nil, err
 	}
+	if p.NoTx {
+		return nil, command.Error{Code: command.VerifyError, Message: rawtx.ErrNoTx.Error()}
+	}
 	if err := m.addSpent(ctx, p, how.known); err != nil {
 		return nil, err
 	}

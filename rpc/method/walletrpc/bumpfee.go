@@ -33,7 +33,7 @@ func bumpedResults(first command.Result, last ...command.Result) []command.Resul
 	}, last...)}}
 }
 
-// bumpParams are the parameters of both methods.
+// bumpParams are the parameters that both methods have.
 var bumpParams = []command.Param{
 	{Name: "txid", Type: command.Hex, Help: "id of the transaction"},
 	{
@@ -75,14 +75,19 @@ var bumpParams = []command.Param{
 }
 
 // bumpOptions are the options in the order in which Core checks their types.
-var bumpOptions = []option{
-	{"confTarget", jsontree.Number},
-	{"conf_target", jsontree.Number},
-	{"estimate_mode", jsontree.String},
-	{"fee_rate", jsontree.Null},
-	{"original_change_index", jsontree.Number},
-	{"outputs", jsontree.Null},
-	{"replaceable", jsontree.Bool},
+func bumpOptions(send bool) []option {
+	options := []option{
+		{"confTarget", jsontree.Number},
+		{"conf_target", jsontree.Number},
+		{"estimate_mode", jsontree.String},
+		{"fee_rate", jsontree.Null},
+		{"original_change_index", jsontree.Number},
+		{"outputs", jsontree.Null},
+	}
+	if !send {
+		options = append(options, option{"psbt_version", jsontree.Number})
+	}
+	return append(options, option{"replaceable", jsontree.Bool})
 }
 
 const bumpSummary = "The new one spends all that the other one spends, so that only one of them confirms; more\n" +
@@ -113,7 +118,11 @@ func (m *methods) bumpFee() command.Command {
 						"Use psbtbumpfee instead.",
 				}
 			}
-			got, err := m.replaceTx(ctx, w, a, s, true)
+			q, err := m.readBumpFee(a, true)
+			if err != nil {
+				return nil, err
+			}
+			got, err := replaceTx(ctx, w, s, q)
 			return bumped{
 				TxID: got.TxID.String(), OldFee: jsontree.Amount(got.OldFee), Fee: jsontree.Amount(got.Fee),
 				Errors: []string{}, pqcSigned: newPQCSigned(got.PQCKeys),
@@ -123,13 +132,15 @@ func (m *methods) bumpFee() command.Command {
 }
 
 func (m *methods) psbtBumpFee() command.Command {
+	params := slices.Clone(bumpParams)
+	params[1].Inner = append(slices.Clip(params[1].Inner), arg.PSBTVersionParam(m.Network.PSBTVersions))
 	return command.Command{
 		Name:     "psbtbumpfee",
 		Category: command.Wallet,
 		About:    command.Funds,
 		Summary: "Makes a transaction that replaces one of the wallet that is not confirmed, and pays a higher fee.\n" +
 			"It is neither signed nor sent. " + bumpSummary,
-		Params: bumpParams,
+		Params: params,
 		Results: bumpedResults(command.Result{
 			Type: command.String, Key: "psbt", Help: "the new transaction in base64, without signatures",
 		}),
@@ -139,11 +150,19 @@ func (m *methods) psbtBumpFee() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			got, err := m.replaceTx(ctx, w, a, s, false)
+			q, err := m.readBumpFee(a, false)
 			if err != nil {
 				return nil, err
 			}
-			filled, err := m.packet(ctx, w, got.Tx, messages.FillPacket{Derivations: true})
+			version, err := arg.PSBTVersion(a.Value(1).Get("psbt_version"), m.Network.PSBTVersions)
+			if err != nil {
+				return nil, err
+			}
+			got, err := replaceTx(ctx, w, s, q)
+			if err != nil {
+				return nil, err
+			}
+			filled, err := m.packet(ctx, w, got.Tx, version, messages.FillPacket{Derivations: true})
 			return bumped{
 				PSBT: filled.PSBT, OldFee: jsontree.Amount(got.OldFee), Fee: jsontree.Amount(got.Fee),
 				Errors: []string{},
@@ -152,24 +171,25 @@ func (m *methods) psbtBumpFee() command.Command {
 	}
 }
 
-// replaceTx reads the arguments and has the wallet make the transaction.
-func (m *methods) replaceTx(
-	ctx context.Context, w chosen, a *command.Args, s state, send bool,
-) (messages.Bumped, error) {
+// readBumpFee reads the arguments.
+func (m *methods) readBumpFee(a *command.Args, send bool) (messages.BumpFee, error) {
 	txid, err := arg.Hash(a.Value(0), "txid")
 	if err != nil {
-		return messages.Bumped{}, err
+		return messages.BumpFee{}, err
 	}
 	q := messages.BumpFee{TxID: txid, Send: send}
 	if a.Has(1) {
-		if err := m.readBump(a.Value(1), &q); err != nil {
-			return messages.Bumped{}, err
-		}
+		err = m.readBump(a.Value(1), &q)
 	}
+	return q, err
+}
+
+// replaceTx has the wallet make the transaction.
+func replaceTx(ctx context.Context, w chosen, s state, q messages.BumpFee) (messages.Bumped, error) {
 	if err := s.needUnlocked(); err != nil {
 		return messages.Bumped{}, err
 	}
-	if send {
+	if q.Send {
 		if err := s.needCheckedKeys(toSignOrSend); err != nil {
 			return messages.Bumped{}, err
 		}
@@ -178,7 +198,7 @@ func (m *methods) replaceTx(
 }
 
 func (m *methods) readBump(options *jsontree.Value, q *messages.BumpFee) error {
-	if err := checkOptions(options, bumpOptions); err != nil {
+	if err := checkOptions(options, bumpOptions(q.Send)); err != nil {
 		return err
 	}
 	if options.Get("confTarget") != nil && options.Get("conf_target") != nil {

@@ -127,10 +127,10 @@ func givenWeights(inputs *jsontree.Value, scale int64, q *messages.Spend) error 
 	return nil
 }
 
-// packet makes a partially signed transaction, and puts in what the wallet knows.
+// packet makes a partially signed transaction of a version, and puts in what the wallet knows.
 func (*methods) packet(
-	ctx context.Context, w chosen, tx *wire.MsgTx, q messages.FillPacket,
+	ctx context.Context, w chosen, tx *wire.MsgTx, version uint32, q messages.FillPacket,
 ) (messages.FilledPacket, error) {
-	q.PSBT = psbt.New(tx).Encode()
+	q.PSBT = psbt.New(tx, version).Encode()
 	return ask.Ask(ctx, w.ref, q)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // fundedPacket is a partially signed transaction with inputs for all that it
@@ -63,8 +64,8 @@ func (m *methods) walletCreateFundedPSBT() command.Command {
 		Name:     "walletcreatefundedpsbt",
 		Category: command.Wallet,
 		About:    command.Funds,
-		Summary: "Makes a partially signed transaction (BIP174) that pays, with coins of the wallet and with\n" +
-			"what the wallet knows of them. Nothing is signed.",
+		Summary: "Makes a partially signed transaction (BIP174, BIP370) that pays, with coins of the wallet and\n" +
+			"with what the wallet knows of them. Nothing is signed.",
 		Params: []command.Param{
 			inputsParam("what is spent in any case"),
 			outputsParam,
@@ -101,6 +102,7 @@ func (m *methods) walletCreateFundedPSBT() command.Command {
 				Help: "whether it is told where keys come from (BIP32)",
 			},
 			{Name: "version", Type: command.Number, Default: "2", Help: "version of the transaction"},
+			arg.PSBTVersionParam(m.Network.PSBTVersions),
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "psbt", Help: "the partially signed transaction in base64"},
@@ -140,6 +142,10 @@ func (m *methods) runCreateFunded(ctx context.Context, w chosen, a *command.Args
 	if err != nil {
 		return nil, err
 	}
-	filled, err := m.packet(ctx, w, got.Tx, messages.FillPacket{Derivations: derivations})
+	version, err := arg.PSBTVersion(a.Value(6), m.Network.PSBTVersions)
+	if err != nil {
+		return nil, err
+	}
+	filled, err := m.packet(ctx, w, got.Tx, version, messages.FillPacket{Derivations: derivations})
 	return fundedPacket{filled.PSBT, jsontree.Amount(got.Fee), got.Change}, err
 }

@@ -25,8 +25,8 @@ func (m *methods) walletProcessPSBT() command.Command {
 		Name:     "walletprocesspsbt",
 		Category: command.Wallet,
 		About:    command.Funds,
-		Summary: "Puts into a partially signed transaction (BIP174) what the wallet knows of it, and signs what\n" +
-			"it can. The wallet must be unlocked to sign.",
+		Summary: "Puts into a partially signed transaction (BIP174, BIP370) what the wallet knows of it, and signs\n" +
+			"what it can. The wallet must be unlocked to sign.",
 		Params: arg.SignPacketParams(command.Param{
 			Name: "sign", Type: command.Bool, Default: "true", Help: "whether it is signed",
 		}),
