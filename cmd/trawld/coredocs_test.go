@@ -134,6 +134,28 @@ func methodRows(t *testing.T, served *command.Table) string {
 
 func isEmpty(s string) bool { return s == "" }
 
+// helpBefore32 is the help of a method without the parameters that Core 30.2 does not have.
+func helpBefore32(served *command.Table, name string) string {
+	method := served.Lookup(name)
+	if method == nil {
+		return served.Help(name)
+	}
+	old := *method
+	old.Params = before32(old.Params)
+	return old.Help()
+}
+
+func before32(params []command.Param) []command.Param {
+	var old []command.Param
+	for _, p := range params {
+		if p.Since == 0 {
+			p.Inner = before32(p.Inner)
+			old = append(old, p)
+		}
+	}
+	return old
+}
+
 // coreList is the methods of Core, by name, with what differ.Usage makes of their help.
 type coreList struct {
 	names []string
