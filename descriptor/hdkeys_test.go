@@ -42,7 +42,7 @@ func TestUnused(t *testing.T) {
 	if text, err := d.NormalizedString(); err != nil || text != d.String() {
 		t.Errorf("normal: %s, %v", text, err)
 	}
-	if scripts, err := d.Expand(0); err != nil || len(scripts) != 0 || d.HasScripts() {
+	if scripts, err := d.Expand(0); err != nil || len(scripts) != 0 || descriptor.HasScripts(d) {
 		t.Errorf("%x, %v", scripts, err)
 	}
 	visits := 0
@@ -58,7 +58,7 @@ func TestUnused(t *testing.T) {
 		t.Error("it counts as something else")
 	}
 	other, err := descriptor.Parse("pkh("+rootXPub+")", net, descriptor.Options{})
-	if err != nil || !other[0].HasScripts() {
+	if err != nil || !descriptor.HasScripts(other[0]) {
 		t.Errorf("pkh() has no scripts: %v", err)
 	}
 	net.Dialect = descriptor.P2MR
@@ -110,7 +110,8 @@ func TestHDPath(t *testing.T) {
 	t.Parallel()
 	const hardened = 1 << 31
 	for text, want := range map[string][]uint32{
-		"": {}, "m": {}, "m/": {}, "m/87h/0'/2147483647": {87 | hardened, hardened, hardened - 1}, "1/2h": {1, 2 | hardened},
+		"": {}, "m": {}, "m/": {},
+		"m/87h/0'/2147483647": {87 | hardened, hardened, hardened - 1}, "1/2h": {1, 2 | hardened},
 		"m/1/": {1},
 	} {
 		got, ok := descriptor.ParseHDPath(text)

@@ -21,8 +21,8 @@ func parseUnused(p *parser, args string, ctx scope) (script, error) {
 
 const unused = "unused"
 
-// HasScripts reports whether there are scripts; unused() has none.
-func (d *Descriptor) HasScripts() bool {
+// HasScripts reports whether a descriptor has scripts; unused() has none.
+func HasScripts(d *Descriptor) bool {
 	s, ok := d.root.(*keyScript)
 	return !ok || s.name != unused
 }

@@ -148,7 +148,7 @@ type AddHDKey struct {
 	Key *string // the text of an extended private key; nil: a random one
 }
 
-// DeriveHDKey derives an extended key from one that an active descriptor or unused(KEY) has. It does not change the
+// DeriveHDKey derives an extended key from that of an active descriptor, or of unused(KEY). It does not change the
 // wallet.
 //
 // Errors: [*WalletError].

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A refused client may have this long to send the body, which nobody reads.
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
 	if strings.HasPrefix(r.RequestURI, "/rest") {
-		w.Header().Set("Cache-Control", "no-store") // for what has no other word
+		w.Header().Set("Cache-Control", "no-store") // but for replies that last
 	}
 	wallet, found := walletPath(r.RequestURI)
 	switch {

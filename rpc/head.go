@@ -96,8 +96,8 @@ var own = map[string]bool{
 	"origin": true, "sec-fetch-site": true, "trailer": true, "transfer-encoding": true, "upgrade": true,
 }
 
-// add takes one header. It returns false for a line that can be neither taken nor skipped: one that goes on with the
-// header before it, for one.
+// add takes one header. It returns false for a line that can be neither taken nor skipped, as the second line of a
+// header.
 func (h *headMender) add(field []byte) bool {
 	name, value, found := bytes.Cut(field, []byte(":"))
 	if !found || len(name) == 0 || bytes.ContainsAny(name, "\x00 \t\v\f") ||

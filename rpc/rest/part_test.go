@@ -66,7 +66,7 @@ func TestBlockPart(t *testing.T) {
 	}
 }
 
-// While the node starts, a part that cannot be one is refused with that.
+// While the node starts, a part without offset or size is refused for that reason.
 func TestWarming(t *testing.T) {
 	t.Parallel()
 	const warming = "Service temporarily unavailable: Verifying…\r\n"
@@ -82,7 +82,7 @@ func TestWarming(t *testing.T) {
 	}
 }
 
-// What is about a block and says nothing of the chain around it lasts.
+// Replies about a block that say nothing of the chain around it last.
 func TestLasting(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]bool{

@@ -61,7 +61,7 @@ type Reply struct {
 	Status int
 	Type   string // of the body
 	Body   []byte
-	Lasts  bool  // the same request will always get this reply, or one that says that it is not to be had
+	Lasts  bool  // no later reply to the same request has another result
 	Err    error // what failed where the status is 500
 }
 

@@ -133,8 +133,8 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 
 // enough reports an error if the coins that some tier takes cannot come to the target, whatever
 // they cost. As in Core, the amounts of all other groups are deducted, but not their fees.
-// [ErrChain] is returned if groups with too many ancestors or descendants make up for what is
-// missing. Where coins are gathered by script, the other groups are deducted twice, once
+// [ErrChain] is returned if the coins come to more than the target with the groups that have too many
+// ancestors or descendants. Where coins are gathered by script, the other groups are deducted twice, once
 // in each list of groups. Then no chain of unconfirmed change is built beside confirmed coins
 // whose script has been paid again.
 func enough(p *Params, coins []Coin, all groups, list []tier) error {

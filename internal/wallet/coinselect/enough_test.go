@@ -6,7 +6,7 @@ import (
 )
 
 // Coins that no tier takes count for the cost of spending them, as in Core. The error is
-// about too long chains if their coins make up for what is missing.
+// about too long chains if the coins come to more than the target with theirs.
 func TestEnough(t *testing.T) {
 	const rate, size = 10_000, 100 // 1,000 satoshis an input
 	own := coin(1, 5000, size, 6)

@@ -63,7 +63,8 @@ func (im *Importer) rootToAdd(r messages.AddHDKey, random *walletfile.Secret) (*
 // Errors: [*messages.WalletError].
 func (im *Importer) DeriveHDKey(r messages.DeriveHDKey) (messages.DerivedHDKey, error) {
 	if im.flags.Has(walletfile.DisablePrivateKeys) {
-		return messages.DerivedHDKey{}, codes.Errorf(codes.Wallet, "derivehdkey is not available for watch-only wallets")
+		return messages.DerivedHDKey{}, codes.Errorf(codes.Wallet,
+			"derivehdkey is not available for watch-only wallets")
 	}
 	if err := im.vault.NeedUnlocked(); err != nil {
 		return messages.DerivedHDKey{}, err
@@ -150,7 +151,7 @@ func (im *Importer) knownRoot(key descriptor.XPub) (*hdRoot, error) {
 // unusedManagers returns the descriptors without scripts.
 func (s *Set) unusedManagers() (found []*descriptorManager) {
 	for _, m := range s.managers {
-		if !m.desc.HasScripts() {
+		if !descriptor.HasScripts(m.desc) {
 			found = append(found, m)
 		}
 	}
@@ -159,7 +160,7 @@ func (s *Set) unusedManagers() (found []*descriptorManager) {
 
 // checkUnused refuses a key without scripts that the wallet could not use, or has already.
 func (r *importing) checkUnused(d *descriptor.Descriptor) *messages.WalletError {
-	if d.HasScripts() {
+	if descriptor.HasScripts(d) {
 		return nil
 	}
 	if r.flags.Has(walletfile.DisablePrivateKeys) {

@@ -41,7 +41,8 @@ func TestAddHDKey(t *testing.T) {
 	for key, want := range map[string]string{
 		spareXPrv: "HD key already exists (-4)",
 		xpub:      "Extended public key (xpub) provided, but extended private key (xprv) is required (-5)",
-		"":        "Could not parse HD key (-5)", "x": "Could not parse HD key (-5)", "[00000000/1]" + spareXPrv: "Could not parse HD key (-5)",
+		"":        "Could not parse HD key (-5)", "x": "Could not parse HD key (-5)",
+		"[00000000/1]" + spareXPrv: "Could not parse HD key (-5)",
 	} {
 		if _, err := r.addKey(&key); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", key, err, want)
@@ -83,7 +84,7 @@ func TestAddHDKey(t *testing.T) {
 	}
 }
 
-// A key is derived from the one that is unused before those of addresses, or from one of them that is named.
+// A key is derived from the unused key before those of addresses, or from the key that is named.
 func TestDeriveHDKey(t *testing.T) {
 	t.Parallel()
 	const hardened = 1 << 31

@@ -30,7 +30,8 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 				}},
 			}},
 			{
-				Name: "options", Type: command.NamedOptions, Optional: true, Since: 31, Help: "what is looked for and told",
+				Name: "options", Type: command.NamedOptions, Optional: true, Since: 31,
+				Help: "what is looked for and told",
 				Inner: []command.Param{
 					{
 						Name: "mempool_only", Type: command.Bool, Default: "true", Since: 31,
@@ -49,7 +50,7 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 				{Type: command.Hex, Key: "txid", Help: "as given"},
 				{Type: command.Number, Key: "vout", Help: "as given"},
 				{Type: command.Hex, Key: "spendingtxid", Optional: true, Help: "id of the transaction that spends it"},
-				{Type: command.Hex, Key: "spendingtx", Optional: true, Help: "that transaction (with return_spending_tx)"},
+				{Type: command.Hex, Key: "spendingtx", Optional: true, Help: "that transaction, if asked for"},
 			},
 		}}}},
 		Examples: []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// What the pool spends is told with the spending transaction, as it was asked for.
+// Outputs that the pool spends are told with the spending transaction, if that was asked for.
 func TestSpendersWithOptions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -20,6 +20,7 @@ func TestCombineRefuses(t *testing.T) {
 	const unknown = `{"code":-25,"message":"Input not found or already spent"}`
 	const notHex = `{"code":-22,"message":"TX decode failed for tx 1. Make sure the tx has at least one input."}`
 	second := `{"code":-8,"message":"Transaction number 2 not compatible with first transaction"}`
+	third := strings.Replace(second, "2", "3", 1)
 	for params, want := range map[string]string{
 		`[[]]`:                            few,
 		`[["zz"]]`:                        few,
@@ -32,7 +33,7 @@ func TestCombineRefuses(t *testing.T) {
 		`[["` + one + `","` + changed("fdffffff", "fcffffff") + `"]]`:                     second,  // sequence
 		`[["` + one + `","` + changed("6a0100", "6a0101") + `"]]`:                         second,  // output
 		`[["` + one + `","` + changed("00fdffffff", "0151fdffffff") + `"]]`:               unknown, // script
-		`[["` + one + `","` + one + `","` + changed("6a0100", "6a0101") + `"]]`:           strings.Replace(second, "2", "3", 1),
+		`[["` + one + `","` + one + `","` + changed("6a0100", "6a0101") + `"]]`:           third,
 	} {
 		if result, fault := call(t, table, "combinerawtransaction", parse(t, params)); fault != want {
 			t.Errorf("%s: %s %s, want %s", params, result, fault, want)

@@ -31,10 +31,13 @@ func (m *methods) deriveHDKey() command.Command {
 		Name:     "derivehdkey",
 		Category: command.Wallet,
 		About:    command.Funds, Effect: command.Reads, Since: 32,
-		Summary: "Derives an extended key (BIP32) from one of the wallet, as the key of an account of several signers.\n" +
+		Summary: "Derives an extended key (BIP32) from a key of the wallet, for an account of several signers.\n" +
 			"The wallet must be unlocked.",
 		Params: []command.Param{
-			{Name: "path", Type: command.String, Help: "the path to the key, with at least one hardened step: m/87h/0h/0h"},
+			{
+				Name: "path", Type: command.String,
+				Help: "the path to the key, with at least one hardened step: m/87h/0h/0h",
+			},
 			{
 				Name: "options", Type: command.NamedOptions, Optional: true, Help: "what is derived",
 				Inner: []command.Param{

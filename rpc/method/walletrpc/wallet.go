@@ -118,10 +118,9 @@ func Commands(d Deps) []command.Command {
 		m.walletPassphraseChange(),
 		m.walletProcessPSBT(),
 	}
-	if net.Dialect == descriptor.Bitcoin {
+	if !d.Network.Wallet().SlowKeys {
 		commands = append(commands, m.addHDKey(), m.deriveHDKey())
-	}
-	if d.Network.Wallet().SlowKeys {
+	} else {
 		commands = append(
 			commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus(),
 			m.signDataPQCHash(),
