@@ -12,9 +12,11 @@ import (
 // secretTexts are the arguments and results that hold, or may hold, passphrases or
 // private keys: method, then the names down to the text. Results are in brackets.
 var secretTexts = []string{
+	"addhdkey hdkey",
 	"createsearch scanobjects",
 	"createwallet passphrase",
 	"deriveaddresses descriptor",
+	"derivehdkey [xprv]",
 	"descriptorprocesspsbt descriptors",
 	"encryptwallet passphrase",
 	"extendsearch scanobjects",
@@ -43,7 +45,7 @@ var secretTexts = []string{
 // publicTexts are others whose names could be those of secrets. Descriptors in results
 // of other methods than a wallet's are inferred from scripts.
 var publicTexts = []string{
-	"createwalletdescriptor options hdkey",
+	"createwalletdescriptor options hdkey", "derivehdkey options hdkey",
 	"estimaterawfee [long] [pass]", "estimaterawfee [medium] [pass]", "estimaterawfee [short] [pass]", // a bucket that passes
 	"getaddressinfo [desc]", "getaddressinfo [parent_desc]",
 	"gethdkeys [descriptors] [desc]",

@@ -39,6 +39,9 @@ func (p *Param) objectSchema() jsontree.Members {
 	for i := range p.Inner {
 		inner := &p.Inner[i]
 		schema := addText(inner.schema(), "description", inner.Help)
+		if inner.Since > 0 {
+			schema = append(schema, jsontree.Member{Key: "x-since", Value: inner.Since})
+		}
 		for name := range strings.SplitSeq(inner.Name, "|") {
 			properties = append(properties, jsontree.Member{Key: name, Value: schema})
 		}

@@ -120,25 +120,34 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// withoutWords returns a description without what is said to people.
+// withoutWords returns a description without what is said to people, and without parameters that the recorded Core does
+// not have yet.
 func withoutWords(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		rest := map[string]any{}
 		for name, member := range v {
-			if _, words := member.(string); !words || name != "description" && name != "summary" {
+			if _, words := member.(string); !isLater(member) && (!words || name != "description" && name != "summary") {
 				rest[name] = withoutWords(member)
 			}
 		}
 		return rest
 	case []any:
-		rest := make([]any, len(v))
-		for i := range v {
-			rest[i] = withoutWords(v[i])
+		rest := make([]any, 0, len(v))
+		for _, member := range v {
+			if !isLater(member) {
+				rest = append(rest, withoutWords(member))
+			}
 		}
 		return rest
 	}
 	return v
+}
+
+// isLater reports whether a description is that of a parameter that the recorded Core does not have yet.
+func isLater(v any) bool {
+	param, _ := v.(map[string]any)
+	return param["x-since"] != nil
 }
 
 // changed returns the methods, of those that were recorded, whose parameters are others now.
