@@ -44,7 +44,7 @@ func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 	}
 	h := headMender{out: mendRequestLine(line)}
 	for rest := head[at:]; ; {
-		field := nextField(rest)
+		field := rest[:bytes.IndexByte(rest, '\n')+1]
 		if len(bytes.TrimRight(field, "\r\n")) == 0 {
 			break
 		}
@@ -81,19 +81,6 @@ func hasControl(line []byte) bool {
 	return bytes.IndexByte(line, 0) >= 0 || bytes.IndexByte(line, '\r') >= 0
 }
 
-// nextField returns the first header of what follows a request line, with the
-// lines that continue it.
-func nextField(rest []byte) []byte {
-	end := bytes.IndexByte(rest, '\n') + 1
-	if len(bytes.TrimRight(rest[:end], "\r\n")) == 0 {
-		return rest[:end]
-	}
-	for end < len(rest) && (rest[end] == ' ' || rest[end] == '\t') {
-		end += bytes.IndexByte(rest[end:], '\n') + 1
-	}
-	return rest[:end]
-}
-
 // A headMender collects the headers of a request.
 type headMender struct {
 	out       []byte
@@ -109,17 +96,12 @@ var own = map[string]bool{
 	"origin": true, "sec-fetch-site": true, "trailer": true, "transfer-encoding": true, "upgrade": true,
 }
 
-// add takes one header, with the lines that continue it. It returns false for a header
-// that can be neither taken nor skipped.
+// add takes one header. It returns false for a line that can be neither taken nor skipped: one that goes on with the
+// header before it, for one.
 func (h *headMender) add(field []byte) bool {
 	name, value, found := bytes.Cut(field, []byte(":"))
-	for line := range bytes.Lines(field) {
-		if bytes.IndexByte(bytes.TrimRight(line, "\r\n"), '\r') >= 0 {
-			return false
-		}
-	}
-	if !found || bytes.IndexByte(name, 0) >= 0 || bytes.HasPrefix(name, []byte(" ")) ||
-		bytes.HasPrefix(name, []byte("\t")) {
+	if !found || len(name) == 0 || bytes.ContainsAny(name, "\x00 \t\v\f") ||
+		bytes.IndexByte(bytes.TrimRight(field, "\r\n"), '\r') >= 0 {
 		return false
 	}
 	key := strings.ToLower(string(name))

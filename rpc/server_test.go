@@ -417,7 +417,7 @@ func TestHeadIsMended(t *testing.T) {
 		"POST /%zz%41% HTTP/1.1\r\nHost: <zz\r\n\r\n":   "POST /%25zz%41%25 HTTP/1.1\r\nHost: -\r\n\r\n",
 		"POST /a b\x01 HTTP/1.1\r\nHost:\r\n\r\n":       "POST /a%20b%01 HTTP/1.1\r\nHost:\r\n\r\n",
 		// Headers that nobody reads.
-		"GET / HTTP/1.1\r\nHost:\r\n: a\r\na b: c\r\na : c\r\n\xc3\xa4: d\r\ne: \x01\r\nf: \x00\r\n\r\n": "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost:\r\n\xc3\xa4: d\r\ne: \x01\r\nf: \x00\r\n\r\n": "GET / HTTP/1.1\r\nHost:\r\n\r\n",
 		// The same on the second request, with a body before it.
 		"POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a b HTTP/1.1\r\n\r\n": "POST / HTTP/" +
 			"1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a%20b HTTP/1.1\r\nHost: \r\n\r\n",
@@ -431,6 +431,11 @@ func TestHeadIsMended(t *testing.T) {
 		"GET / HTTP/1.1\r\nHost\x00: x\r\n\r\n":                                               refused,
 		"GET / HTTP/1.1\r\n\x00A: x\r\n\r\n":                                                  refused,
 		"GET / HTTP/1.1\r\nno colon\r\n\r\n":                                                  refused,
+		"GET / HTTP/1.1\r\nA: b\r\n folded\r\n\r\n":                                           refused,
+		"GET / HTTP/1.1\r\nA: b\r\n\tfolded: c\r\n\r\n":                                       refused,
+		"GET / HTTP/1.1\r\n: a\r\n\r\n":                                                       refused,
+		"GET / HTTP/1.1\r\na b: c\r\n\r\n":                                                    refused,
+		"GET / HTTP/1.1\r\na : c\r\n\r\n":                                                     refused,
 		"GET / HTTP/1.1\r\n folded: a\r\n\r\n":                                                refused,
 		"GET / HTTP/1.1\r\nA: b\rc\r\n\r\n":                                                   refused,
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                                                    refused,
