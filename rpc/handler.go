@@ -52,6 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Time{}) // of the reply before on this connection
 	// A refused client may have this long to send the body, which nobody reads.
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
+	noteTLS(r)
 	wallet, found := walletPath(r.RequestURI)
 	switch {
 	case !s.isAllowed(r):
