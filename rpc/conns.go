@@ -188,16 +188,22 @@ func (c *conn) limitUnsent(bytes int) {
 	if c == nil {
 		return
 	}
-	socket := c.Conn
-	for {
-		outer, ok := socket.(interface{ NetConn() net.Conn })
-		if !ok {
-			break
-		}
-		socket = outer.NetConn()
-	}
-	if s, ok := socket.(interface{ SetWriteBuffer(bytes int) error }); ok {
+	if s, ok := within[interface{ SetWriteBuffer(bytes int) error }](c.Conn); ok {
 		_ = s.SetWriteBuffer(bytes) // without it there is more
+	}
+}
+
+// within returns the first connection of a kind among c and those that it is made of.
+func within[T any](c net.Conn) (found T, ok bool) {
+	for {
+		if found, ok = c.(T); ok {
+			return found, true
+		}
+		outer, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return found, false
+		}
+		c = outer.NetConn()
 	}
 }
 

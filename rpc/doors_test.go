@@ -220,12 +220,14 @@ func TestKeptConnection(t *testing.T) {
 	login := strings.TrimPrefix(head("u:p", ""), "POST / HTTP/1.1\r\nHost: x\r\n")
 	plain := "POST / HTTP/1.1\r\n" + login + "Content-Length: 18\r\n\r\n" + body
 	for name, test := range map[string]struct{ second, want string }{
-		"without Host":       {plain, "200 200 open"},
-		"space in the path":  {strings.Replace(plain, "POST / ", "POST /wallet/a b ", 1), "200 200 open"},
-		"odd names":          {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\n: a\r\nb c: d\r\n\xff: e\r\n", 1), "200 200 open"},
-		"two Hosts":          {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nHost: <>\r\nHost: y\r\n", 1), "200 200 open"},
-		"two lengths":        {strings.Replace(plain, "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1), "200 400 closed"},
-		"two lengths, other": {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 1), "200 400 closed"},
+		"without Host":        {plain, "200 200 open"},
+		"space in the path":   {strings.Replace(plain, "POST / ", "POST /wallet/a b ", 1), "200 200 open"},
+		"an odd name":         {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\n\xff: e\r\n", 1), "200 200 open"},
+		"a name with a blank": {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nb c: d\r\n", 1), "200 400 closed"},
+		"a lone return":       {strings.Replace(plain, "Content-Length", "\r\r\nContent-Length", 1), "200 400 closed"},
+		"two Hosts":           {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nHost: <>\r\nHost: y\r\n", 1), "200 200 open"},
+		"two lengths":         {strings.Replace(plain, "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1), "200 400 closed"},
+		"two lengths, other":  {strings.Replace(plain, "HTTP/1.1\r\n", "HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 1), "200 400 closed"},
 		"chunks": {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body,
 			"Transfer-Encoding: chunked\r\n\r\n12\r\n"+body+"\r\n0\r\n\r\n", 1), "200 200 open"},
 		"chunk extension": {strings.Replace(plain, "Content-Length: 18\r\n\r\n"+body,

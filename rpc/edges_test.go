@@ -82,6 +82,7 @@ func TestLengths(t *testing.T) {
 		"Content-Length: 4611686018427387903\r\n": 1<<62 - 1, "Content-Length: 4611686018427387904\r\n": -2,
 		"Content-Length: 7\x01\r\n": -2, "Content-Length\x7f: 7\r\n": -2, "Transfer-Encoding: chunked\r\n": chunked,
 		"Content-Length: 1\r\n 2\r\n": -2, "Other: 1\r\n 2\r\n": -2,
+		"\r\r\nContent-Length: 7\r\n": -2, "Content-Length: 7\r\r\n": -2,
 	} {
 		_, length, ok := mendHead([]byte("POST / HTTP/1.1\r\n" + fields + "\r\n"))
 		if ok != (want != -2) || ok && length != want {
@@ -91,6 +92,36 @@ func TestLengths(t *testing.T) {
 	const twice = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n"
 	if out, _, _ := mendHead([]byte(twice + "Content-Length: 7\r\n\r\n")); string(out) != twice+"\r\n" {
 		t.Errorf("twice the same became %q", out)
+	}
+}
+
+// Only an empty line ends a head: not one of carriage returns, after which a body would be a request of its own.
+func TestHeadEnds(t *testing.T) {
+	const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	for head, want := range map[string]string{
+		request:                                                       request,
+		"GET / HTTP/1.1\nHost: x\n\n":                                 "GET / HTTP/1.1\nHost: x\n\r\n",
+		"GET / HTTP/1.1\nHost: x\r\n\n":                               request[:14] + "\n" + request[16:],
+		"GET / HTTP/1.1\r\n\r\r\n\r\n":                                headRefused,
+		"GET / HTTP/1.1\n\r\r\n\n":                                    headRefused,
+		"GET / HTTP/1.1\r\r\nHost: x\n\n":                             headRefused,
+		"GET / HTTP/1.1\r\nHost: x\r\r\n\r\n":                         headRefused,
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\r\nOrigin: http://a\r\n\r\n": headRefused,
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\r\r\n\r\n":                   headRefused,
+		"POST / HTTP/1.1\r\nHost: x\r\n\r\r\nContent-Length: 27\r\n\r\n" + request:              headRefused,
+		"POST / HTTP/1.1\r\nHost: x\r\n\r\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + request: headRefused,
+	} {
+		var whole, bytewise framing
+		if got := passAll(t, &whole, []byte(head)); string(got) != want {
+			t.Errorf("%q became %q, want %q", head, got, want)
+		}
+		var got []byte
+		for i := range len(head) {
+			got = append(got, passAll(t, &bytewise, []byte(head[i:i+1]))...)
+		}
+		if string(got) != want {
+			t.Errorf("%q became %q in pieces, want %q", head, got, want)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ func FuzzFraming(f *testing.F) {
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\nA: b\r\n\r\nPOST / HTTP/1.1\r\n\r\n",
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: x\r\n\r\r\nContent-Length: 18\r\n\r\nGET / HTTP/1.1\r\n\r\n",
 		"POST / HTTP/1.1\r\n: a\r\na b: c\r\n\xc3\xa4: \x01\r\nHost: <\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 	} {
 		f.Add([]byte(seed), byte(3))
@@ -73,13 +74,14 @@ func passAll(tb testing.TB, f *framing, sent []byte) (passed []byte) {
 	return passed
 }
 
-// FuzzHead: if net/http can read a head and mendHead accepts it, the method,
-// version, path and body length stay the same.
+// FuzzHead: each line of a head that mendHead accepts is a header. If net/http can read it
+// too, the method, version, path and body length stay the same.
 func FuzzHead(f *testing.F) {
 	for _, seed := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "POST /a b%zz HTTP/1.1\r\n\r\n", "POST x HTTP/1.1\nHost: a\nhost: b\n\n", "\r\n\r\n",
 		"GET http://a/b HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "POST  /  HTTP/1.1\r\n\r\n", "OPTIONS * HTTP/1.0\r\n\r\n", "A\r\nHost:\r\n\r\n",
 		"POST / HTTP/1.1\r\nContent-Length: 4\r\nContent-Length: 4\r\nTransfer-Encoding: identity\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: x\r\n\r\r\nContent-Length: 4\r\n\r\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -89,6 +91,13 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		mended, length, ok := mendHead(head[:end])
+		if lines := slices.Collect(bytes.Lines(head[:end])); ok {
+			for _, line := range lines[1 : len(lines)-1] {
+				if !bytes.Contains(line, []byte(":")) {
+					t.Errorf("%q is taken with the line %q", head, line)
+				}
+			}
+		}
 		before, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head[:end])))
 		if err != nil || !ok {
 			return

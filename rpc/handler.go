@@ -55,6 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.RequestURI, "/rest") {
 		w.Header().Set("Cache-Control", "no-store") // but for replies that last
 	}
+	noteTLS(r)
 	wallet, found := walletPath(r.RequestURI)
 	switch {
 	case !s.isAllowed(r):

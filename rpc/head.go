@@ -20,12 +20,25 @@ func headEnd(head []byte, from int) int {
 			return -1
 		}
 		at += i + 1
-		for _, empty := range []string{"\n", "\r\n"} {
-			if bytes.HasPrefix(head[at:], []byte(empty)) {
-				return at + len(empty)
-			}
+		if n := emptyLine(head[at:]); n > 0 {
+			return at + n
 		}
 	}
+}
+
+// emptyLine returns the length of the empty line that data begins with, zero where it begins with none. It alone says
+// what ends a head: no other line does.
+func emptyLine(data []byte) int {
+	line, _, found := bytes.Cut(data, []byte("\n"))
+	if !found || len(line) > 0 && string(line) != "\r" {
+		return 0
+	}
+	return len(line) + 1
+}
+
+// withoutEnd returns a line without its line end, which is "\n" or "\r\n".
+func withoutEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
 // mendHead returns a whole head as net/http wants it, and the length of the body
@@ -43,11 +56,8 @@ func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 		return nil, 0, false
 	}
 	h := headMender{out: mendRequestLine(line)}
-	for rest := head[at:]; ; {
+	for rest := head[at:]; emptyLine(rest) == 0; {
 		field := rest[:bytes.IndexByte(rest, '\n')+1]
-		if len(bytes.TrimRight(field, "\r\n")) == 0 {
-			break
-		}
 		rest = rest[len(field):]
 		if !h.add(field) {
 			return nil, 0, false
@@ -58,7 +68,7 @@ func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 	}
 	h.out = append(h.out, "\r\n"...)
 	switch {
-	case h.chunked && (h.hasLength || bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("1.0"))):
+	case h.chunked && (h.hasLength || bytes.HasSuffix(withoutEnd(line), []byte("1.0"))):
 		return nil, 0, false
 	case h.chunked:
 		return h.out, chunked, true
@@ -69,7 +79,7 @@ func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 // isVersion1 reports whether a request line asks in HTTP/1.0 or a later one of
 // that form.
 func isVersion1(line []byte) bool {
-	line = bytes.TrimRight(line, "\r\n")
+	line = withoutEnd(line)
 	version := line[bytes.LastIndexByte(line, ' ')+1:]
 	return len(version) == len("HTTP/1.1") && bytes.HasPrefix(version, []byte("HTTP/1."))
 }
@@ -77,7 +87,7 @@ func isVersion1(line []byte) bool {
 // hasControl reports whether a line has a NUL or a carriage return before its
 // end.
 func hasControl(line []byte) bool {
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	line = withoutEnd(line)
 	return bytes.IndexByte(line, 0) >= 0 || bytes.IndexByte(line, '\r') >= 0
 }
 
@@ -96,12 +106,12 @@ var own = map[string]bool{
 	"origin": true, "sec-fetch-site": true, "trailer": true, "transfer-encoding": true, "upgrade": true,
 }
 
-// add takes one header. It returns false for a line that can be neither taken nor skipped, as the second line of a
-// header.
+// add takes one header. It returns false for a line that can be neither taken nor skipped, as a line that continues the
+// header before it.
 func (h *headMender) add(field []byte) bool {
 	name, value, found := bytes.Cut(field, []byte(":"))
 	if !found || len(name) == 0 || bytes.ContainsAny(name, "\x00 \t\v\f") ||
-		bytes.IndexByte(bytes.TrimRight(field, "\r\n"), '\r') >= 0 {
+		bytes.IndexByte(withoutEnd(field), '\r') >= 0 {
 		return false
 	}
 	key := strings.ToLower(string(name))

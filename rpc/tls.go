@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -81,6 +82,19 @@ func (l tlsListener) Accept() (net.Conn, error) {
 // A tlsConn closes without waiting: another goroutine sends its last words, which a client that
 // reads nothing may not take, and ends within seconds.
 type tlsConn struct{ *tls.Conn }
+
+// noteTLS sets what a request says of TLS, as net/http does where it knows the connection: it knows only ours, around
+// that of TLS.
+func noteTLS(r *http.Request) {
+	c := connOf(r)
+	if c == nil {
+		return
+	}
+	if secure, ok := within[tlsConn](c.Conn); ok {
+		state := secure.ConnectionState()
+		r.TLS = &state
+	}
+}
 
 // Close implements net.Conn.
 func (c tlsConn) Close() error {

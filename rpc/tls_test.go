@@ -98,6 +98,35 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A request that takes br is a program's without TLS. By TLS it may be a browser's.
+func TestBrowsersByTLS(t *testing.T) {
+	chain, key := e2e.Certificate(t, t.TempDir())
+	c := secureClient(t, chain)
+	for scheme, want := range map[string]int{"http": http.StatusOK, "https": http.StatusForbidden} {
+		config := Config{User: "u", Password: "p", Page: noPage{}}
+		if scheme == "https" {
+			config.TLS = chain + "," + key
+		}
+		s := startServer(t, config)
+		s.Ready(blockerTable(t, newBlocker()))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, scheme+"://"+tcp4(t, s)+"/health/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "evil.example"
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		r.Header.Set("Accept-Language", "en")
+		answer, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: got %d, want %d", scheme, answer.StatusCode, want)
+		}
+	}
+}
+
 func TestTLSFiles(t *testing.T) {
 	chain, key := e2e.Certificate(t, t.TempDir())
 	pipe := filepath.Join(t.TempDir(), "pipe")

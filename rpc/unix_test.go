@@ -81,8 +81,11 @@ func TestUnixSocketPlace(t *testing.T) {
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	l.Close()
-	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
+	files := []string{file, stale + ".tmp"}
+	for _, file := range files {
+		if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for path, works := range map[string]bool{
 		stale: true, file: false, filepath.Join(dir, "no", "folder"): false, dir: false,
@@ -92,7 +95,49 @@ func TestUnixSocketPlace(t *testing.T) {
 			t.Errorf("%s: %v, logged %s", path, err, log)
 		}
 	}
-	if text, err := os.ReadFile(file); string(text) != "mine" {
-		t.Errorf("got %q, %v", text, err)
+	for _, file := range files {
+		if text, err := os.ReadFile(file); string(text) != "mine" {
+			t.Errorf("got %q, %v", text, err)
+		}
+	}
+	if all, err := os.ReadDir(dir); len(all) != 3 {
+		t.Errorf("got %v, %v", all, err)
+	}
+}
+
+// At the end the path is left alone where it leads to something else by then.
+func TestUnixSocketReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rpc.sock")
+	for name, replace := range map[string]func() error{
+		"gone":   func() error { return nil },
+		"a file": func() error { return os.WriteFile(path, nil, 0o600) },
+		"a socket": func() error {
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
+			if err == nil {
+				t.Cleanup(func() { l.Close() })
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, Config{User: "u", Password: "p", Unix: path})
+			if err := errors.Join(os.Remove(path), replace()); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.Lstat(path)
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			after, err := os.Lstat(path)
+			if before == nil && errors.Is(err, fs.ErrNotExist) {
+				return
+			}
+			if err != nil || !os.SameFile(before, after) {
+				t.Errorf("got %v, %v, want %v", after, err, before)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -84,6 +84,25 @@ func TestLoadIsLogged(t *testing.T) {
 		active, loaded, sizes("16", "1"))
 }
 
+// The name of a wallet cannot begin a line of the log.
+func TestNamesForgeNoLines(t *testing.T) {
+	var log logged
+	r := newRig(t, chaintest.New(enginetest.Regtest(t).Params), setup{keyPool: 2, noFilters: true, log: log.logger(t)})
+	const name = "x\n2026-01-01T00:00:00Z [error] forged\r\x1b[2J"
+	do(t, r.ref, messages.CreateWallet{Name: name})
+	do(t, r.ref, messages.UnloadWallet{Name: name})
+	do(t, r.ref, messages.LoadWallet{Name: name})
+	lines := log.take("forged")
+	if len(lines) == 0 {
+		t.Error("nothing is logged")
+	}
+	for _, line := range lines {
+		if !strings.Contains(line, `x\x0a2026-01-01T00:00:00Z [error] forged\x0d\x1b[2J`) {
+			t.Errorf("logged %q", line)
+		}
+	}
+}
+
 // Wallets of P2MR keys tell of these keys too, and of an address that the chain does not have.
 func TestP2MRLoadIsLogged(t *testing.T) {
 	var log logged

@@ -71,7 +71,12 @@ func TestLines(t *testing.T) {
 			"a value cannot begin a line", noTime, func(l *slog.Logger) { l.Info("x", "a", "b\n[rpc] c\x1b[2J") },
 			`x a="b\x0a[rpc] c\x1b[2J"` + "\n",
 		},
-		{"control characters", noTime, func(l *slog.Logger) { l.Info("a\x00b\x7f\tc\né\n") }, "a\\x00b\\x7f\\x09c\né\n"},
+		{"control characters", noTime, func(l *slog.Logger) { l.Info("a\x00b\x7f\tc\né\n") }, "a\\x00b\\x7f\\x09c\\x0aé\n"},
+		{
+			"a message cannot begin a line", noTime, func(l *slog.Logger) {
+				Printf(l, slog.LevelInfo, "[%s] loaded", "x\n2026-01-01T00:00:00Z [error] forged\r\n")
+			}, `[x\x0a2026-01-01T00:00:00Z [error] forged\x0d\x0a] loaded` + "\n",
+		},
 		{"category", noTime, func(l *slog.Logger) { l.Info("x", CategoryKey, "net") }, "[net:info] x\n"},
 		{"category implies debug", noTime, func(l *slog.Logger) { l.With(CategoryKey, "net").Debug("x") }, "[net] x\n"},
 		{

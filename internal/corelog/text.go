@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// appendEscaped writes text with its control characters, but for line feeds, as
-// \xNN, so that nothing that came from outside can steer a terminal.
+// appendEscaped writes text with its control characters as \xNN, so that nothing that came from outside can steer a
+// terminal. Unlike Core it does so with line feeds too: a name in a text cannot begin a line.
 func appendEscaped(b []byte, text string) []byte {
 	for i := range len(text) {
-		b = appendByte(b, text[i], text[i] == '\n')
+		b = appendByte(b, text[i])
 	}
 	return b
 }
 
-func appendByte(b []byte, c byte, plain bool) []byte {
-	if plain || (c >= ' ' && c != 0x7f) {
+func appendByte(b []byte, c byte) []byte {
+	if c >= ' ' && c != 0x7f {
 		return append(b, c)
 	}
 	const digits = "0123456789abcdef"
@@ -67,8 +67,7 @@ func appendValue(b []byte, v slog.Value) []byte {
 	}
 }
 
-// appendText writes text, between quotes where it would not end clearly. Line
-// feeds are escaped too: a value cannot begin a line.
+// appendText writes text escaped, between quotes where it would not end clearly.
 func appendText(b []byte, text string) []byte {
 	quoted := text == ""
 	for i := range len(text) {
@@ -81,7 +80,7 @@ func appendText(b []byte, text string) []byte {
 		if quoted && (text[i] == '"' || text[i] == '\\') {
 			b = append(b, '\\')
 		}
-		b = appendByte(b, text[i], false)
+		b = appendByte(b, text[i])
 	}
 	if quoted {
 		b = append(b, '"')
