@@ -3,6 +3,7 @@ package wallets_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,7 +20,12 @@ import (
 // of the change is in the file, and the journal beside it can take this half back.
 func crashed(tb testing.TB, name string) (path string) {
 	tb.Helper()
-	source := backup(tb, "backups", name)
+	return crashedFile(tb, backup(tb, "backups", name))
+}
+
+// crashedFile copies a wallet file as such a crash leaves it. The file itself stays as it was.
+func crashedFile(tb testing.TB, source string) (path string) {
+	tb.Helper()
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		tb.Fatal(err)
@@ -107,6 +113,52 @@ func TestOthersJournal(t *testing.T) {
 	told := do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: source})
 	if got.Problem != "" || got.RolledBack || !slices.Equal(got.Warnings, want) || !slices.Equal(told.Warnings, want) {
 		t.Errorf("preview %+v, restore %+v", got, told)
+	}
+}
+
+// The journal of a wallet of equal size and age would damage a wallet: it is left out of a backup, and renamed
+// where the wallet is loaded.
+func TestTwinsJournal(t *testing.T) {
+	r := small(t, setup{})
+	for _, name := range []string{"own", "other"} {
+		do(t, r.ref, messages.CreateWallet{Name: name})
+		do(t, r.ref, messages.UnloadWallet{Name: name})
+	}
+	content, err := os.ReadFile(filepath.Join(r.dir, "own", "wallet.dat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := os.ReadFile(crashedFile(t, filepath.Join(r.dir, "other", "wallet.dat")) + "-journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(dir string) (path string) {
+		path = filepath.Join(dir, "wallet.dat")
+		if err := errors.Join(
+			os.MkdirAll(dir, 0o700), os.WriteFile(path, content, 0o600), os.WriteFile(path+"-journal", journal, 0o600),
+		); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	source, hand := put(t.TempDir()), put(filepath.Join(r.dir, "hand"))
+	want := []string{"A journal or write-ahead log beside the backup belongs to another file and was left out."}
+	check := untouched(t, r, source)
+	got := do(t, r.ref, messages.PreviewRestore{Backup: source, Name: new("w")})
+	check()
+	told := do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: source})
+	if got.Problem != "" || got.RolledBack || got.Partial || !slices.Equal(got.Warnings, want) ||
+		!slices.Equal(told.Warnings, want) {
+		t.Errorf("preview %+v, restore %+v", got, told)
+	}
+	do(t, r.ref, messages.LoadWallet{Name: "hand"})
+	for _, name := range []string{"w", "hand"} {
+		if list := do(t, r.wallet(t, name), messages.ListDescriptors{}); len(list) != got.NDescriptors {
+			t.Errorf("%s has %d descriptors, want %d", name, len(list), got.NDescriptors)
+		}
+	}
+	if kept, err := os.ReadFile(hand + "-journal.stale-1"); err != nil || !bytes.Equal(kept, journal) {
+		t.Errorf("kept with %d bytes, %v", len(kept), err)
 	}
 }
 

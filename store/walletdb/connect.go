@@ -20,20 +20,11 @@ func address(path, parameters string) (string, error) {
 }
 
 // connect opens a file and locks it, unless for reading only. No page is
-// checked yet.
+// checked yet. SQLite applies the files beside it; see prepare.
 func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 	parameters := "?mode=ro&immutable=1"
 	if !opts.ReadOnly {
 		parameters = "?mode=rw"
-		if err := checkDir(path); err != nil {
-			return nil, err
-		}
-		if err := checkBeside(path); err != nil {
-			return nil, err
-		}
-		if err := setOthersAside(path, opts.SetAside); err != nil {
-			return nil, openError(err)
-		}
 	}
 	uri, err := address(path, parameters)
 	if err != nil {

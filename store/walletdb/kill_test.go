@@ -24,7 +24,9 @@ const (
 
 // tasks are what children do until they are killed. They print a number after
 // each change that is acknowledged.
-var tasks = map[string]func(path string) error{"write": writeForever, "restore": restoreForever, "aside": asideForever}
+var tasks = map[string]func(path string) error{
+	"write": writeForever, "restore": restoreForever, "aside": asideForever, "open": openForever, "hold": hold,
+}
 
 func TestMain(m *testing.M) {
 	if task := tasks[os.Getenv(childTask)]; task != nil {

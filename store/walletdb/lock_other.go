@@ -6,3 +6,5 @@ package walletdb
 func share(string) (release func()) { return func() {} }
 
 func exclude(string) (release func(), ok bool) { return func() {}, true }
+
+func inUse(string) bool { return false }

@@ -53,3 +53,21 @@ func unlock(d *os.File) {
 	_ = syscall.Flock(int(d.Fd()), syscall.LOCK_UN)
 	_ = d.Close()
 }
+
+// SQLite's locks are on these bytes of a file, whatever its size.
+const (
+	sqliteLocksAt = 1 << 30
+	sqliteLocks   = 512
+)
+
+// inUse reports whether another process has a database open and locked.
+func inUse(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	found := syscall.Flock_t{Type: syscall.F_WRLCK, Start: sqliteLocksAt, Len: sqliteLocks}
+	err = syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &found)
+	return err == nil && found.Type != syscall.F_UNLCK
+}

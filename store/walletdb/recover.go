@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -53,6 +54,7 @@ type backup struct {
 	hot  []string // suffixes of the files beside it that change it
 
 	others bool // there are such files of another database
+	before backupState
 }
 
 // findBackup looks at a file and at what is beside it.
@@ -71,6 +73,9 @@ func findBackup(source string) (*backup, error) {
 		return nil, err
 	}
 	b := &backup{path: path, size: info.Size()}
+	if b.before, err = b.state(); err != nil {
+		return nil, err
+	}
 	for _, suffix := range []string{journalSuffix, walSuffix} {
 		if info, err := os.Lstat(path + suffix); err != nil || !info.Mode().IsRegular() {
 			continue // what is no file of SQLite's has nothing of the backup
@@ -157,44 +162,30 @@ func stage(ctx context.Context, source, target string, opts Options) (*Staged, e
 	if err != nil {
 		return nil, err
 	}
-	before, err := b.state()
-	if err != nil {
+	sum, err := b.play(ctx, target, opts)
+	recovery := Recovery{
+		Journal: slices.Contains(b.hot, journalSuffix), Log: slices.Contains(b.hot, walSuffix), Others: b.others,
+	}
+	var refused *Error
+	switch {
+	case errors.As(err, &refused) && !errors.Is(err, errWritten):
+		return nil, &Error{Kind: refused.Kind, err: err, Text: refused.Text + recovery.Hint(source)}
+	case err != nil:
 		return nil, err
 	}
-	s, sum := &Staged{Path: target, Recovery: Recovery{Others: b.others}}, sha256.New()
-	for _, suffix := range append([]string{""}, b.hot...) {
-		if err := b.copy(ctx, suffix, target+suffix, sum); err != nil {
-			return nil, err
-		}
-		s.Recovery.Journal = s.Recovery.Journal || suffix == journalSuffix
-		s.Recovery.Log = s.Recovery.Log || suffix == walSuffix
-	}
-	s.Sum = hex.EncodeToString(sum.Sum(nil))
-	if !s.Recovery.Any() {
-		return s, nil
-	}
-	if after, err := b.state(); err != nil || after != before {
-		return nil, errors.Join(errWritten, err)
-	}
-	if err := recoverFile(ctx, target, opts); err != nil {
-		var refused *Error
-		if errors.As(err, &refused) {
-			err = &Error{Kind: refused.Kind, err: err, Text: refused.Text + s.Recovery.Hint(source)}
-		}
-		return nil, err
-	}
-	return s, nil
+	return &Staged{Path: target, Sum: sum, Recovery: recovery}, nil
 }
 
 // errWritten reports a backup that is no copy, but a wallet that is being written.
 var errWritten = &Error{Kind: ErrJournal, Text: "The file is being written to by another program."}
 
-// state is what tells whether a backup was written to.
-func (b *backup) state() (state [3]struct {
+// A backupState is what tells whether a backup was written to.
+type backupState [3]struct {
 	size int64
 	at   time.Time
-}, err error,
-) {
+}
+
+func (b *backup) state() (state backupState, err error) {
 	for i, suffix := range []string{"", journalSuffix, walSuffix} {
 		info, err := os.Lstat(b.path + suffix)
 		switch {
@@ -206,6 +197,25 @@ func (b *backup) state() (state [3]struct {
 		}
 	}
 	return state, nil
+}
+
+// checkSame returns errWritten if a backup was written to after it was found.
+func (b *backup) checkSame() error {
+	if now, err := b.state(); err != nil || now != b.before {
+		return errors.Join(errWritten, err)
+	}
+	return nil
+}
+
+// copyAll copies the backup to the disk, and returns its sum.
+func (b *backup) copyAll(ctx context.Context, target string) (string, error) {
+	sum := sha256.New()
+	for _, suffix := range append([]string{""}, b.hot...) {
+		if err := b.copy(ctx, suffix, target+suffix, sum); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // copy copies a file of the backup to the disk.

@@ -10,7 +10,8 @@
 // A new file gets its name only when it is complete on the disk and SQLite would play
 // no file beside it into the new file. For this, journals, logs and indexes of other
 // databases are renamed first. A file beside which SQLite would touch foreign files
-// is not opened.
+// is not opened. Where a file beside a whole wallet would have SQLite damage it, which is
+// tried on a copy, that file is renamed too.
 //
 // It deletes no file that it did not make itself. SQLite's own files beside an
 // open wallet come and go with it: wallet.dat-journal, and -wal if the file is
@@ -104,6 +105,8 @@ func open(ctx context.Context, path string, opts Options) (*DB, error) {
 		if err := checkWritable(path, opts); err != nil {
 			return nil, err
 		}
+	} else if err := prepare(ctx, path, opts); err != nil {
+		return nil, err
 	}
 	db, err := connect(ctx, path, opts)
 	if err != nil {
