@@ -91,6 +91,8 @@ func (h *home) rescanError(res result) error {
 		return codes.Errorf(codes.Misc, "Rescan aborted.")
 	case res.failed == nil:
 		return nil
+	case res.away:
+		return codes.Errorf(codes.Misc, "Rescan failed. %s", messages.ErrNodeAway)
 	case isPruned(res.failed):
 		return codes.Errorf(codes.Misc,
 			"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")

@@ -52,6 +52,7 @@ type rescan struct {
 
 	saved    time.Time
 	failed   *chainview.Block // the last block that could not be read; nil: none
+	away     bool             // for the node that has it does not answer
 	pass     passes
 	matching atomic.Pointer[match.Pass] // nil: nothing is being matched
 
@@ -189,6 +190,7 @@ type taken struct {
 	left      bool     // the chain that the window is pinned to was left
 	needsKeys bool     // the wallet wants keys that the next block may pay to
 	fresh     [][]byte // scripts that the filters of the next blocks are to be matched with
+	away      bool     // the node that has the next block does not answer
 }
 
 // read hands the blocks of the window to the ledger.
@@ -203,6 +205,8 @@ func (r *rescan) read(j *ask.Job) error {
 		switch {
 		case err != nil || got.left:
 			return err
+		case got.away:
+			return unread
 		case got.needsKeys:
 			err = r.w.await(j, func(then func(error)) { r.w.keygen.after(r.c, func() { then(nil) }) })
 		case len(got.fresh) > 0:
@@ -256,6 +260,10 @@ func (r *rescan) take(blocks []*txs.Block, unread error) taken {
 	}
 	if unread != nil { // as Core: the others are looked at all the same
 		r.w.cfg.Log.Error("rescan cannot read a block", "wallet", r.w.label(), "err", unread)
+		if errors.Is(unread, messages.ErrNodeAway) { // each of the others would be waited for in vain
+			r.away, r.failed = true, tip.Ancestor(min(r.last, tip.Height))
+			return taken{away: true}
+		}
 		for more := true; more; more = len(r.candidates) > 0 && r.w.isBehind(r.candidates[0]) { // none of those can
 			r.failed = r.candidates[0]
 			r.candidates = r.candidates[1:]

@@ -33,6 +33,7 @@ type scan struct {
 type result struct {
 	last    *int32           // height of the last block that was looked at
 	failed  *chainview.Block // the last block that could not be read; nil: none
+	away    bool             // for the node that has it does not answer
 	aborted bool
 }
 
@@ -111,7 +112,7 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 		if toTip {
 			s.w.logf("Scanning current mempool transactions.")
 		}
-		res = result{failed: r.failed, aborted: s.ctx.Err() != nil}
+		res = result{failed: r.failed, away: r.away, aborted: s.ctx.Err() != nil}
 		if res.aborted {
 			s.w.logf("Rescan aborted at block %d. Progress=%f", r.next, r.progress())
 		} else {

@@ -52,6 +52,7 @@ type Client struct {
 	large    chan struct{} // held while a reply of more than freeReply is read for the node itself
 	own      *http.Client  // for calls of the node
 	forward  *http.Client  // for calls passed on for a client
+	life     *http.Client  // for signs of life
 	requests atomic.Int64
 	wait     atomic.Int32 // how the tip is waited for: see wait.go
 	health
@@ -92,6 +93,7 @@ func New(c Config) (*Client, error) {
 	}
 	client.own = newHTTP(c, pool, c.Conns)
 	client.forward = newHTTP(c, pool, forwardConns)
+	client.life = newHTTP(c, pool, 1)
 	return client, nil
 }
 
@@ -137,6 +139,7 @@ func (c *Client) Requests() int64 { return c.requests.Load() }
 func (c *Client) Close() {
 	c.own.CloseIdleConnections()
 	c.forward.CloseIdleConnections()
+	c.life.CloseIdleConnections()
 }
 
 // A Reply is what Core answers an HTTP request with.
@@ -161,7 +164,8 @@ func (r Reply) release() {
 // Forward sends the body of a JSON-RPC request to a path with the value of an
 // Authorization header, and returns the reply whatever its status is. The error is
 // [ErrAway], that of the context, or [ErrReply]. ctx has to last until a large reply has
-// been read.
+// been read. A call may take as long as Core likes: it ends when Core is found to hang, and while
+// Core does there is none.
 func (c *Client) Forward(ctx context.Context, path, authorization string, body []byte) (Reply, error) {
 	return c.send(ctx, c.forward, http.MethodPost, path, authorization, body, c.maxReply)
 }
@@ -249,6 +253,26 @@ func (c *Client) withoutLogin(err error) error {
 func (c *Client) send(
 	ctx context.Context, by *http.Client, verb, path, authorization string, body []byte, limit int64,
 ) (Reply, error) {
+	if by == c.forward && c.hang.hangs() {
+		c.seekLifeSoon() // it may be back
+		return Reply{}, errHangs
+	}
+	ctx, end := c.hang.bind(ctx)
+	if by == c.forward {
+		end = c.watch(ctx, end)
+	}
+	reply, err := c.exchange(ctx, by, verb, path, authorization, body, limit)
+	if reply.Large != nil {
+		reply.Large.done = end
+	} else {
+		end()
+	}
+	return reply, err
+}
+
+func (c *Client) exchange(
+	ctx context.Context, by *http.Client, verb, path, authorization string, body []byte, limit int64,
+) (Reply, error) {
 	req, err := http.NewRequestWithContext(ctx, verb, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return Reply{}, fmt.Errorf("%w: path", ErrReply) // of a wallet that no URL can name
@@ -307,6 +331,7 @@ func (c *Client) failed(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil {
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 			c.unanswered(began) // its machine is off, or lets nothing through
+			c.seekLifeSoon()
 		} else {
 			c.lose()
 			c.answered() // it does not hang
@@ -318,6 +343,7 @@ func (c *Client) failed(ctx context.Context, began time.Time, err error) error {
 		return cause
 	}
 	c.unanswered(began)
+	c.seekLifeSoon()
 	return away("%w", cause)
 }
 

@@ -20,13 +20,18 @@
 // Replies are never decompressed, and no larger than a Core's. A call passed on for a client may
 // have [MaxReply] bytes, a call of the node itself as many as its method needs. Only one reply
 // to the node itself that is larger than a block is in memory at a time. Calls of the node
-// itself have a time limit. Calls passed on for a client end with their context alone.
+// itself have a time limit. Calls passed on for a client have none: some of Core's take hours.
 //
 // # Whether Core answers
 //
-// [Client.Silent] reports a Core that hangs: a call had no answer in time. [Client.Lost] counts
+// [Client.Silent] reports a Core that is silent: a call had no answer in time. [Client.Lost] counts
 // how often another Core may have taken its place: state learned before has to be asked for
 // again.
 //
-// A [Client] is safe for concurrent use and holds no goroutine.
+// All threads of a silent Core may be busy for long: no call is cut while its server gives a sign of
+// life. Without such a sign Core hangs. All calls that are under way end with [ErrAway] then, and
+// calls for clients are refused at once, until the next sign of life.
+//
+// A [Client] is safe for concurrent use. It holds a goroutine only while calls are under way, and for a
+// few seconds after a call without an answer.
 package corenode

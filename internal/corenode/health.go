@@ -16,6 +16,8 @@ type health struct {
 	lost    atomic.Int64
 	silent  atomic.Int64 // Unix time in ns of the call that had no answer in time; 0: Core answers
 	pinging atomic.Bool
+	heard   atomic.Int64 // Unix time in ns of the last reply
+	hang    hang
 	full    atomic.Int64 // Unix time in ns when Core had more calls than it takes; 0: never
 }
 
@@ -25,6 +27,7 @@ const fullTime = time.Minute
 
 // noteStatus notes the status of a reply.
 func (h *health) noteStatus(status int) {
+	h.heard.Store(time.Now().UnixNano())
 	h.answered()
 	if status == http.StatusServiceUnavailable {
 		h.full.Store(time.Now().UnixNano())
@@ -52,6 +55,7 @@ func (h *health) Silent() (since time.Time, silent bool) {
 func (h *health) answered() {
 	if h.silent.Load() != 0 {
 		h.silent.Store(0)
+		h.hang.set(false)
 	}
 }
 

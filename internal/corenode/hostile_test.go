@@ -240,6 +240,7 @@ func TestSilence(t *testing.T) {
 				StatusCode: http.StatusOK, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 			}, nil
 		})}
+		c.life = c.own
 		silent := func() bool { _, silent := c.Silent(); return silent }
 		if _, err := c.BestBlock(t.Context()); err != nil || silent() || c.Lost() != 0 {
 			t.Fatalf("%v, silent %t", err, silent())
@@ -272,6 +273,8 @@ func TestSilence(t *testing.T) {
 		if _, err := c.BestBlock(t.Context()); err != nil || silent() {
 			t.Errorf("%v, still silent %t", err, silent())
 		}
+		time.Sleep(lifeTime)
+		synctest.Wait()
 	})
 }
 
@@ -284,6 +287,7 @@ func TestSilenceOfMachine(t *testing.T) {
 		c.own = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 			return nil, &net.OpError{Op: "dial", Err: err}
 		})}
+		c.life = c.own
 		before := c.Lost()
 		if _, err := c.BestBlock(t.Context()); !errors.Is(err, ErrAway) {
 			t.Error(err)

@@ -20,6 +20,7 @@ type Large struct {
 	left int64  // of the result, after head
 	end  []byte // what has to follow it
 	size int64
+	done func() // the call has ended
 }
 
 // newLarge reads the beginning of a body, which says where its result stands.
@@ -68,4 +69,7 @@ func (l *Large) finish() error {
 }
 
 // Close gives up what was not read.
-func (l *Large) Close() error { return l.body.Close() }
+func (l *Large) Close() error {
+	defer l.done()
+	return l.body.Close()
+}

@@ -199,6 +199,7 @@ func (s *source) readError(hash *chainhash.Hash, err error) error {
 	case s.ctx.Err() != nil:
 		as = chainview.ErrClosed
 	case errors.Is(err, corenode.ErrAway):
+		err = refusal{err}
 	case errors.As(err, &answer) && (strings.Contains(answer.Message, "pruned data") ||
 		strings.Contains(answer.Message, "undo not available") && s.isPruned(hash)):
 		as = chainview.ErrPruned

@@ -67,7 +67,8 @@ func TestCoreAway(t *testing.T) {
 	}
 	e = open(t, cfg)
 	at(t, e, tip)
-	if _, err := e.Reader().Raw(&tip.Hash); !errors.Is(err, chainview.ErrNotYet) || !errors.Is(err, corenode.ErrAway) {
+	if _, err := e.Reader().Raw(&tip.Hash); !errors.Is(err, chainview.ErrNotYet) ||
+		!errors.Is(err, corenode.ErrAway) || !errors.Is(err, messages.ErrNodeAway) {
 		t.Errorf("a block: %v", err)
 	}
 	_, err := e.Reader().SpentScripts(&tip.Hash)
