@@ -23,6 +23,11 @@ func (db *DB) Sync() error {
 func (db *DB) sync() error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
+	return db.syncHeld()
+}
+
+// syncHeld is sync for who holds writer.
+func (db *DB) syncHeld() error {
 	if err := db.writable(); err != nil {
 		return err
 	}
