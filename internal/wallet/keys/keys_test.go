@@ -154,6 +154,24 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// The types of new addresses are those that the options name; that of change follows the other where none is named.
+func TestChosenTypes(t *testing.T) {
+	for types, want := range map[AddressTypes][2]walletfile.OutputType{
+		{}:                                    {walletfile.Bech32, walletfile.Bech32},
+		{Receive: "legacy"}:                   {walletfile.Legacy, walletfile.Legacy},
+		{Change: "bech32m"}:                   {walletfile.Bech32, walletfile.Bech32m},
+		{Receive: "legacy", Change: "bech32"}: {walletfile.Legacy, walletfile.Bech32},
+	} {
+		p := testParams()
+		p.Types = types
+		r := rigOf(p, false)
+		r.set.ChooseDefaultTypes()
+		if got := [2]walletfile.OutputType{r.set.defaultFor(false), r.set.defaultFor(true)}; got != want {
+			t.Errorf("%+v: got %v, want %v", types, got, want)
+		}
+	}
+}
+
 func TestNewAddressRefusals(t *testing.T) {
 	empty, watching := newRig(false), newRig(false)
 	empty.set.ChooseDefaultTypes()
