@@ -172,6 +172,23 @@ func TestChosenTypes(t *testing.T) {
 	}
 }
 
+// A descriptor without private keys gives addresses up to the end of its range alone.
+func TestRangeIsUsedUp(t *testing.T) {
+	r := newRig(false)
+	r.importOne(t, messages.ImportItem{
+		Desc: descriptor.AddChecksum("wpkh(" + expandingXpub + "/0/*)"), Range: &[2]int64{0, 0}, Active: true,
+	})
+	r.set.ChooseDefaultTypes()
+	m := r.set.active[walletfile.Slot{Type: walletfile.Bech32}]
+	m.record.NextIndex = m.record.RangeEnd - 1
+	if _, err := r.pool.NewAddress(messages.NewAddress{}); err != nil {
+		t.Error("the last one:", err)
+	}
+	m.record.NextIndex = m.record.RangeEnd
+	_, err := r.pool.NewAddress(messages.NewAddress{})
+	checkText(t, "behind the last one", err, "Error: This wallet has no available keys")
+}
+
 func TestNewAddressRefusals(t *testing.T) {
 	empty, watching := newRig(false), newRig(false)
 	empty.set.ChooseDefaultTypes()
