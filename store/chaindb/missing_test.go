@@ -63,8 +63,8 @@ func TestMissingUnsyncedFile(t *testing.T) {
 	}
 }
 
-// Which blocks were written after the last Sync says nothing of undo data: a block that was durable before its undo
-// data came is missing, and a block without undo data is not if nothing of it was durable.
+// A block that was durable before its undo data came is missing without its file. A block of which nothing was durable
+// is not.
 func TestMissingByWhatWasSynced(t *testing.T) {
 	t.Parallel()
 	for name, synced := range map[string]bool{"block synced": true, "nothing synced": false} {

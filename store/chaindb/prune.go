@@ -72,7 +72,7 @@ func (db *DB) Prune(numbers []int) error {
 func (db *DB) notePruned(numbers []int) error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
-	if err := db.syncHeld(); err != nil {
+	if err := syncHeld(db); err != nil {
 		return err
 	}
 	batch := new(leveldb.Batch)

@@ -86,7 +86,7 @@ func (db *DB) ReloadDone() error {
 	batch := new(leveldb.Batch)
 	batch.Delete(reloadKey)
 	db.writer.Lock()
-	err := db.syncHeld()
+	err := syncHeld(db)
 	if err == nil {
 		err = db.writeDurably(batch)
 	}

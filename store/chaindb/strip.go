@@ -53,7 +53,7 @@ func (p stripped) Strip(number int, how Stripper) error {
 	defer db.gate.leave()
 	db.writer.Lock()
 	defer db.writer.Unlock()
-	if err := db.syncHeld(); err != nil {
+	if err := syncHeld(db); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	if _, ok := db.ends[number]; !ok || number == db.current {

@@ -23,11 +23,11 @@ func (db *DB) Sync() error {
 func (db *DB) sync() error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
-	return db.syncHeld()
+	return syncHeld(db)
 }
 
-// syncHeld is sync for who holds writer.
-func (db *DB) syncHeld() error {
+// syncHeld is sync while writer is held.
+func syncHeld(db *DB) error {
 	if err := db.writable(); err != nil {
 		return err
 	}

@@ -371,7 +371,7 @@ func TestStoredAgain(t *testing.T) {
 	}
 }
 
-// Without a mark of what was synced, or with one beyond all filters, all filters that are whole count as synced.
+// Without a mark of the last sync, or with one beyond all filters, all whole filters count as synced.
 func TestSyncedWithoutAMark(t *testing.T) {
 	s, entries := newStore(t, 5)
 	end := s.catalog.end()
