@@ -46,7 +46,7 @@ func (c *headConn) Read(p []byte) (int, error) {
 			c.given = p[:cap(p)]
 		}
 		n, err := c.Conn.Read(p)
-		if n > 0 && c.framing.whole(p[:n]) {
+		if c.framing.whole(p[:n]) {
 			return n, err
 		}
 		rest := c.pass(p[:n])

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -144,6 +145,14 @@ func TestStreamLimits(t *testing.T) {
 	}
 	if s.enter("z") {
 		t.Error("too many in all")
+	}
+	for user := range maps.Clone(s.byLogin) {
+		for s.byLogin[user] > 0 {
+			s.leave(user)
+		}
+	}
+	if s.total != 0 || len(s.byLogin) != 0 {
+		t.Errorf("all have left, and %d streams and %d logins are kept", s.total, len(s.byLogin))
 	}
 }
 

@@ -142,6 +142,68 @@ func TestChangesThatEndEarly(t *testing.T) {
 	}
 }
 
+// Changes of more than a small flush become tables at once, and smaller ones an ordinary commit.
+func TestSmallFlush(t *testing.T) {
+	t.Parallel()
+	told := 0
+	o := testOptions(t.TempDir())
+	o.WroteCoins = func(int) { told++ }
+	db := open(t, o)
+	must(t, db.BTCD().Update(func(tx database.Tx) error {
+		_, err := tx.Metadata().CreateBucket([]byte(coinSets[FirstCoins].bucket))
+		return err
+	}))
+	store, err := db.CoinStore(FirstCoins)
+	must(t, err)
+	for _, size := range []int{0, smallFlush, smallFlush + 1} {
+		told = 0
+		putCoins(t, store, 1, size, "a")
+		if (told == 1) != (size > smallFlush) {
+			t.Errorf("size %d: %d changes of tables", size, told)
+		}
+	}
+}
+
+// The error of who visits rows or buckets ends the visit and is the visit's.
+func TestVisitorsOfBucketsFail(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("enough")
+	must(t, prepare(t).View(func(tx database.Tx) error {
+		b, visited := tx.Metadata().Bucket([]byte("b")), 0
+		for name, err := range map[string]error{
+			"rows":    b.ForEach(func(_, _ []byte) error { visited++; return failure }),
+			"buckets": b.ForEachBucket(func([]byte) error { visited++; return failure }),
+		} {
+			if !errors.Is(err, failure) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if visited != 2 {
+			t.Errorf("%d were visited", visited)
+		}
+		return nil
+	}))
+}
+
+// After a failed write nothing is removed or noted any more, and what is there can be read.
+func TestNothingIsWrittenAfterAFailure(t *testing.T) {
+	t.Parallel()
+	l := newLife(t)
+	db := open(t, l.options(vfs.OS))
+	must(t, errors.Join(l.makeBuckets(db), l.commit(10)(db), l.sync(db)))
+	db.failed = syscall.EIO
+	before := func([]chainhash.Hash) { t.Error("a file was to be stripped") }
+	for name, err := range map[string]error{
+		"sync": db.Sync(), "strip": db.Strip(0, Stripper{stripHalf, before}), "prune": db.Prune([]int{0}),
+		"end of a reload": db.ReloadDone(),
+	} {
+		if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l.checkBlocks(t, db, l.order)
+}
+
 // A set that cannot be erased is told of, and is there as before.
 func TestEraseFails(t *testing.T) {
 	t.Parallel()

@@ -89,8 +89,6 @@ func toBTCD(hash *chainhash.Hash, err error) error {
 		code = database.ErrBlockNotFound
 	case errors.Is(err, ErrCorrupt):
 		code = database.ErrCorruption
-	case errors.Is(err, ErrClosed):
-		code = database.ErrDbNotOpen
 	}
 	return database.Error{ErrorCode: code, Description: fmt.Sprintf("block %v", hash), Err: err}
 }

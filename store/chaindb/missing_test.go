@@ -63,6 +63,27 @@ func TestMissingUnsyncedFile(t *testing.T) {
 	}
 }
 
+// A block that was durable before its undo data came is missing without its file. A block of which nothing was durable
+// is not.
+func TestMissingByWhatWasSynced(t *testing.T) {
+	t.Parallel()
+	for name, synced := range map[string]bool{"block synced": true, "nothing synced": false} {
+		db := open(t, testOptions(t.TempDir()))
+		hash, raw, undo := faultBlock(0)
+		must(t, db.Commit(&Change{Blocks: []NewBlock{{hash, raw}}}))
+		if synced {
+			must(t, db.Sync())
+			must(t, db.Commit(&Change{Undo: []BlockUndo{{hash, undo}}}))
+		}
+		o := image(t, db)
+		path, _ := lastOf(t, o, blockfile.Blocks)
+		must(t, os.Remove(path))
+		if _, err := Open(o); errors.Is(err, ErrMissing) != synced || errors.Is(err, ErrDamaged) == synced {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // If the list of blocks cannot be read to its end, the error says so, since it is unknown
 // which blocks are missing.
 func TestMissingByAListThatIsDamaged(t *testing.T) {

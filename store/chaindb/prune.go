@@ -57,9 +57,6 @@ func setEnds(db *DB, file int, ends fileEnds) {
 // or a loss of power at any moment leaves the files either whole and known, or to
 // be removed on opening.
 func (db *DB) Prune(numbers []int) error {
-	if err := db.Sync(); err != nil {
-		return err
-	}
 	if err := db.gate.enter(); err != nil {
 		return err
 	}
@@ -75,7 +72,7 @@ func (db *DB) Prune(numbers []int) error {
 func (db *DB) notePruned(numbers []int) error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
-	if err := db.writable(); err != nil {
+	if err := syncHeld(db); err != nil {
 		return err
 	}
 	batch := new(leveldb.Batch)

@@ -79,9 +79,6 @@ func (db *DB) Reload() iter.Seq2[blockfile.Record, error] {
 
 // ReloadDone notes that every block was fed.
 func (db *DB) ReloadDone() error {
-	if err := db.Sync(); err != nil {
-		return err
-	}
 	if err := db.gate.enter(); err != nil {
 		return err
 	}
@@ -89,7 +86,7 @@ func (db *DB) ReloadDone() error {
 	batch := new(leveldb.Batch)
 	batch.Delete(reloadKey)
 	db.writer.Lock()
-	err := db.writable()
+	err := syncHeld(db)
 	if err == nil {
 		err = db.writeDurably(batch)
 	}

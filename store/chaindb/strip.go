@@ -47,17 +47,14 @@ type stripping struct {
 // from then on, where the database has to be opened again.
 func (p stripped) Strip(number int, how Stripper) error {
 	db := p.db
-	if err := db.Sync(); err != nil {
-		return fmt.Errorf("%w: %w", ErrFailed, err)
-	}
 	if err := db.gate.enter(); err != nil {
 		return err
 	}
 	defer db.gate.leave()
 	db.writer.Lock()
 	defer db.writer.Unlock()
-	if err := db.writable(); err != nil {
-		return err
+	if err := syncHeld(db); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	if _, ok := db.ends[number]; !ok || number == db.current {
 		return fmt.Errorf("%w: block file %d cannot be rewritten", ErrNotFound, number)

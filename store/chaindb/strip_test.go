@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -244,6 +245,29 @@ func TestStripRefuses(t *testing.T) {
 	if err := l.strip(db); err != nil {
 		t.Error(err)
 	}
+	l.checkBlocks(t, db, l.order)
+}
+
+// A part of the new file that could not be written ends it, though the disk works again when the rest is written.
+func TestStripOnABadDisk(t *testing.T) {
+	t.Parallel()
+	fs, l := faultfs.New(), newLife(t)
+	db := open(t, l.options(fs))
+	must(t, errors.Join(l.makeBuckets(db), l.commit(10)(db)))
+	bad := true
+	fs.Inject(func(op faultfs.Op) error {
+		if op.Kind == faultfs.Write && strings.HasSuffix(op.Path, ".wpruned") && bad {
+			bad = false
+			return syscall.EIO
+		}
+		return nil
+	})
+	long := func(dst, _ []byte) ([]byte, error) { return append(dst, make([]byte, 1<<20)...), nil }
+	before := func([]chainhash.Hash) { t.Error("it was prepared") }
+	if err := db.Strip(0, Stripper{long, before}); !errors.Is(err, syscall.EIO) || db.HasStripped() {
+		t.Errorf("got %v", err)
+	}
+	must(t, l.strip(db))
 	l.checkBlocks(t, db, l.order)
 }
 

@@ -23,6 +23,11 @@ func (db *DB) Sync() error {
 func (db *DB) sync() error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
+	return syncHeld(db)
+}
+
+// syncHeld is sync while writer is held.
+func syncHeld(db *DB) error {
 	if err := db.writable(); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (c *catalog) segmentAt(number int) (int, bool) {
 	})
 }
 
-// truncate forgets all slots from n on. The active chain must be empty.
+// truncate forgets all slots from n on, and the active chain.
 func (c *catalog) truncate(n int) {
 	old := *c
 	*c = catalog{}

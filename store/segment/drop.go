@@ -43,7 +43,6 @@ func dropSegments(s *Store, segment int) error {
 		return err
 	}
 	kept := old
-	kept.active = nil
 	kept.truncate(dropped[0].first)
 	height := slices.IndexFunc(old.active, func(slot uint32) bool { return int(slot) >= dropped[0].first })
 	if height < 0 {

@@ -370,3 +370,23 @@ func TestStoredAgain(t *testing.T) {
 		t.Errorf("got %+v", again)
 	}
 }
+
+// Without a mark of the last sync, or with one beyond all filters, all whole filters count as synced.
+func TestSyncedWithoutAMark(t *testing.T) {
+	s, entries := newStore(t, 5)
+	end := s.catalog.end()
+	beyond := marks{synced: syncMark{end: position{end.segment + 7, 0}}, hasSynced: true}
+	within := marks{synced: syncMark{end: s.catalog.positionOf(&s.catalog.slots[2])}, hasSynced: true}
+	for name, test := range map[string]struct {
+		marks marks
+		want  position
+		dirty bool
+	}{
+		"none": {marks{}, end, false}, "beyond": {beyond, end, false}, "within": {within, within.synced.end, true},
+	} {
+		if err := s.restoreSynced(test.marks); err != nil || s.synced != test.want || s.dirty != test.dirty {
+			t.Errorf("%s: synced up to %v, want %v; dirty %v, %v", name, s.synced, test.want, s.dirty, err)
+		}
+	}
+	checkActive(t, s, entries)
+}

@@ -154,6 +154,41 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// The types of new addresses are those that the options name; that of change follows the other where none is named.
+func TestChosenTypes(t *testing.T) {
+	for types, want := range map[AddressTypes][2]walletfile.OutputType{
+		{}:                                    {walletfile.Bech32, walletfile.Bech32},
+		{Receive: "legacy"}:                   {walletfile.Legacy, walletfile.Legacy},
+		{Change: "bech32m"}:                   {walletfile.Bech32, walletfile.Bech32m},
+		{Receive: "legacy", Change: "bech32"}: {walletfile.Legacy, walletfile.Bech32},
+	} {
+		p := testParams()
+		p.Types = types
+		r := rigOf(p, false)
+		r.set.ChooseDefaultTypes()
+		if got := [2]walletfile.OutputType{r.set.defaultFor(false), r.set.defaultFor(true)}; got != want {
+			t.Errorf("%+v: got %v, want %v", types, got, want)
+		}
+	}
+}
+
+// A descriptor without private keys gives addresses up to the end of its range alone.
+func TestRangeIsUsedUp(t *testing.T) {
+	r := newRig(false)
+	r.importOne(t, messages.ImportItem{
+		Desc: descriptor.AddChecksum("wpkh(" + expandingXpub + "/0/*)"), Range: &[2]int64{0, 0}, Active: true,
+	})
+	r.set.ChooseDefaultTypes()
+	m := r.set.active[walletfile.Slot{Type: walletfile.Bech32}]
+	m.record.NextIndex = m.record.RangeEnd - 1
+	if _, err := r.pool.NewAddress(messages.NewAddress{}); err != nil {
+		t.Error("the last one:", err)
+	}
+	m.record.NextIndex = m.record.RangeEnd
+	_, err := r.pool.NewAddress(messages.NewAddress{})
+	checkText(t, "behind the last one", err, "Error: This wallet has no available keys")
+}
+
 func TestNewAddressRefusals(t *testing.T) {
 	empty, watching := newRig(false), newRig(false)
 	empty.set.ChooseDefaultTypes()
