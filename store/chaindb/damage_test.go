@@ -3,6 +3,7 @@ package chaindb
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,16 +19,23 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// image copies an open database as a kill would leave it.
+// image copies an open database as a kill would leave it. LevelDB may remove a file of its own meanwhile: then it is
+// copied anew.
 func image(t *testing.T, db *DB) Options {
 	t.Helper()
-	o := testOptions(t.TempDir())
-	for from, to := range map[string]string{db.o.Dir: o.Dir, db.o.BlocksDir: o.BlocksDir} {
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	for {
+		o := testOptions(t.TempDir())
+		err := os.CopyFS(o.Dir, os.DirFS(db.o.Dir))
+		if err == nil {
+			err = os.CopyFS(o.BlocksDir, os.DirFS(db.o.BlocksDir))
+		}
+		switch {
+		case err == nil:
+			return o
+		case !errors.Is(err, fs.ErrNotExist):
 			t.Fatal(err)
 		}
 	}
-	return o
 }
 
 // loaded returns a database that holds the chain of testdata, unsynced after
