@@ -168,7 +168,7 @@ func TestUnloadWhileUnlocking(t *testing.T) {
 	for i, answer := range answers {
 		err := <-answer
 		var refused *messages.WalletError
-		if err != nil && !errors.Is(err, ask.ErrStopped) && !(errors.As(err, &refused) && refused.Code == -14) {
+		if err != nil && !errors.Is(err, ask.ErrStopped) && (!errors.As(err, &refused) || refused.Code != -14) {
 			t.Errorf("request %d: %v", i, err)
 		}
 		changed = changed || i == 1 && err == nil

@@ -243,9 +243,16 @@ func TestBlockPart(t *testing.T) {
 	must(t, errors.Join(l.makeBuckets(db), l.commit(2)(db)))
 	hash, raw, _ := faultBlock(1)
 	for _, test := range []struct{ offset, n, from, to int }{
-		{0, 1, 0, 1}, {0, blockSize, 0, blockSize}, {0, blockSize + 1, 0, blockSize}, {7, 9, 7, 16},
-		{-3, 5, 0, 5}, {blockSize - 1, 5, blockSize - 1, blockSize}, {blockSize, 5, 0, 0}, {blockSize + 9, 5, 0, 0},
-		{5, 0, 0, 0}, {5, -1, 0, 0},
+		{0, 1, 0, 1},
+		{0, blockSize, 0, blockSize},
+		{0, blockSize + 1, 0, blockSize},
+		{7, 9, 7, 16},
+		{-3, 5, 0, 5},
+		{blockSize - 1, 5, blockSize - 1, blockSize},
+		{blockSize, 5, 0, 0},
+		{blockSize + 9, 5, 0, 0},
+		{5, 0, 0, 0},
+		{5, -1, 0, 0},
 	} {
 		got, err := db.BlockPart(&hash, test.offset, test.n)
 		if err != nil || !bytes.Equal(got, raw[test.from:test.to]) {

@@ -148,8 +148,13 @@ func TestPages(t *testing.T) {
 	}
 	defer func() { _ = unix.Munmap(mem) }()
 	for _, test := range []struct{ from, to, first, count int }{
-		{0, 1, 0, 1}, {0, size, 0, 1}, {0, size + 1, 0, 2}, {1, size, 0, 1}, {size - 1, size + 1, 0, 2},
-		{size, 2 * size, 1, 1}, {size + 7, 3*size + 1, 1, 3},
+		{0, 1, 0, 1},
+		{0, size, 0, 1},
+		{0, size + 1, 0, 2},
+		{1, size, 0, 1},
+		{size - 1, size + 1, 0, 2},
+		{size, 2 * size, 1, 1},
+		{size + 7, 3*size + 1, 1, 3},
 	} {
 		got := pages(mem[test.from:test.to])
 		if &got[0] != &mem[test.first*size] || len(got) != test.count*size {

@@ -138,5 +138,5 @@ func isDamage(err error) bool {
 	if !errors.As(err, &refused) {
 		return false
 	}
-	return refused.err == nil && refused.Kind != ErrIO && refused.Kind != ErrJournal
+	return refused.err == nil && !errors.Is(refused.Kind, ErrIO) && !errors.Is(refused.Kind, ErrJournal)
 }

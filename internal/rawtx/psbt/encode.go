@@ -212,9 +212,9 @@ func (e *Entry) written(input bool) (key, value []byte) {
 	return append(key, data...), value
 }
 
-// appendCompactSize appends a number as serialized.
-func appendCompactSize(dst []byte, n uint64) []byte {
-	to := bytes.NewBuffer(dst)
-	_ = wire.WriteVarInt(to, 0, n) // a buffer does not fail
+// compactSize returns a number as serialized.
+func compactSize(n uint64) []byte {
+	var to bytes.Buffer
+	_ = wire.WriteVarInt(&to, 0, n) // a buffer does not fail
 	return to.Bytes()
 }

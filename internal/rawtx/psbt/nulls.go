@@ -58,7 +58,7 @@ func NewTapOrigin(value []byte) TapOrigin {
 
 // Value returns the origin as the value of an entry.
 func (o *TapOrigin) Value() []byte {
-	value := appendCompactSize(nil, uint64(len(o.Leaves)))
+	value := compactSize(uint64(len(o.Leaves)))
 	for _, hash := range o.Leaves {
 		value = append(value, hash[:]...)
 	}

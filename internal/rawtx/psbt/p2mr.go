@@ -50,7 +50,7 @@ func keyOf(kind uint64) []byte {
 	if key, ok := writtenAs[kind]; ok {
 		return bytes.Clone(key)
 	}
-	return appendCompactSize(nil, kind)
+	return compactSize(kind)
 }
 
 // Texts of these rules are qbit's.

@@ -269,8 +269,8 @@ func (p *Packet) maps() (global Map, inputs, outputs []Map) {
 	}
 	global.putNumber(Version, p.Version)
 	global.putNumber(txVersion, uint32(p.Tx.Version))
-	global.Put(inputCount, nil, appendCompactSize(nil, uint64(len(p.Inputs))))
-	global.Put(outputCount, nil, appendCompactSize(nil, uint64(len(p.Outputs))))
+	global.Put(inputCount, nil, compactSize(uint64(len(p.Inputs))))
+	global.Put(outputCount, nil, compactSize(uint64(len(p.Outputs))))
 	for i, in := range p.Tx.TxIn {
 		m := append(Map(nil), p.Inputs[i]...)
 		m.Put(previousTxID, nil, in.PreviousOutPoint.Hash[:])
