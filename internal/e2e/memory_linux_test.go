@@ -14,9 +14,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestLockedKeysLeaveMemory looks for a private key in the memory of a node whose encrypted
-// wallet imported it, and signed with it: hardly any copy may be there, least of all after the
-// wallet was locked. The key of a wallet without a passphrase is in memory.
+// TestLockedKeysLeaveMemory looks for a private key in the memory of a node. An encrypted wallet
+// has imported the key and signed with it. Hardly any copy may be left, locked or not. The key of
+// a wallet without a passphrase is there.
 func TestLockedKeysLeaveMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
@@ -28,7 +28,8 @@ func TestLockedKeysLeaveMemory(t *testing.T) {
 		desc := "wpkh(" + key + "/84h/1h/0h/0/*)"
 		var info struct{ Checksum string }
 		d.Get(&info, "getdescriptorinfo", desc)
-		d.Get(nil, "importdescriptors", []any{map[string]any{"desc": desc + "#" + info.Checksum, "timestamp": "now", "active": true}})
+		desc += "#" + info.Checksum
+		d.Get(nil, "importdescriptors", []any{map[string]any{"desc": desc, "timestamp": "now", "active": true}})
 	}
 	d.Get(nil, "createwallet", "plain", false, true)
 	importKey(other)
