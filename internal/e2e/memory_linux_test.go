@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestLockedKeysLeaveMemory looks for a private key in the memory of a node. An encrypted wallet
-// has imported the key and signed with it. Hardly any copy may be left, locked or not. The key of
+// TestLockedKeysLeaveMemory looks for a private key in the memory of a node. An encrypted wallet has
+// imported that key and signed a transaction. Hardly any copy may be left, locked or not. The key of
 // a wallet without a passphrase is there.
 func TestLockedKeysLeaveMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
