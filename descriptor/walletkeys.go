@@ -97,8 +97,8 @@ func (d *Descriptor) ExtendedKeys() []XPub {
 	return keys
 }
 
-// PrivateKeys returns copies of the private keys that the descriptor holds, each once: those of constant keys and the
-// roots of extended keys. The caller overwrites them.
+// PrivateKeys returns copies of the private keys of the descriptor: of constant keys, and the roots of extended keys.
+// Each key is there once. The caller overwrites the copies.
 func (d *Descriptor) PrivateKeys() []PrivateKey {
 	n := 0
 	for range d.expressions {

@@ -46,7 +46,7 @@ var otherAnswers = map[string]string{
 	"decodepsbt":             "reads packets of version 2 (BIP370)",
 	"descriptorprocesspsbt":  "reads packets of version 2 (BIP370)",
 	"finalizepsbt":           "reads packets of version 2 (BIP370)",
-	"joinpsbts":              "says of packets of version 2 (BIP370) that only those of version 0 are joined",
+	"joinpsbts":              "refuses packets of version 2 (BIP370) as Core 32 does",
 	"utxoupdatepsbt":         "reads packets of version 2 (BIP370)",
 	"walletprocesspsbt":      "reads packets of version 2 (BIP370)",
 	"getmemoryinfo":          "numbers of the whole heap, for there is no pool of locked memory; no mallocinfo",

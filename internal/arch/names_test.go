@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A package is known by its name alone: it is that of its folder, and no other package has it. The names of
-// programs and of external tests do not count.
+// A package has the name of its folder, and no two packages have the same name. Programs and external tests do not
+// count.
 func TestPackageNames(t *testing.T) {
 	t.Parallel()
 	var all []*folder

@@ -19,7 +19,7 @@ const (
 	coreHangs       // as after SIGSTOP
 )
 
-// A hangingCore answers calls, but those of scantxoutset after 20 minutes.
+// A hangingCore answers calls at once, and scantxoutset after 20 minutes.
 type hangingCore struct{ does atomic.Int32 }
 
 // RoundTrip implements http.RoundTripper.

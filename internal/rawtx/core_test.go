@@ -33,7 +33,7 @@ type coreCall struct {
 }
 
 // TestLikeCore does what the methods of the server do with this package: each reply is Core's. Packets of version 2
-// get the replies that those of version 0 got.
+// get the same replies as packets of version 0.
 func TestLikeCore(t *testing.T) {
 	if cli := os.Getenv("TRAWL_RECORD_CORE"); cli != "" {
 		record(t, cli)

@@ -63,7 +63,7 @@ const (
 	rebound = "rebound.example"
 )
 
-// A turn leads whoever connects to what the name rebound stands for at the time.
+// A turn passes connections to the address that the name rebound stands for at the time.
 type turn struct {
 	net.Listener
 

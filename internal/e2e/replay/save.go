@@ -144,7 +144,7 @@ func withoutWords(v any) any {
 	return v
 }
 
-// isLater reports whether a description is that of a parameter that the recorded Core does not have yet.
+// isLater reports whether a parameter is newer than the recorded Core, by its description.
 func isLater(v any) bool {
 	param, _ := v.(map[string]any)
 	return param["x-since"] != nil

@@ -92,7 +92,7 @@ var (
 	}
 )
 
-// v2Types are those of inputs that come behind all others which are known.
+// v2Types are the types of fields of inputs that version 2 has added. They are written after all others.
 var v2Types = []uint64{previousTxID, outputIndex, Sequence, TimeLock, HeightLock, Proprietary}
 
 // knows reports whether a type has a meaning, in whichever version and network.
