@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/poolview":           {"messages", "internal/ask"},
 	"internal/slhdsa":             {"internal/asm", "internal/cores"},
 	"internal/txpool/feeestimate": {},
+	"internal/txpool/linear":      {},
 	"internal/txpool":             {"descriptor", "messages", "internal/consensus", "internal/chainview"},
 	"internal/txjson":             {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
 	"internal/version":            nil,
