@@ -10,5 +10,6 @@
 // within a budget. If the budget suffices, the order is that of Bitcoin Core 31.99
 // (src/cluster_linearize.h), and does not depend on how transactions arrived.
 //
-// Nothing here knows a clock, chain or disk, and no number is a float.
+// [Clusters] are the clusters of a pool. A [Trial] is a change of them that may be
+// dropped. Nothing here knows a clock, chain or disk, and no number is a float.
 package linear
