@@ -104,18 +104,8 @@ func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
 	if r := v.check(c); r != nil {
 		return v.refused(c, r)
 	}
-	if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
-		return v.refused(c, refuse(messages.TxPolicy, "max feerate exceeded", ""))
-	}
-	if p.policy.RequireStandard {
-		if r := v.checkDustSpends(tx); r != nil {
-			return v.refused(c, r)
-		}
-	}
-	if len(c.conflicts) > 0 {
-		if r := v.checkReplacement(c); r != nil {
-			return v.refused(c, r)
-		}
+	if r := p.relatives.admit(v, c); r != nil {
+		return v.refused(c, r)
 	}
 	if r := v.checkScripts(c); r != nil {
 		return v.refused(c, r)
@@ -314,22 +304,21 @@ func (v *verdict) checkPolicy(c *candidate) *messages.TxReject {
 			return r
 		}
 	}
-	if r := v.checkChain(c); r != nil {
-		return r
-	}
-	if !v.Bypass {
-		if r := v.checkTRUC(c); r != nil {
-			return r
-		}
-	}
-	for _, a := range sorted(c.ancestors) {
-		if _, both := c.conflicts[a]; both {
-			return invalid(
-				"bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, a.ID),
-			)
-		}
+	return v.relatives.check(v, c)
+}
+
+// checkMaxRate refuses what pays more than the sender wants.
+func (v *verdict) checkMaxRate(c *candidate) *messages.TxReject {
+	if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
+		return refuse(messages.TxPolicy, "max feerate exceeded", "")
 	}
 	return nil
+}
+
+func spendsConflict(e, conflict *Entry) *messages.TxReject {
+	return invalid(
+		"bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, conflict.ID),
+	)
 }
 
 // checkRate compares a fee with what the pool asks for.

@@ -25,13 +25,21 @@ func (p *Pool) Check() error {
 	if p.vsize != vsize || p.fees != fees || p.usage != usage {
 		return fmt.Errorf("totals are %d, %d and %d, want %d, %d and %d", p.vsize, p.fees, p.usage, vsize, fees, usage)
 	}
-	for i, e := range p.eviction {
-		if e.place != i || p.byID[e.ID] != e || i > 0 && p.eviction.Less(i, (i-1)/2) {
+	if len(p.byWID) != len(p.byID) {
+		return fmt.Errorf("%d and %d transactions", len(p.byID), len(p.byWID))
+	}
+	return p.relatives.(*ancestors).verify()
+}
+
+// verify compares the order of eviction with the transactions.
+func (r *ancestors) verify() error {
+	for i, e := range r.eviction {
+		if e.place != i || r.pool.byID[e.ID] != e || i > 0 && r.eviction.Less(i, (i-1)/2) {
 			return fmt.Errorf("order of eviction is wrong at %d", i)
 		}
 	}
-	if len(p.byWID) != len(p.byID) || len(p.eviction) != len(p.byID) {
-		return fmt.Errorf("%d, %d and %d transactions", len(p.byID), len(p.byWID), len(p.eviction))
+	if len(r.eviction) != len(r.pool.byID) {
+		return fmt.Errorf("%d transactions, %d to evict", len(r.pool.byID), len(r.eviction))
 	}
 	return nil
 }

@@ -150,6 +150,9 @@ func spendsFrom(tx *wire.MsgTx, id chainhash.Hash) bool {
 // checkDustSpends asks that a transaction that spends from one with dust spends
 // the dust too.
 func (v *verdict) checkDustSpends(tx *wire.MsgTx) *messages.TxReject {
+	if !v.policy.RequireStandard {
+		return nil
+	}
 	left := make(map[wire.OutPoint]struct{})
 	seen := make(map[chainhash.Hash]struct{})
 	for _, in := range tx.TxIn {
