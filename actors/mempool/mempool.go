@@ -13,6 +13,8 @@ package mempool
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"log/slog"
 	"time"
 
@@ -90,7 +92,9 @@ type Mempool struct {
 func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
+		policy := cfg.Policy
+		policy.Seed = drawSeed()
+		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, policy)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
 		m.file = poolFile{m: m, loader: ask.NewLane(1), saver: ask.NewLane(1)}
 		m.fees = newFees(m)
@@ -105,6 +109,13 @@ func New(cfg Config) actor.Producer {
 		begun = true
 		return m
 	}
+}
+
+// drawSeed returns a number that peers cannot know.
+func drawSeed() uint64 {
+	var seed [8]byte
+	_, _ = rand.Read(seed[:]) // never fails
+	return binary.LittleEndian.Uint64(seed[:])
 }
 
 // Receive implements actor.Actor.

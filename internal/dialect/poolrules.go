@@ -7,6 +7,7 @@ func (n *Network) PoolPolicy() txpool.Policy {
 	p := txpool.DefaultPolicy()
 	p.DataCarrier, p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.DataCarrier, n.ChainVSize, n.ChainVSize
 	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
+	p.Order = n.PoolOrder
 	p.DustFee = txpool.PerKvB(int64(n.DustRate))
 	return p
 }

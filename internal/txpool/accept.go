@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/txpool/linear"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -47,7 +48,7 @@ type candidate struct {
 	sibling bool // a sibling is to be replaced
 
 	conflicts map[*Entry]struct{} // direct ones
-	ancestors map[*Entry]struct{}
+	ancestors map[*Entry]struct{} // by clusters: parents alone
 }
 
 // A verdict is about one transaction, or some that are checked together.
@@ -58,6 +59,9 @@ type verdict struct {
 	chain    Coins
 	together map[chainhash.Hash]*wire.MsgTx // of the package, checked before
 	replaced map[*Entry]struct{}            // what is to leave
+
+	trial  *linear.Trial                 // by clusters: what would come of it
+	staged map[chainhash.Hash]*linear.Tx // that it adds
 }
 
 func (p *Pool) newVerdict(m mode, chain Coins) *verdict {

@@ -7,8 +7,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// ancestors limits ancestors and descendants. Blocks are made of transactions with their ancestors,
-// and those leave a full pool that pay the least with their descendants (Core 30.2).
+// ancestors judges by ancestors and descendants (see [ByAncestors]).
 type ancestors struct {
 	pool     *Pool
 	eviction eviction
@@ -19,6 +18,8 @@ func (r *ancestors) inserted(e *Entry) { heap.Push(&r.eviction, e) }
 func (r *ancestors) removed(e *Entry) { heap.Remove(&r.eviction, e.place) }
 
 func (r *ancestors) changed(e *Entry) { r.eviction.fix(e) }
+
+func (*ancestors) repriced(*Entry) {}
 
 func (*ancestors) check(v *verdict, c *candidate) *messages.TxReject {
 	if r := v.checkChain(c); r != nil {

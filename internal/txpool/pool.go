@@ -39,6 +39,9 @@ func New(rules Rules, policy Policy) *Pool {
 		deltas: make(map[chainhash.Hash]int64), unbroadcast: make(map[chainhash.Hash]struct{}), sequence: 1,
 	}
 	p.relatives = &ancestors{pool: p}
+	if policy.Order == ByClusters {
+		p.relatives = newClusters(p)
+	}
 	return p
 }
 
@@ -219,6 +222,7 @@ func (p *Pool) reprice(e *Entry, delta int64) {
 	e.Ancestors.Fees += delta
 	e.Descendants.Fees += delta
 	p.relatives.changed(e)
+	p.relatives.repriced(e)
 	for a := range e.ancestors() {
 		a.Descendants.Fees += delta
 		p.relatives.changed(a)

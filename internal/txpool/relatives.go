@@ -2,12 +2,27 @@ package txpool
 
 import "github.com/seed61375155/trawl/messages"
 
-// relatives are the rules about ancestors and descendants. The pool keeps them up to
-// date.
+// An Order says by which relatives transactions are judged. They decide whether a transaction
+// comes in, replaces others, leaves a full pool, and gets into a block.
+type Order int
+
+// Orders.
+const (
+	// ByAncestors limits ancestors and descendants. Blocks are made of transactions with their
+	// ancestors, and those leave a full pool that pay the least with their descendants (Core 30.2).
+	ByAncestors Order = iota
+
+	// ByClusters limits clusters. Blocks are made of chunks of their linearizations, of which the
+	// worst leave a full pool, and a replacement must improve the diagram of fees (Core 31.99).
+	ByClusters
+)
+
+// relatives is an [Order] at work. The pool keeps it up to date.
 type relatives interface {
 	inserted(e *Entry)
 	removed(e *Entry)
-	changed(e *Entry) // the totals of its descendants
+	changed(e *Entry)  // the totals of its descendants
+	repriced(e *Entry) // its modified fee
 
 	// returned is called after the transactions of blocks that left the chain are back. It takes
 	// out those that are too many now.

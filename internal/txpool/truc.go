@@ -44,7 +44,7 @@ func (v *verdict) checkTRUC(c *candidate) *messages.TxReject {
 		return nil
 	case e.VSize > v.rules.TRUCSize:
 		return trucViolation("version=3 tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCSize)
-	case len(ancestors)+1 > trucLimit:
+	case len(ancestors)+1 > trucLimit, len(ancestors) == 1 && ancestors[0].Ancestors.Count+1 > trucLimit:
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors) == 0:
 		return nil
@@ -90,7 +90,8 @@ func (v *verdict) checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.Tx
 	}
 	ancestors := sorted(c.ancestors)
 	switch {
-	case len(ancestors)+len(parents)+1 > trucLimit:
+	case len(ancestors)+len(parents)+1 > trucLimit,
+		len(ancestors) == 1 && ancestors[0].Ancestors.Count+len(parents)+1 > trucLimit:
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors)+len(parents) == 0:
 		return nil
