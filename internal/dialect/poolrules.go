@@ -12,6 +12,9 @@ func (n *Network) PoolPolicy() txpool.Policy {
 	return p
 }
 
+// Clusters reports whether the pool of the network judges by clusters.
+func (n *Network) Clusters() bool { return n.PoolOrder == txpool.ByClusters }
+
 // PoolRules returns the rules about single transactions, in the form that the memory pool
 // takes.
 func (n *Network) PoolRules() txpool.Rules {
