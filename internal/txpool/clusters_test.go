@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/txpool"
@@ -70,6 +71,15 @@ func TestClusterReplacement(t *testing.T) {
 		}
 	}
 	r.holds("refused", old, parent)
+	same := newRig(t, byClusters, func(p *txpool.Policy) { p.IncrementalFee = txpool.PerKvB(0) })
+	coin = same.coin()
+	first, second := same.must(same.tx(1000, 1, coin)), same.tx(1000, 1, coin)
+	second.LockTime = 1
+	if got := reasonOf(same.accept(second)); got != "replacement-failed" {
+		t.Errorf("as good as what it replaces: %s", got)
+	}
+	same.holds("as good", first)
+	coin = old.TxIn[0].PreviousOutPoint
 	better := r.must(r.tx(2000, 1, coin, out(parent, 0)))
 	r.holds("with a new unconfirmed input", better, parent)
 }
@@ -106,14 +116,16 @@ func TestClusterPackages(t *testing.T) {
 		t.Errorf("65 in a cluster: %s", got)
 	}
 	for _, test := range []struct {
-		fee  int64
-		want string
+		fee   int64
+		limit int
+		want  string
 	}{
-		{20_000, "0 pays 0; 1 pays 20000"},
-		{2010, "package RBF failed: insufficient feerate: does not improve feerate diagram (package); " +
+		{20_000, 2, "0 pays 0; 1 pays 20000"},
+		{20_000, 1, "too-large-cluster (package); 0 min relay fee not met, 0 < 10; 1 bad-txns-inputs-missingorspent"},
+		{2010, 2, "package RBF failed: insufficient feerate: does not improve feerate diagram (package); " +
 			"0 min relay fee not met, 0 < 10; 1 bad-txns-inputs-missingorspent"},
 	} {
-		r := newRig(t, byClusters)
+		r := newRig(t, byClusters, func(p *txpool.Policy) { p.Limits.Cluster = test.limit })
 		coin := r.coin()
 		r.must(r.tx(1000, 1, coin))
 		parent := restricted(r.tx(0, 1, coin))
@@ -189,6 +201,22 @@ func TestClusterReturn(t *testing.T) {
 	}
 }
 
+// A parent that comes back alone is joined with its child too.
+func TestClusterParentReturns(t *testing.T) {
+	r := newRig(t, byClusters)
+	parent := r.tx(100, 1, r.coin())
+	r.coins[out(parent, 0)] = coinOf(parent, 0)
+	child := r.must(r.tx(2000, 1, out(parent, 0)))
+	delete(r.coins, out(parent, 0))
+	r.must(parent)
+	if err := r.pool.Check(); err != nil {
+		t.Error(err)
+	}
+	if list := r.pool.Ordered(); len(list) != 2 || list[0].Tx != parent || list[1].Tx != child {
+		t.Error("the child comes before its parent")
+	}
+}
+
 // Blocks have chunks in the order of their rates; what does not fit keeps what follows in its
 // cluster out.
 func TestChunksOfBlocks(t *testing.T) {
@@ -210,7 +238,14 @@ func TestChunksOfBlocks(t *testing.T) {
 	if got := at(weight + 4); !slices.Equal(got, []*wire.MsgTx{alone}) {
 		t.Errorf("%d where one has room", len(got))
 	}
-	id := parent.TxHash()
+	ops := r.tx(1000, 1, r.coin())
+	ops.TxIn[0].Witness = wire.TxWitness{slices.Repeat([]byte{txscript.OP_CHECKSIG}, 100)}
+	e := r.pool.Lookup(new(r.must(ops).TxHash()))
+	if got := txpool.ChunksOf(r.pool).Of(e); got.Weight != 100*20 || got.Fees != 1000 {
+		t.Errorf("a chunk with many signature operations: %+v", got)
+	}
+	id, rich := parent.TxHash(), ops.TxHash()
+	r.pool.Prioritise(&rich, -1000)
 	r.pool.Prioritise(&id, -30_000)
 	if got := at(4_000_000); !slices.Equal(got, []*wire.MsgTx{alone}) {
 		t.Errorf("%d that pay", len(got))

@@ -46,9 +46,6 @@ func Compare(a, b []FeeSize) (order int, ok bool) {
 			sumA = sumA.Plus(a[0])
 			side = against(sumA.Minus(sumB), b)
 			a = a[1:]
-			if len(b) > 0 && sumB.Size+b[0].Size == sumA.Size {
-				sumB, b = sumB.Plus(b[0]), b[1:]
-			}
 		default:
 			sumB = sumB.Plus(b[0])
 			side = -against(sumB.Minus(sumA), a)
