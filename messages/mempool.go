@@ -150,6 +150,8 @@ type PoolInfo struct {
 	Sequence       uint64
 	Updates        uint32 // grows with every change of the pool and of the tip
 
+	Clusters *PoolLimits // nil: the pool does not judge by clusters
+
 	LastBlock *BlockSize // of the last answer to SelectTxs; nil: there was none
 }
 
@@ -262,6 +264,9 @@ type PoolTx struct {
 	Depends, SpentBy                               []chainhash.Hash
 	Replaceable                                    bool // BIP125
 	Unbroadcast                                    bool
+
+	// The sums of its chunk, as in [PoolChunk]; 0: the pool does not judge by clusters.
+	ChunkFee, ChunkWeight int64
 }
 
 // GetPoolCoins asks for outputs of the chain and of the pool as they are when the

@@ -63,6 +63,7 @@ var table = ask.TableOf(
 	reading((*Mirror).info), reading((*Mirror).state), reading((*Mirror).ids), reading((*Mirror).tx),
 
 	refusing[messages.TestTxs](), refusing[messages.SubmitPackage](), refusing[messages.GetPoolRelatives](),
+	refusing[messages.GetPoolCluster](), refusing[messages.GetPoolChunks](),
 	refusing[messages.PrioritiseTx](), refusing[messages.GetPrioritised](), refusing[messages.SavePool](),
 	refusing[messages.LoadPool](), refusing[messages.SelectTxs](),
 )

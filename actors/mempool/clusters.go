@@ -9,6 +9,30 @@ import (
 // question is not worth what the answer costs.
 const maxCluster = 500
 
+// cluster answers with the chunks of a cluster.
+func (m *Mempool) cluster(q *messages.GetPoolCluster) ([]messages.PoolChunk, error) {
+	e := m.pool.Lookup(&q.ID)
+	if e == nil {
+		return nil, messages.ErrNotInPool
+	}
+	return describeChunks(txpool.ChunksOf(m.pool).Cluster(e)), nil
+}
+
+func (m *Mempool) chunks(*messages.GetPoolChunks) ([]messages.PoolChunk, error) {
+	return describeChunks(txpool.ChunksOf(m.pool).All()), nil
+}
+
+func describeChunks(chunks []txpool.Chunk) []messages.PoolChunk {
+	list := make([]messages.PoolChunk, len(chunks))
+	for i, chunk := range chunks {
+		list[i] = messages.PoolChunk{Fee: chunk.Fees, Weight: chunk.Weight}
+		for _, e := range chunk.Entries {
+			list[i].IDs = append(list[i].IDs, e.ID)
+		}
+	}
+	return list
+}
+
 func (m *Mempool) clusters(q *messages.GetPoolClusters) (messages.PoolClusters, error) {
 	policy := m.pool.Policy()
 	found := messages.PoolClusters{

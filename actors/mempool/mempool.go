@@ -13,6 +13,8 @@ package mempool
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"log/slog"
 	"time"
 
@@ -55,7 +57,8 @@ var table = ask.TableOf(
 	ask.On((*Mempool).advanceTimers),
 
 	reading((*Mempool).getInfo), reading((*Mempool).txs), reading((*Mempool).ids), reading((*Mempool).tx),
-	reading((*Mempool).relatives), reading((*Mempool).clusters), reading((*Mempool).spenders),
+	reading((*Mempool).relatives), reading((*Mempool).clusters), reading((*Mempool).cluster),
+	reading((*Mempool).chunks), reading((*Mempool).spenders),
 	reading((*Mempool).outputs), reading((*Mempool).prioritise), reading((*Mempool).prioritised),
 	reading((*Mempool).selectTxs), reading((*Mempool).estimateFee), reading((*Mempool).estimateRaw),
 )
@@ -90,7 +93,9 @@ type Mempool struct {
 func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
+		policy := cfg.Policy
+		policy.Seed = drawSeed()
+		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, policy)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
 		m.file = poolFile{m: m, loader: ask.NewLane(1), saver: ask.NewLane(1)}
 		m.fees = newFees(m)
@@ -105,6 +110,13 @@ func New(cfg Config) actor.Producer {
 		begun = true
 		return m
 	}
+}
+
+// drawSeed returns a number that peers cannot know.
+func drawSeed() uint64 {
+	var seed [8]byte
+	_, _ = rand.Read(seed[:]) // never fails
+	return binary.LittleEndian.Uint64(seed[:])
 }
 
 // Receive implements actor.Actor.

@@ -33,13 +33,19 @@ func (m *Mempool) info() messages.PoolInfo {
 	if floor.Compare(policy.MinRelayFee) < 0 {
 		floor = policy.MinRelayFee
 	}
-	return messages.PoolInfo{
+	info := messages.PoolInfo{
 		Loaded: m.file.loaded, Size: total.Count, VSize: total.VSize, Usage: p.Usage(), Fees: total.Fees,
 		MaxBytes: policy.MaxBytes, MinFee: floor.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(),
 		IncrementalFee: policy.IncrementalFee.PerKvB(), Unbroadcast: len(p.AllUnbroadcast()),
 		BareMultisig: policy.BareMultisig, DataCarrier: policy.DataCarrier, Sequence: p.Sequence(),
 		Updates: p.Updates(), LastBlock: m.last,
 	}
+	if policy.Order == txpool.ByClusters {
+		info.Clusters = &messages.PoolLimits{
+			Count: policy.Limits.Cluster, VSize: policy.Limits.ClusterVSize, Optimal: txpool.ChunksOf(p).Optimal(),
+		}
+	}
+	return info
 }
 
 func (m *Mempool) txs(*messages.GetPoolTxs) (messages.PoolTxs, error) {
@@ -172,6 +178,8 @@ func (m *Mempool) describe(e *txpool.Entry) messages.PoolTx {
 		AncestorVSize: e.Ancestors.VSize, DescendantVSize: e.Descendants.VSize,
 		Replaceable: e.Replaceable(), Unbroadcast: m.pool.Unbroadcast(&e.ID),
 	}
+	chunk := txpool.ChunksOf(m.pool).Of(e)
+	tx.ChunkFee, tx.ChunkWeight = chunk.Fees, chunk.Weight
 	for _, parent := range e.Parents() {
 		tx.Depends = append(tx.Depends, parent.ID)
 	}

@@ -26,6 +26,7 @@ var wideInterfaces = map[string]string{
 	"internal/match.View":       "what a pass reads of an index, in one hold",
 	"messages.CoinSet":          "all ways to read a set of coins, in one hold",
 	"internal/engine.Stored":    "what an engine knows of a stored block",
+	"internal/txpool.relatives": "all rules about relatives, which must not be mixed with those of another Core",
 	"internal/vfs.File":         "the calls of os.File that stores use",
 	"internal/vfs.FS":           "the calls of package os that stores use",
 }

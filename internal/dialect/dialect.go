@@ -106,6 +106,9 @@ type Network struct {
 	DecodePSBT   func(text string) (*psbt.Packet, error)
 	PSBTVersions []uint32
 
+	// PoolOrder is by which relatives the memory pool judges transactions.
+	PoolOrder txpool.Order
+
 	// Standard are the forms of outputs that the memory pool takes beside Bitcoin's.
 	Standard txpool.Forms
 
@@ -391,10 +394,4 @@ func complete(n *Network) *Network {
 // magic returns the message start of the network in wire order.
 func magic(p *chaincfg.Params) [4]byte {
 	return [4]byte{byte(p.Net), byte(p.Net >> 8), byte(p.Net >> 16), byte(p.Net >> 24)}
-}
-
-// IsFresh reports whether a tip with some time is recent, by a clock in whole seconds. Then new
-// transactions may get their lock times from its height.
-func (n *Network) IsFresh(tip, now time.Time) bool {
-	return now.Unix()-tip.Unix() <= int64(n.FreshTip/time.Second)
 }

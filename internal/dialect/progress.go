@@ -22,3 +22,9 @@ func (n *Network) behind(tip, now time.Time, ahead func() int32) int64 {
 	}
 	return int64(ahead()) * int64(n.Params.TargetTimePerBlock/time.Second)
 }
+
+// IsFresh reports whether a tip with some time is recent, by a clock in whole seconds. Then new
+// transactions may get their lock times from its height.
+func (n *Network) IsFresh(tip, now time.Time) bool {
+	return now.Unix()-tip.Unix() <= int64(n.FreshTip/time.Second)
+}

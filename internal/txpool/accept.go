@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/txpool/linear"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -47,7 +48,7 @@ type candidate struct {
 	sibling bool // a sibling is to be replaced
 
 	conflicts map[*Entry]struct{} // direct ones
-	ancestors map[*Entry]struct{}
+	ancestors map[*Entry]struct{} // by clusters: parents alone
 }
 
 // A verdict is about one transaction, or some that are checked together.
@@ -58,6 +59,9 @@ type verdict struct {
 	chain    Coins
 	together map[chainhash.Hash]*wire.MsgTx // of the package, checked before
 	replaced map[*Entry]struct{}            // what is to leave
+
+	trial  *linear.Trial                 // by clusters: what would come of it
+	staged map[chainhash.Hash]*linear.Tx // that it adds
 }
 
 func (p *Pool) newVerdict(m mode, chain Coins) *verdict {
@@ -104,18 +108,8 @@ func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
 	if r := v.check(c); r != nil {
 		return v.refused(c, r)
 	}
-	if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
-		return v.refused(c, refuse(messages.TxPolicy, "max feerate exceeded", ""))
-	}
-	if p.policy.RequireStandard {
-		if r := v.checkDustSpends(tx); r != nil {
-			return v.refused(c, r)
-		}
-	}
-	if len(c.conflicts) > 0 {
-		if r := v.checkReplacement(c); r != nil {
-			return v.refused(c, r)
-		}
+	if r := p.relatives.admit(v, c); r != nil {
+		return v.refused(c, r)
 	}
 	if r := v.checkScripts(c); r != nil {
 		return v.refused(c, r)
@@ -314,22 +308,21 @@ func (v *verdict) checkPolicy(c *candidate) *messages.TxReject {
 			return r
 		}
 	}
-	if r := v.checkChain(c); r != nil {
-		return r
-	}
-	if !v.Bypass {
-		if r := v.checkTRUC(c); r != nil {
-			return r
-		}
-	}
-	for _, a := range sorted(c.ancestors) {
-		if _, both := c.conflicts[a]; both {
-			return invalid(
-				"bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, a.ID),
-			)
-		}
+	return v.relatives.check(v, c)
+}
+
+// checkMaxRate refuses what pays more than the sender wants.
+func (v *verdict) checkMaxRate(c *candidate) *messages.TxReject {
+	if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
+		return refuse(messages.TxPolicy, "max feerate exceeded", "")
 	}
 	return nil
+}
+
+func spendsConflict(e, conflict *Entry) *messages.TxReject {
+	return invalid(
+		"bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, conflict.ID),
+	)
 }
 
 // checkRate compares a fee with what the pool asks for.

@@ -40,7 +40,7 @@ func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 		}
 		p.removeSpenders(tx)
 	}
-	p.limitDescendants(returned)
+	p.relatives.returned(returned)
 	for _, e := range p.Ordered() {
 		if p.byID[e.ID] == e && !p.stillValid(e, chain, now) {
 			p.removeAll(e, messages.PoolReorg)
@@ -53,20 +53,6 @@ func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 func (p *Pool) Lose(txs []*wire.MsgTx) {
 	for _, tx := range txs {
 		p.removeSpenders(tx)
-	}
-}
-
-// limitDescendants takes out what was there and depends on too much, now that some of
-// it has come back.
-func (p *Pool) limitDescendants(returned map[*Entry]struct{}) {
-	limits := p.policy.Limits
-	for _, e := range p.Ordered() {
-		if _, back := returned[e]; back || p.byID[e.ID] != e || !dependsOnAny(e, returned) {
-			continue
-		}
-		if e.Ancestors.Count > limits.Ancestors || e.Ancestors.VSize > limits.AncestorVSize {
-			p.removeAll(e, messages.PoolSizeLimit)
-		}
 	}
 }
 

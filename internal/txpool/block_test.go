@@ -16,6 +16,12 @@ import (
 // A block is lighter than its limit, and has fewer signature operations than
 // its limit. Weight and operations that are kept for the coinbase count.
 func TestChooseLimits(t *testing.T) {
+	chooseLimits(t, txpool.ByAncestors)
+	chooseLimits(t, txpool.ByClusters)
+}
+
+func chooseLimits(t *testing.T, order txpool.Order) {
+	t.Helper()
 	const ops = 12 // the weight is then a whole number of virtual bytes
 	weight, sigOps := int64(4_000_000), int64(80_000)
 	for _, test := range []struct {
@@ -35,7 +41,7 @@ func TestChooseLimits(t *testing.T) {
 	} {
 		for more := range int64(2) {
 			weight, sigOps = 4_000_000, 80_000
-			r := newRig(t)
+			r := newRig(t, func(p *txpool.Policy) { p.Order = order })
 			fees := []int64{2000, 1000} // the parent first
 			if test.what[len(test.what)-4:] == "both" {
 				fees = []int64{1000, 5000} // both together
@@ -332,12 +338,15 @@ func TestReturnLimits(t *testing.T) {
 // The search ends when the block is nearly full, and more than a thousand in a row did
 // not fit.
 func TestChooseGivesUp(t *testing.T) {
-	for _, test := range []struct {
+	for i, test := range []struct {
 		misses int
 		room   int64 // weight that is left beside the first
 		want   int
-	}{{1, 3999, 2}, {1000, 3999, 2}, {1001, 3999, 1}, {1001, 4000, 2}} {
-		r := newRig(t)
+	}{
+		{1, 3999, 2}, {1, 3999, 2}, {1000, 3999, 2}, {1000, 3999, 2}, {1001, 3999, 1}, {1001, 3999, 1},
+		{1001, 4000, 2}, {1001, 4000, 2},
+	} {
+		r := newRig(t, func(p *txpool.Policy) { p.Order = txpool.Order(i % 2) })
 		first := r.must(r.tx(90_000, 1, r.coin()))
 		for range test.misses {
 			r.must(sized(r.tx(200_000, 1, r.coin()), 2000))

@@ -45,12 +45,15 @@ func TestChoices(t *testing.T) {
 	if got := txpool.DefaultPolicy().With(txpool.Choices{}); got != txpool.DefaultPolicy() {
 		t.Errorf("without a choice: %+v", got)
 	}
-	// The defaults of Core 30.2.
+	// The defaults of Core 30.2, and of 31.99 by clusters.
 	defaults := txpool.Policy{
 		MinRelayFee: txpool.PerKvB(100), IncrementalFee: txpool.PerKvB(100), DustFee: txpool.PerKvB(3000),
 		MaxBytes: 300_000_000, Expiry: 14 * 24 * 3600,
 		RequireStandard: true, BareMultisig: true, DataCarrier: 100_000, BytesPerSigOp: 20,
-		Limits: txpool.Limits{Ancestors: 25, Descendants: 25, AncestorVSize: 101_000, DescendantVSize: 101_000},
+		Limits: txpool.Limits{
+			Ancestors: 25, Descendants: 25, AncestorVSize: 101_000, DescendantVSize: 101_000,
+			Cluster: 64, ClusterVSize: 101_000,
+		},
 	}
 	if got := txpool.DefaultPolicy(); got != defaults {
 		t.Errorf("defaults: %+v", got)

@@ -16,12 +16,12 @@ const (
 	sigOpsKept = 400   // for the coinbase
 )
 
-// Choose returns the transactions of the best block, first those that pay most
-// together with their ancestors. Each comes after its ancestors.
+// choose takes those first that pay most together with their ancestors.
 //
 // Which transactions are tried again after others were taken, and with what totals,
 // is Core's choice, so that both nodes make the same block.
-func (p *Pool) Choose(maxWeight, reserved int64, minRate FeeRate) []*Entry {
+func (r *ancestors) choose(maxWeight, reserved int64, minRate FeeRate) []*Entry {
+	p := r.pool
 	c := chooser{
 		pool: p, weight: reserved, maxWeight: maxWeight, sigOps: sigOpsKept,
 		modified: make(map[*Entry]*choice), failed: make(map[*Entry]struct{}), taken: make(map[*Entry]struct{}),

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+const noImprovement = "insufficient feerate: does not improve feerate diagram"
+
 // improves tells why a package of a parent and a child does not make the pool
 // pay more at every size than what it replaces did.
 func improves(parent, child *Entry, replaced map[*Entry]struct{}) string {
@@ -27,7 +29,7 @@ func improves(parent, child *Entry, replaced map[*Entry]struct{}) string {
 		}
 	}
 	if !above(after, before) {
-		return "insufficient feerate: does not improve feerate diagram"
+		return noImprovement
 	}
 	return ""
 }

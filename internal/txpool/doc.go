@@ -65,6 +65,9 @@ type Policy struct {
 	DataCarrier     int   // bytes of scripts that carry data; 0: none
 	BytesPerSigOp   int64 // that a signature operation counts for
 	Limits          Limits
+
+	Order Order
+	Seed  uint64 // of the search for the order of clusters: peers cannot know which take long
 }
 
 // Limits bound what a transaction may depend on, and what may depend on it,
@@ -72,6 +75,10 @@ type Policy struct {
 type Limits struct {
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
+
+	// By clusters these are the limits, of transactions and of their virtual sizes.
+	Cluster      int
+	ClusterVSize int64
 }
 
 // DefaultPolicy returns the policy of Core 30.2.
@@ -80,7 +87,10 @@ func DefaultPolicy() Policy {
 		MinRelayFee: PerKvB(100), IncrementalFee: PerKvB(100), DustFee: PerKvB(3000),
 		MaxBytes: 300_000_000, Expiry: 336 * 60 * 60,
 		RequireStandard: true, BareMultisig: true, DataCarrier: 100_000, BytesPerSigOp: 20,
-		Limits: Limits{Ancestors: 25, Descendants: 25, AncestorVSize: 101_000, DescendantVSize: 101_000},
+		Limits: Limits{
+			Ancestors: 25, Descendants: 25, AncestorVSize: 101_000, DescendantVSize: 101_000,
+			Cluster: 64, ClusterVSize: 101_000,
+		},
 	}
 }
 

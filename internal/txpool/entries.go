@@ -1,6 +1,7 @@
 package txpool
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -32,15 +33,8 @@ func (t *entries) LookupWitness(wid *chainhash.Hash) *Entry { return t.byWID[*wi
 // Spender returns the transaction that spends an output, nil if none does.
 func (t *entries) Spender(at wire.OutPoint) *Entry { return t.spends[at] }
 
-// Ordered returns all transactions, each after those that it depends on.
-func (t *entries) Ordered() []*Entry {
-	list := make([]*Entry, 0, len(t.byID))
-	for _, e := range t.byID {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, byDepth)
-	return list
-}
+// list returns all transactions, in any order.
+func (t *entries) list() []*Entry { return slices.Collect(maps.Values(t.byID)) }
 
 // Ancestors returns what an entry depends on, by id.
 func (*entries) Ancestors(e *Entry) []*Entry { return sorted(e.ancestors()) }

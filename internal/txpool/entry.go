@@ -7,6 +7,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/txpool/linear"
 )
 
 // An Entry is a transaction of the pool. Its fields must not be written to.
@@ -29,7 +31,8 @@ type Entry struct {
 	verified          int // version of the rules that its scripts were last executed by
 	usage             int64
 	parents, children map[*Entry]struct{}
-	place             int // in the order of eviction
+	place             int        // in the order of eviction
+	node              *linear.Tx // in clusters
 }
 
 // Total sums up some transactions.

@@ -99,15 +99,14 @@ func higher(a, b FeeRate) FeeRate {
 func (p *Pool) Limit(now int64) {
 	p.expire(now)
 	p.raised = FeeRate{}
-	for len(p.eviction) > 0 && p.Usage() > p.policy.MaxBytes {
-		worst := p.eviction[0]
-		rate := PerKvB(RateOf(worst.Descendants.Fees, worst.Descendants.VSize).PerKvB() +
-			p.policy.IncrementalFee.PerKvB())
+	for len(p.byID) > 0 && p.Usage() > p.policy.MaxBytes {
+		worst, rate := p.relatives.worst()
+		rate = PerKvB(rate.PerKvB() + p.policy.IncrementalFee.PerKvB())
 		if raised := float64(rate.PerKvB()); raised > p.rollingMinFee.rate {
 			p.rollingMinFee.rate, p.rollingMinFee.block = raised, false
 		}
 		p.raised = higher(p.raised, rate)
-		p.removeAll(worst, messages.PoolSizeLimit)
+		p.removeSet(worst, messages.PoolSizeLimit)
 	}
 }
 

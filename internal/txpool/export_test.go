@@ -25,13 +25,43 @@ func (p *Pool) Check() error {
 	if p.vsize != vsize || p.fees != fees || p.usage != usage {
 		return fmt.Errorf("totals are %d, %d and %d, want %d, %d and %d", p.vsize, p.fees, p.usage, vsize, fees, usage)
 	}
-	for i, e := range p.eviction {
-		if e.place != i || p.byID[e.ID] != e || i > 0 && p.eviction.Less(i, (i-1)/2) {
+	if len(p.byWID) != len(p.byID) {
+		return fmt.Errorf("%d and %d transactions", len(p.byID), len(p.byWID))
+	}
+	if r, ok := p.relatives.(*clusters); ok {
+		return r.verify()
+	}
+	return p.relatives.(*ancestors).verify()
+}
+
+// verify compares the order of eviction with the transactions.
+func (r *ancestors) verify() error {
+	for i, e := range r.eviction {
+		if e.place != i || r.pool.byID[e.ID] != e || i > 0 && r.eviction.Less(i, (i-1)/2) {
 			return fmt.Errorf("order of eviction is wrong at %d", i)
 		}
 	}
-	if len(p.byWID) != len(p.byID) || len(p.eviction) != len(p.byID) {
-		return fmt.Errorf("%d, %d and %d transactions", len(p.byID), len(p.byWID), len(p.eviction))
+	if len(r.eviction) != len(r.pool.byID) {
+		return fmt.Errorf("%d transactions, %d to evict", len(r.pool.byID), len(r.eviction))
+	}
+	return nil
+}
+
+// verify compares the clusters with the transactions.
+func (r *clusters) verify() error {
+	if r.graph.Len() != len(r.pool.byID) || len(r.late) > 0 {
+		return fmt.Errorf("%d transactions, %d in clusters, %d to link", len(r.pool.byID), r.graph.Len(), len(r.late))
+	}
+	for id, e := range r.pool.byID {
+		above, below := r.graph.Ancestors(e.node), r.graph.Descendants(e.node)
+		if len(above) != e.Ancestors.Count || len(below) != e.Descendants.Count {
+			return fmt.Errorf("%v has %d ancestors and %d descendants in clusters", id, len(above), len(below))
+		}
+		for _, a := range r.entriesOf(above) {
+			if !r.pool.depends(e, a) {
+				return fmt.Errorf("%v depends on %v in clusters", id, a.ID)
+			}
+		}
 	}
 	return nil
 }

@@ -152,8 +152,7 @@ func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
 		if r := v.check(c); r != nil {
 			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
 		}
-		if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
-			r := refuse(messages.TxPolicy, "max feerate exceeded", "")
+		if r := v.checkMaxRate(c); r != nil {
 			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
 		}
 		v.together[c.entry.ID] = tx
@@ -172,15 +171,13 @@ func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
 		}
 	}
 	if len(txs) > 1 {
-		if failed := v.checkPackage(list, vsize, fees); failed != nil {
+		if failed := v.relatives.admitPackage(v, list, vsize, fees); failed != nil {
 			return *failed
 		}
 	}
-	if v.policy.RequireStandard {
-		for _, tx := range txs {
-			if r := v.checkDustSpends(tx); r != nil {
-				return partFailure("unspent-dust", tx.WitnessHash(), messages.TxResult{Known: true, Rejected: r})
-			}
+	for _, tx := range txs {
+		if r := v.checkDustSpends(tx); r != nil {
+			return partFailure("unspent-dust", tx.WitnessHash(), messages.TxResult{Known: true, Rejected: r})
 		}
 	}
 	return v.conclude(list, rate, wids)
@@ -214,12 +211,14 @@ func (v *verdict) conclude(list []*candidate, rate FeeRate, wids []chainhash.Has
 	return o
 }
 
-// checkPackage applies the limits, and the rules on replacement, to a package.
-func (v *verdict) checkPackage(list []*candidate, vsize, fees int64) *outcome {
-	if problem := v.packageLimits(list, vsize); problem != "" {
-		o := policyFailure("package-mempool-limits", problem)
-		return &o
-	}
+// packageFailure says why a package replaces nothing.
+func packageFailure(reason, debug string) *outcome {
+	o := policyFailure("package RBF failed: "+reason, debug)
+	return &o
+}
+
+// checkPackageReplacement applies the rules on replacement to a package.
+func (v *verdict) checkPackageReplacement(list []*candidate, vsize, fees int64) *outcome {
 	direct := make(map[*Entry]struct{})
 	ancestors := 0
 	for _, c := range list {
@@ -231,32 +230,28 @@ func (v *verdict) checkPackage(list []*candidate, vsize, fees int64) *outcome {
 	if len(direct) == 0 {
 		return nil
 	}
-	failed := func(reason, debug string) *outcome {
-		o := policyFailure("package RBF failed: "+reason, debug)
-		return &o
-	}
 	switch {
 	case len(list) != 2:
-		return failed("package must be 1-parent-1-child", "")
+		return packageFailure("package must be 1-parent-1-child", "")
 	case ancestors > 0:
-		return failed("new transaction cannot have mempool ancestors", "")
+		return packageFailure("new transaction cannot have mempool ancestors", "")
 	}
 	parent, child := list[0].entry, list[1].entry
-	all, problem := v.allConflicts(child, direct)
+	all, problem := v.relatives.conflicts(child, direct)
 	if problem != "" {
-		return failed("too many potential replacements", problem)
+		return packageFailure("too many potential replacements", problem)
 	}
 	if problem := v.paysFor(all, fees, vsize, &child.ID); problem != "" {
-		return failed("insufficient anti-DoS fees", problem)
+		return packageFailure("insufficient anti-DoS fees", problem)
 	}
 	rate := RateOf(fees, vsize)
 	if rate.Compare(parent.rate()) <= 0 {
-		return failed("package feerate is less than or equal to parent feerate",
+		return packageFailure("package feerate is less than or equal to parent feerate",
 			fmt.Sprintf("package feerate %s <= parent feerate is %s", rate.Text(v.rules.Unit),
 				parent.rate().Text(v.rules.Unit)))
 	}
-	if problem := improves(parent, child, all); problem != "" {
-		return failed(problem, "")
+	if failed := v.relatives.improves(v, list, all); failed != nil {
+		return failed
 	}
 	v.replaced = all
 	return nil

@@ -1,7 +1,6 @@
 package txpool
 
 import (
-	"container/heap"
 	"maps"
 	"math"
 	"slices"
@@ -19,7 +18,7 @@ type Pool struct {
 
 	deltas      map[chainhash.Hash]int64
 	unbroadcast map[chainhash.Hash]struct{}
-	eviction    eviction
+	relatives   relatives
 
 	sequence      uint64
 	updates       uint32 // see Updates
@@ -31,7 +30,7 @@ type Pool struct {
 
 // New returns an empty pool.
 func New(rules Rules, policy Policy) *Pool {
-	return &Pool{
+	p := &Pool{
 		checks: checks{rules, policy},
 		entries: entries{
 			byID: make(map[chainhash.Hash]*Entry), byWID: make(map[chainhash.Hash]*Entry),
@@ -39,6 +38,11 @@ func New(rules Rules, policy Policy) *Pool {
 		},
 		deltas: make(map[chainhash.Hash]int64), unbroadcast: make(map[chainhash.Hash]struct{}), sequence: 1,
 	}
+	p.relatives = &ancestors{pool: p}
+	if policy.Order == ByClusters {
+		p.relatives = newClusters(p)
+	}
+	return p
 }
 
 // Policy returns the policy of the pool.
@@ -73,7 +77,6 @@ func (p *Pool) insert(e *Entry) {
 	p.link(e)
 	p.updates++
 	p.countIn(e)
-	heap.Push(&p.eviction, e)
 	e.usage = usageOf(e)
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
 	p.changes = append(p.changes, Change{
@@ -81,6 +84,7 @@ func (p *Pool) insert(e *Entry) {
 		Number: p.sequence,
 	})
 	p.sequence++
+	p.relatives.inserted(e)
 }
 
 // unsay takes back that an entry came, which has left again before anybody was notified. That it
@@ -111,7 +115,7 @@ func (p *Pool) countIn(e *Entry) {
 	for a := range above {
 		e.Ancestors.add(a, 1)
 		a.Descendants.add(e, 1)
-		p.eviction.fix(a) // after each change: the heap mends one at a time
+		p.relatives.changed(a) // after each change: a heap mends one at a time
 	}
 	for d := range below {
 		e.Descendants.add(d, 1)
@@ -130,7 +134,7 @@ func (p *Pool) countIn(e *Entry) {
 			for d := range a.descendants() {
 				a.Descendants.add(d, 1)
 			}
-			p.eviction.fix(a)
+			p.relatives.changed(a)
 		}
 	}
 }
@@ -140,7 +144,7 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	p.updates++
 	for a := range e.ancestors() {
 		a.Descendants.add(e, -1)
-		p.eviction.fix(a)
+		p.relatives.changed(a)
 	}
 	for d := range e.descendants() {
 		d.Ancestors.add(e, -1)
@@ -158,7 +162,7 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	delete(p.byWID, e.WID)
 	unbroadcast := p.Unbroadcast(&e.ID)
 	delete(p.unbroadcast, e.ID)
-	heap.Remove(&p.eviction, e.place)
+	p.relatives.removed(e)
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
 	p.changes = append(p.changes, Change{
 		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence,
@@ -217,10 +221,11 @@ func (p *Pool) Prioritise(id *chainhash.Hash, delta int64) {
 func (p *Pool) reprice(e *Entry, delta int64) {
 	e.Ancestors.Fees += delta
 	e.Descendants.Fees += delta
-	p.eviction.fix(e)
+	p.relatives.changed(e)
+	p.relatives.repriced(e)
 	for a := range e.ancestors() {
 		a.Descendants.Fees += delta
-		p.eviction.fix(a)
+		p.relatives.changed(a)
 	}
 	for d := range e.descendants() {
 		d.Ancestors.Fees += delta

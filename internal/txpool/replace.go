@@ -15,10 +15,7 @@ const maxReplaced = 100
 // checkReplacement applies the rules on replacing what a candidate conflicts
 // with.
 func (v *verdict) checkReplacement(c *candidate) *messages.TxReject {
-	e, suffix := c.entry, ""
-	if c.sibling {
-		suffix = " (including sibling eviction)"
-	}
+	e, suffix := c.entry, c.siblingSuffix()
 	for _, other := range sorted(c.conflicts) {
 		if e.rate().Compare(other.rate()) <= 0 {
 			return refuse(messages.TxReconsiderable, "insufficient fee"+suffix, fmt.Sprintf(
@@ -26,7 +23,7 @@ func (v *verdict) checkReplacement(c *candidate) *messages.TxReject {
 				other.rate().Text(v.rules.Unit)))
 		}
 	}
-	all, problem := v.allConflicts(e, c.conflicts)
+	all, problem := v.relatives.conflicts(e, c.conflicts)
 	if problem != "" {
 		return refuse(messages.TxPolicy, "too many potential replacements"+suffix, problem)
 	}
@@ -41,8 +38,16 @@ func (v *verdict) checkReplacement(c *candidate) *messages.TxReject {
 	return nil
 }
 
-// allConflicts returns the direct conflicts with all that depends on them.
-func (*verdict) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]struct{}, string) {
+// siblingSuffix is what reasons say where a sibling is to be replaced.
+func (c *candidate) siblingSuffix() string {
+	if c.sibling {
+		return " (including sibling eviction)"
+	}
+	return ""
+}
+
+// conflicts bounds the transactions that leave.
+func (*ancestors) conflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]struct{}, string) {
 	count := 0
 	for _, other := range sorted(direct) {
 		if count += other.Descendants.Count; count > maxReplaced {
@@ -51,14 +56,7 @@ func (*verdict) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]s
 			)
 		}
 	}
-	all := make(map[*Entry]struct{})
-	for other := range direct {
-		all[other] = struct{}{}
-		for d := range other.descendants() {
-			all[d] = struct{}{}
-		}
-	}
-	return all, ""
+	return withDescendants(direct), ""
 }
 
 // newUnconfirmed returns the first input that spends from the pool, and not from

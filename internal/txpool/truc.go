@@ -44,7 +44,7 @@ func (v *verdict) checkTRUC(c *candidate) *messages.TxReject {
 		return nil
 	case e.VSize > v.rules.TRUCSize:
 		return trucViolation("version=3 tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCSize)
-	case len(ancestors)+1 > trucLimit:
+	case len(ancestors)+1 > trucLimit, len(ancestors) == 1 && ancestors[0].Ancestors.Count+1 > trucLimit:
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors) == 0:
 		return nil
@@ -90,7 +90,8 @@ func (v *verdict) checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.Tx
 	}
 	ancestors := sorted(c.ancestors)
 	switch {
-	case len(ancestors)+len(parents)+1 > trucLimit:
+	case len(ancestors)+len(parents)+1 > trucLimit,
+		len(ancestors) == 1 && ancestors[0].Ancestors.Count+len(parents)+1 > trucLimit:
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors)+len(parents) == 0:
 		return nil
@@ -150,6 +151,9 @@ func spendsFrom(tx *wire.MsgTx, id chainhash.Hash) bool {
 // checkDustSpends asks that a transaction that spends from one with dust spends
 // the dust too.
 func (v *verdict) checkDustSpends(tx *wire.MsgTx) *messages.TxReject {
+	if !v.policy.RequireStandard {
+		return nil
+	}
 	left := make(map[wire.OutPoint]struct{})
 	seen := make(map[chainhash.Hash]struct{})
 	for _, in := range tx.TxIn {

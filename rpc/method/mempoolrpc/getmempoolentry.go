@@ -15,9 +15,9 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-func entryResults() []command.Result {
+func (d *Deps) entryResults() []command.Result {
 	ids := []command.Result{{Type: command.Hex, Help: "id of a transaction"}}
-	return []command.Result{
+	list := []command.Result{
 		{Type: command.Number, Key: "vsize", Help: "virtual size; signature operations may raise it"},
 		{Type: command.Number, Key: "weight", Help: "weight"},
 		{Type: command.Timestamp, Key: "time", Help: "when it came"},
@@ -44,6 +44,16 @@ func entryResults() []command.Result {
 		},
 		{Type: command.Bool, Key: "unbroadcast", Help: "whether it is of our own and no peer has asked for it yet"},
 	}
+	if !d.Network.Clusters() {
+		return list
+	}
+	fees := slices.IndexFunc(list, func(r command.Result) bool { return r.Key == "fees" })
+	list[fees].Inner = append(list[fees].Inner, command.Result{
+		Type: command.Amount, Key: "chunk", Help: "modified fees of the chunk that it is mined in",
+	})
+	return slices.Insert(list, fees, command.Result{
+		Type: command.Number, Key: "chunkweight", Help: "weight of that chunk; signature operations may raise it",
+	})
 }
 
 // entry is what is told of a transaction of the pool.
@@ -57,6 +67,7 @@ type entry struct {
 	AncestorCount   int            `json:"ancestorcount"`
 	AncestorSize    int64          `json:"ancestorsize"`
 	WTxID           chainhash.Hash `json:"wtxid"`
+	ChunkWeight     int64          `json:"chunkweight,omitempty"`
 	Fees            entryFees      `json:"fees"`
 	Depends         []string       `json:"depends"`
 	SpentBy         []string       `json:"spentby"`
@@ -69,6 +80,8 @@ type entryFees struct {
 	Modified   jsontree.Amount `json:"modified"`
 	Ancestor   jsontree.Amount `json:"ancestor"`
 	Descendant jsontree.Amount `json:"descendant"`
+
+	Chunk *jsontree.Amount `json:"chunk,omitempty"`
 }
 
 func newEntry(tx *messages.PoolTx) entry {
@@ -78,10 +91,13 @@ func newEntry(tx *messages.PoolTx) entry {
 		AncestorCount: tx.Ancestors, AncestorSize: tx.AncestorVSize, WTxID: tx.WID,
 		Fees: entryFees{
 			jsontree.Amount(tx.Fee), jsontree.Amount(tx.ModifiedFee),
-			jsontree.Amount(tx.AncestorFees), jsontree.Amount(tx.DescendantFees),
+			jsontree.Amount(tx.AncestorFees), jsontree.Amount(tx.DescendantFees), nil,
 		},
 		Depends: texts(tx.Depends), SpentBy: texts(tx.SpentBy),
 		Replaceable: tx.Replaceable, Unbroadcast: tx.Unbroadcast,
+	}
+	if tx.ChunkWeight > 0 {
+		e.ChunkWeight, e.Fees.Chunk = tx.ChunkWeight, (*jsontree.Amount)(&tx.ChunkFee)
 	}
 	slices.SortFunc(e.Depends, cmp.Compare)
 	return e
@@ -102,7 +118,7 @@ func getMempoolEntry(d *Deps) command.Command {
 		About:    command.State, Effect: command.Reads,
 		Summary:  "Returns what is known of a transaction of the memory pool.",
 		Params:   []command.Param{{Name: "txid", Type: command.Hex, Help: "its id"}},
-		Results:  []command.Result{{Type: command.Object, Inner: entryResults()}},
+		Results:  []command.Result{{Type: command.Object, Inner: d.entryResults()}},
 		Examples: []string{`["mytxid"]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			id, err := arg.Hash(a.Value(0), "txid")
@@ -137,7 +153,7 @@ func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.C
 				{Type: command.Hex, Help: "id of a transaction"},
 			}},
 			{Type: command.UserKeys, When: "for verbose = true", Inner: []command.Result{
-				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: entryResults()},
+				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: d.entryResults()},
 			}},
 		},
 		Examples: []string{`["mytxid"]`},

@@ -31,7 +31,7 @@ func getRawMempool(d *Deps) command.Command {
 		Results: []command.Result{
 			{Type: command.Array, When: "for verbose = false", Inner: ids},
 			{Type: command.UserKeys, When: "for verbose = true", Inner: []command.Result{
-				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: entryResults()},
+				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: d.entryResults()},
 			}},
 			{Type: command.Object, When: "for verbose = false and mempool_sequence = true", Inner: []command.Result{
 				{Type: command.Array, Key: "txids", Inner: ids},

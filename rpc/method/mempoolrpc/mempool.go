@@ -41,7 +41,7 @@ func (d *Deps) seen(ctx context.Context) {
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	return []command.Command{
+	list := []command.Command{
 		estimateRawFee(&d),
 		estimateSmartFee(&d),
 		getMempoolRelatives(&d, "getmempoolancestors", "what a transaction of the pool depends on", false),
@@ -59,6 +59,10 @@ func Commands(d Deps) []command.Command {
 		submitPackage(&d),
 		testMempoolAccept(&d),
 	}
+	if d.Network.Clusters() {
+		list = append(list, getMempoolCluster(&d), getMempoolFeeRateDiagram(&d))
+	}
+	return list
 }
 
 // Core's defaults: the highest fee rate that calls accept, in coins for 1000
