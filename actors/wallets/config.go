@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 const (
@@ -105,7 +106,7 @@ func (c *Config) SetIn(netDir string, noSettings bool) error {
 	}
 	if c.Dir == "" {
 		var err error
-		if c.Dir, err = dirIn(netDir); err != nil {
+		if c.Dir, err = walletdir.In(netDir); err != nil {
 			return fmt.Errorf("trawl: wallets directory: %w", err)
 		}
 	}

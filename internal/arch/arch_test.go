@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"store/corefiles": {"store/blockfile", "internal/cores"},
 	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
+	"store/walletdir": {"internal/vfs", "store/walletdb"},
 
 	// Actors, the owners of state. No actor knows another.
 	"internal/ask":    {"messages"},
