@@ -199,7 +199,11 @@ var mayImport = map[string][]string{
 		"internal/corelog", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
-	"cmd/trawl-cli":   {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
+	"cmd/trawl-cli": {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
+	"cmd/trawl-wallet": {
+		"internal/dialect", "internal/options", "internal/version", "internal/vfs", "internal/wallet", "internal/walletfile",
+		"store/walletdb", "store/walletdir",
+	},
 	"cmd/trawl-load":  {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
 	"internal/load":   {"internal/jsontree", "rpc/client"},
 	"internal/demo":   nil,
