@@ -17,6 +17,14 @@ type BackupWallet struct {
 	Path string
 }
 
+// ExportWatchOnly writes a wallet's file without private keys, for a node that watches, to a path where there is
+// nothing.
+type ExportWatchOnly struct {
+	Asks[Done]
+
+	Path string
+}
+
 // GetWalletInfo asks for a summary of the wallet.
 type GetWalletInfo struct{ Asks[WalletInfo] }
 

@@ -13,6 +13,8 @@ import (
 
 	_ "modernc.org/sqlite" //nolint:depguard // it makes what a crash leaves
 
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -268,6 +270,42 @@ func TestNamesThatLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, r.ref, messages.LoadWallet{Name: "../w-outside"})
+}
+
+// With later versions of Core new wallets have a name, and none is loaded by a name that leads out of the wallets
+// directory without being absolute.
+func TestNamesOfLaterVersions(t *testing.T) {
+	later := enginetest.Regtest(t)
+	later.Answers = dialect.Answers{}
+	r := small(t, setup{network: later})
+	source := backup(t, "backups", "one-key")
+	const unnamed = "Wallet name cannot be empty"
+	_, err := try(t, r.ref, messages.CreateWallet{})
+	refusal(t, err, -8, unnamed)
+	for _, from := range []string{source, "missing"} { // the name is looked at first
+		_, err = try(t, r.ref, messages.RestoreWallet{Backup: from})
+		refusal(t, err, -8, unnamed)
+	}
+	if got := do(t, r.ref, messages.PreviewRestore{Backup: source, Name: new("")}); got.Plan.Problem != unnamed {
+		t.Errorf("the plan says %q", got.Plan.Problem)
+	}
+	if left := files(t, r.dir); len(left) != 0 {
+		t.Errorf("there are %q", left)
+	}
+	// A wallet without a name that an earlier version made is loaded.
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	do(t, r.ref, messages.UnloadWallet{Name: "w"})
+	if err := os.Rename(filepath.Join(r.dir, "w", "wallet.dat"), filepath.Join(r.dir, "wallet.dat")); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r.ref, messages.LoadWallet{})
+	do(t, r.ref, messages.UnloadWallet{})
+	const relative = "Wallet name given as a relative path cannot begin with ./ or ../, for wallets not in the " +
+		"walletdir, please use an absolute path."
+	_, err = try(t, r.ref, messages.LoadWallet{Name: "../wallets"})
+	refusal(t, err, -4, "Wallet file verification failed. "+relative)
+	_, err = try(t, r.ref, messages.MigrateWallet{Name: "../wallets"})
+	refusal(t, err, -4, relative)
 }
 
 // Names that no directory can have are refused without a word of temporary files.

@@ -14,11 +14,12 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// backup copies the file, with the last block that the wallet has seen in it.
-func (t *caller) backup(j *ask.Job, q messages.BackupWallet) (messages.Done, error) {
-	var file *walletdb.DB
-	err := t.await(j, func(then func(error)) {
+// savedFile returns the file when it has all that the wallet knows, with the last block that the wallet has seen.
+// The actor calls before first.
+func (t *caller) savedFile(j *ask.Job, before func()) (file *walletdb.DB, err error) {
+	err = t.await(j, func(then func(error)) {
 		t.pool.whenCurrent(t.c, func(error) { // a wallet that is behind can be saved, too
+			before()
 			t.ledger.Txs().SaveBestBlock(t.position())
 			file = t.writer.file
 			t.save(t.c, func(err error) {
@@ -29,6 +30,12 @@ func (t *caller) backup(j *ask.Job, q messages.BackupWallet) (messages.Done, err
 			})
 		})
 	})
+	return file, err
+}
+
+// backup copies the file.
+func (t *caller) backup(j *ask.Job, q messages.BackupWallet) (messages.Done, error) {
+	file, err := t.savedFile(j, func() {})
 	if err != nil {
 		return messages.Done{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 const (
@@ -36,6 +37,7 @@ type Config struct {
 	Settings  string   // path of settings.json; empty: there is none
 	Load      []string // names of wallets to load at start, beside those of the settings
 	NoStartup bool     // load none at start
+	OnlyNamed bool     // load no wallets of the settings at start
 	KeyPool   int32    // default DefaultKeyPool
 	Loading   int      // default DefaultLoading
 	Calls     int      // of one wallet; default DefaultCalls
@@ -105,7 +107,7 @@ func (c *Config) SetIn(netDir string, noSettings bool) error {
 	}
 	if c.Dir == "" {
 		var err error
-		if c.Dir, err = dirIn(netDir); err != nil {
+		if c.Dir, err = walletdir.In(netDir); err != nil {
 			return fmt.Errorf("trawl: wallets directory: %w", err)
 		}
 	}

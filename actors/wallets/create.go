@@ -5,16 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 // creation makes a new wallet's file.
@@ -31,6 +30,9 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	n.step("Creating wallet…", 0)
 	began := time.Now()
 	defer n.req.Passphrase.Wipe()
+	if err := n.checkNamed(); err != nil {
+		return nil, err
+	}
 	if n.req.ExternalSigner && !n.req.DisablePrivateKeys {
 		return nil, codes.Errorf(codes.Wallet, "Private keys must be disabled when using an external signer")
 	}
@@ -38,10 +40,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is "+
 			"only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
 	}
-	if err := n.checkName(); err != nil {
-		return nil, err
-	}
-	if err := n.checkPath(); err != nil {
+	if err := n.checkPath(true); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(n.file); err == nil {
@@ -54,7 +53,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	if reader == nil {
 		return nil, unexpected(chainview.ErrNotReady)
 	}
-	made, err := makeDir(n.dir)
+	made, err := walletdir.Make(n.dir)
 	if err != nil {
 		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText(
 			"cannot create directories", err, n.dir,
@@ -62,10 +61,10 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {
-		return nil, errors.Join(err, made.remove())
+		return nil, errors.Join(err, made.Remove())
 	}
 	//nolint:contextcheck // files know no contexts
-	n.onFailure(func() error { return errors.Join(n.discard(), made.remove()) })
+	n.onFailure(func() error { return errors.Join(n.discard(), made.Remove()) })
 	n.logCompleted(began)
 	return o, nil
 }
@@ -183,44 +182,4 @@ func lockMaster(
 		return record, failed
 	}
 	return record.Lock(ctx, passphrase, master)
-}
-
-// madeDir is a directory that did not exist; empty when it did.
-type madeDir string
-
-// makeDir makes a directory with its parents, unless it exists.
-func makeDir(dir string) (madeDir, error) {
-	switch _, err := os.Stat(dir); {
-	case err == nil:
-		return "", nil
-	case !missing(err): // as it is, it cannot be made: not even its parents are
-		return "", err
-	}
-	dir = filepath.Clean(dir)
-	there := filepath.Dir(dir)
-	for ; there != filepath.Dir(there); there = filepath.Dir(there) {
-		if _, err := os.Stat(there); err == nil {
-			break
-		}
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
-		if err := vfs.OS.SyncDir(at); err != nil {
-			return madeDir(dir), err
-		}
-		if at == there {
-			return madeDir(dir), nil
-		}
-	}
-}
-
-// remove takes the directory away again if it is empty. Parents stay, as in
-// Core.
-func (m madeDir) remove() error {
-	if m == "" {
-		return nil
-	}
-	return os.Remove(string(m))
 }

@@ -3,7 +3,6 @@ package wallets
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"syscall"
 
@@ -76,12 +75,6 @@ func upperFirst(text string) string {
 		return string(text[0]-'a'+'A') + text[1:]
 	}
 	return text
-}
-
-// missing reports whether an error says that there is nothing at a path. Names
-// that no file can have count too.
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EINVAL)
 }
 
 // refusedFile puts a refusal of a wallet file into Core's words.

@@ -2,17 +2,13 @@ package wallets
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 // A home is what the instances of one wallet's actor have in common: where its
@@ -43,28 +39,11 @@ type home struct {
 // newHome returns the home of a wallet by its name, which is a path relative to
 // the wallets directory.
 func newHome(cfg *Config, name string) *home {
-	dir := wholePath(cfg.Dir, name)
+	dir := walletdir.Join(cfg.Dir, name)
 	return &home{
-		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: withFile(dir),
+		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: walletdir.File(dir),
 		loading: messages.WalletLoading{Name: name, Since: time.Now()},
 	}
-}
-
-// wholePath joins a name to a directory as Core does: nothing of it is cleaned
-// up, so that texts show what the client wrote.
-func wholePath(dir, name string) string {
-	switch {
-	case filepath.IsAbs(name):
-		return name
-	case strings.HasSuffix(dir, string(filepath.Separator)):
-		return dir + name
-	default:
-		return dir + string(filepath.Separator) + name
-	}
-}
-
-func withFile(dir string) string {
-	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + walletdb.FileName
 }
 
 // label is how the wallet is called in the log.
@@ -142,39 +121,29 @@ func (h *home) onFailure(undo func() error) {
 	h.undo = undo
 }
 
-// checkPath refuses what cannot be a wallet's directory.
-func (h *home) checkPath() error {
-	if wrong := h.wrongPath(); wrong != "" {
+// checkPath refuses a name that leads to no wallet's directory. New wallets, and those of networks that refuse it, have
+// none that leads out of the directory of wallets.
+func (h *home) checkPath(fresh bool) error {
+	if wrong := h.wrongPath(fresh); wrong != "" {
 		return codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", wrong)
 	}
 	return nil
 }
 
-// wrongPath says why something cannot be a wallet's directory; it is empty where it can.
-func (h *home) wrongPath() string {
-	link, err := os.Lstat(h.dir)
-	to, broken := os.Stat(h.dir)
-	if err != nil || broken == nil && to.IsDir() || link.Mode().IsRegular() && filepath.Base(h.name) == h.name {
-		return "" // what is not there may be made
-	}
-	return fmt.Sprintf("Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
-		"database/log.?????????? files can be stored, a location where such a directory could be created, "+
-		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
-}
-
-// dirIn returns the default directory of wallets for a network's folder. It is
-// the folder itself if that has wallets, as with old versions of Core, but no
-// directory named wallets. Otherwise it is the directory wallets below the
-// folder, which is made if it is missing.
-func dirIn(netDir string) (string, error) {
-	dir := filepath.Join(netDir, "wallets")
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return dir, nil
-	}
-	for _, pattern := range []string{walletdb.FileName, filepath.Join("*", walletdb.FileName)} {
-		if old, err := filepath.Glob(filepath.Join(netDir, pattern)); err == nil && len(old) > 0 {
-			return netDir, nil
+// wrongPath says what checkPath refuses; it is empty for nothing.
+func (h *home) wrongPath(fresh bool) string {
+	if fresh || !h.cfg.Network.Answers.AnyWalletName {
+		if wrong := walletdir.CheckName(h.name); wrong != "" {
+			return wrong
 		}
 	}
-	return dir, os.MkdirAll(dir, 0o700)
+	return walletdir.CheckPath(h.cfg.Dir, h.name)
+}
+
+// checkNamed refuses to make a wallet without a name.
+func (h *home) checkNamed() error {
+	if h.name == "" && !h.cfg.Network.Answers.UnnamedWallets {
+		return codes.Errorf(codes.Parameter, "Wallet name cannot be empty")
+	}
+	return nil
 }

@@ -19,7 +19,8 @@ var table = ask.TableOf(
 )
 
 var walletTable = ask.TableOf(
-	ask.On((*Wallet).getInfo), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).seePool)),
+	ask.On((*Wallet).getInfo), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).exportWatchOnly)),
+	ask.On(byJob((*caller).seePool)),
 	ask.AtOnce((*Wallet).abortRescan),
 	ask.On(current(whenWritable((*Wallet).rescanChain))), ask.On(current(whenWritable((*Wallet).importDescriptors))),
 

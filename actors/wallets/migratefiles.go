@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 	"github.com/seed61375155/trawl/store/walletdb/bdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 // defaultPrefix stands in names for that of the default wallet, which is empty.
@@ -25,7 +26,7 @@ type newFile struct {
 	home    *home
 	records []walletfile.Record // nil: there is no such wallet
 	created bool
-	dir     madeDir
+	dir     walletdir.Made
 }
 
 // migratedFiles are the files of a migration. The old one is copied first, and the
@@ -120,12 +121,12 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 
 // find finds the old file.
 func (m *migratedFiles) find() error {
-	if wrong := m.wrongPath(); wrong != "" {
+	if wrong := m.wrongPath(false); wrong != "" {
 		return codes.Errorf(codes.Wallet, "%s", wrong)
 	}
 	info, err := os.Stat(m.dir)
 	switch {
-	case missing(err):
+	case walletdir.Missing(err):
 		return codes.Errorf(codes.Wallet, "Error: Wallet does not exist")
 	case err != nil:
 		return fileSystem("status", err, m.dir)
@@ -190,7 +191,7 @@ func (m *migratedFiles) copyOld() error {
 		}
 		prefix = filepath.Base(whole)
 	}
-	m.backup = wholePath(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
+	m.backup = walletdir.Join(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
 	err := walletdb.Copy(m.source, m.backup, false, m.cfg.setAside)
 	if errors.Is(err, fs.ErrExist) {
 		there, err := sumOf(m.backup)
@@ -272,17 +273,17 @@ func (m *migratedFiles) create(f *newFile) error {
 	h := f.home
 	same, err := walletdb.SameRecords(h.file, m.cfg.fileOptions(), f.records)
 	if err == nil && same {
-		f.created, f.dir = true, madeDir(filepath.Clean(h.dir))
+		f.created, f.dir = true, walletdir.Made(filepath.Clean(h.dir))
 		return nil
 	}
-	if f.dir, err = makeDir(h.dir); err != nil {
+	if f.dir, err = walletdir.Make(h.dir); err != nil {
 		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s",
 			fileSystemText("cannot create directories", err, h.dir))
 	}
 	file, err := walletdb.Create(h.file, m.cfg.fileOptions(), fill(f.records))
 	if err != nil {
 		var refused *walletdb.Error
-		err = errors.Join(err, f.dir.remove())
+		err = errors.Join(err, f.dir.Remove())
 		if errors.As(err, &refused) {
 			return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s", refused.Text)
 		}
@@ -332,7 +333,7 @@ func (m *migratedFiles) undo() error {
 	var failed error
 	for _, f := range []*newFile{&m.watched, &m.solvable} {
 		if f.created {
-			failed = errors.Join(failed, removeFile(f.home.file), f.dir.remove())
+			failed = errors.Join(failed, removeFile(f.home.file), f.dir.Remove())
 		}
 	}
 	if !m.replaced {

@@ -3,8 +3,6 @@ package wallets
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -63,12 +61,12 @@ func (h *home) reopen(ctx context.Context) (*opened, error) {
 func (h *home) open(ctx context.Context) (*opened, error) {
 	h.step("Loading wallet…", 0)
 	began := time.Now()
-	if err := h.checkPath(); err != nil {
+	if err := h.checkPath(false); err != nil {
 		return nil, err
 	}
-	file, err := walletdb.Open(h.file, h.cfg.fileOptions()) //nolint:contextcheck // files know no contexts
+	file, err := walletdb.OpenDir(h.dir, h.cfg.fileOptions()) //nolint:contextcheck // files know no contexts
 	if err != nil {
-		return nil, h.notOpened(err)
+		return nil, refusedFile(err)
 	}
 	kept := false
 	defer func() { // also if this panics: the next instance opens the file again
@@ -83,24 +81,6 @@ func (h *home) open(ctx context.Context) (*opened, error) {
 	kept = true
 	h.logCompleted(began)
 	return o, nil
-}
-
-// unrecognized is Core's text for a file, or a directory, that holds no wallet.
-const unrecognized = "Data is not in recognized format."
-
-// notOpened is the refusal of a file. As in Core, a directory without a wallet
-// is refused like a directory with an unreadable wallet.
-func (h *home) notOpened(err error) error {
-	if format, noFile := walletdb.FormatOf(h.dir, h.cfg.Network.Magic); noFile == nil && format == walletdb.Berkeley {
-		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to open database path '%s'. The "+
-			"wallet appears to be a Legacy wallet, please use the wallet migration tool (migratewallet RPC or the GUI "+
-			"option).", h.dir) // the wallet is the file itself
-	}
-	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
-		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to load database path '%s'. "+
-			unrecognized, h.dir)
-	}
-	return refusedFile(err)
 }
 
 // load makes a ledger of an open file.

@@ -81,9 +81,12 @@ func birthOf(content *walletfile.Wallet) *int64 {
 
 // nameProblem is why a wallet cannot have the name, empty where it can.
 func (p *preview) nameProblem() string {
+	var refused *messages.WalletError
+	if errors.As(p.home.checkNamed(), &refused) {
+		return refused.Text
+	}
 	r := &restoration{home: p.home, source: p.source}
 	free, err := r.isFree()
-	var refused *messages.WalletError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Text
@@ -92,8 +95,8 @@ func (p *preview) nameProblem() string {
 	case !free: // a restore that was cut short goes on
 		return ""
 	}
-	if wrong := wrongName(p.home.name); wrong != "" {
-		return "Wallet file verification failed. " + wrong
+	if errors.As(p.home.checkPath(true), &refused) {
+		return refused.Text
 	}
 	if info, err := os.Stat(p.home.dir); err == nil && !info.IsDir() {
 		return "The path of the wallet is that of a file"

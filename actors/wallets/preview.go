@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 const (
@@ -86,7 +87,7 @@ func newPreview(s *shared, req messages.PreviewRestore) *preview {
 	} else {
 		name = freeName(name, func(name string) bool {
 			_, err := os.Lstat(newHome(&s.cfg, name).dir)
-			return missing(err)
+			return walletdir.Missing(err)
 		})
 	}
 	p := &preview{shared: s, home: newHome(&s.cfg, name), source: req.Backup}
@@ -129,7 +130,7 @@ func freeName(name string, free func(string) bool) string {
 func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
 	info, err := os.Stat(p.source)
 	switch {
-	case err != nil && missing(err):
+	case err != nil && walletdir.Missing(err):
 		return p.got, codes.Errorf(codes.Parameter, "Backup file does not exist")
 	case err != nil:
 		return p.got, fileSystem("status", err, p.source)

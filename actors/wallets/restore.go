@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 // restoration brings a backup into the place of a wallet that is not there.
@@ -41,9 +42,12 @@ const markName = "." + walletdb.FileName + ".restoring"
 // Errors: *messages.WalletError.
 func (r *restoration) run(ctx context.Context) (*opened, error) {
 	r.step("Checking backup…", 0)
+	if err := r.checkNamed(); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(r.source)
 	switch {
-	case err != nil && missing(err):
+	case err != nil && walletdir.Missing(err):
 		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
 	case err != nil:
 		return nil, fileSystem("status", err, r.source)
@@ -86,7 +90,7 @@ func recoveryWarnings(r walletdb.Recovery) (texts []string) {
 func (r *restoration) isFree() (bool, error) {
 	info, err := os.Stat(r.dir)
 	switch {
-	case err != nil && missing(err):
+	case err != nil && walletdir.Missing(err):
 		return true, nil
 	case err != nil:
 		return false, fileSystem("status", err, r.dir)
@@ -94,7 +98,7 @@ func (r *restoration) isFree() (bool, error) {
 		return false, codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists '%s'.", r.dir)
 	}
 	if _, err := os.Stat(r.file); err != nil {
-		if missing(err) {
+		if walletdir.Missing(err) {
 			return true, nil
 		}
 		return false, fileSystem("status", err, r.file)
@@ -112,10 +116,10 @@ func (r *restoration) isFree() (bool, error) {
 
 // copy makes the wallet's file.
 func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
-	if err := r.checkName(); err != nil {
+	if err := r.checkPath(true); err != nil {
 		return err
 	}
-	made, err := makeDir(r.dir)
+	made, err := walletdir.Make(r.dir)
 	if err != nil {
 		return fileSystem("cannot create directories", err, r.dir)
 	}
@@ -128,11 +132,11 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 	}
 	if err != nil {
 		_ = os.Remove(r.mark()) // no file of ours is beside it
-		_ = made.remove()       // stays if something else came into it
+		_ = made.Remove()       // stays if something else came into it
 		return r.notCopied(err)
 	}
 	r.onFailure(func() error { //nolint:contextcheck // files know no contexts
-		return errors.Join(r.discard(), os.Remove(r.mark()), made.remove())
+		return errors.Join(r.discard(), os.Remove(r.mark()), made.Remove())
 	})
 	return nil
 }
@@ -182,7 +186,7 @@ func (h *home) mark() string { return filepath.Join(h.dir, markName) }
 
 // unmark notes that the wallet has arrived. A mark that stays does no harm.
 func (h *home) unmark() {
-	if err := os.Remove(h.mark()); err != nil && !missing(err) {
+	if err := os.Remove(h.mark()); err != nil && !walletdir.Missing(err) {
 		h.cfg.Log.Warn("mark of a restored wallet stays", "wallet", h.name, "err", err)
 	}
 }
@@ -217,7 +221,7 @@ func (h *home) discard() error {
 // it. The file goes first: without its journal it might be half of a change.
 func removeFile(path string) error {
 	err := os.Remove(path)
-	if journal := os.Remove(path + "-journal"); !missing(journal) {
+	if journal := os.Remove(path + "-journal"); !walletdir.Missing(journal) {
 		err = errors.Join(err, journal)
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
 )
 
 // start loads wallets. At the start of the node it loads the wallets that the
@@ -40,9 +41,12 @@ func (w *Wallets) start(c actor.Context) {
 // toLoad returns the names of the wallets to load at start. A wallet in the
 // wallets directory itself is loaded if no other is named.
 func (w *Wallets) toLoad() []string {
-	kept, err := w.settings.Wallets()
-	if err != nil {
-		w.cfg.Log.Error("settings not read", "err", err)
+	var kept []string
+	if !w.cfg.OnlyNamed {
+		var err error
+		if kept, err = w.settings.Wallets(); err != nil {
+			w.cfg.Log.Error("settings not read", "err", err)
+		}
 	}
 	var names []string
 	for _, name := range slices.Concat(w.cfg.Load, kept) {
@@ -51,13 +55,16 @@ func (w *Wallets) toLoad() []string {
 		}
 	}
 	if len(names) == 0 {
-		if _, err := os.Stat(withFile(w.cfg.Dir)); err == nil {
+		if _, err := os.Stat(walletdir.File(w.cfg.Dir)); err == nil {
 			names = append(names, "")
 			w.settings.LoadUnnamed()
 		}
 	}
 	return names
 }
+
+// unrecognized is Core's text for a file, or a directory, that holds no wallet.
+const unrecognized = "Data is not in recognized format."
 
 // refuseStart notes that a wallet could not be loaded at start, which is an error
 // of the start. As in Core there is only a warning if the path has nothing, or a

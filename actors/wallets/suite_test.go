@@ -63,6 +63,7 @@ func TestWalletSuite(t *testing.T) {
 			Ref: r.wallet(t, "w"), Served: wallets.WalletRequests, Check: check,
 			Requests: []actortest.Request{
 				actortest.Sample(messages.NewAddress{Label: "more"}),
+				actortest.Sample(messages.ExportWatchOnly{Path: filepath.Join(t.TempDir(), "watched.dat")}),
 				actortest.Sample(messages.BackupWallet{Path: filepath.Join(t.TempDir(), "copy.dat")}),
 				actortest.Sample(messages.KeypoolRefill{Size: 5}), actortest.Sample(messages.AddHDKey{}),
 				actortest.Sample(messages.DeriveHDKey{Path: []uint32{87 | 1<<31}}),

@@ -1,4 +1,4 @@
-# bash completion of trawl-cli, trawld and trawl-load: source it, or save it as trawl-cli in the
+# bash completion of trawl-cli, trawld, trawl-wallet and trawl-load: source it, or save it as trawl-cli in the
 # directory bash-completion/completions, with links to it for the names of the others.
 
 _trawl_cli_methods='@METHODS@'
@@ -9,6 +9,8 @@ _trawld_options='@DAEMON@'
 
 _trawl_load_options='@LOAD@'
 
+_trawl_wallet_options='@WALLET@'
+
 _trawld() {
     _trawl_options "$_trawld_options"
 }
@@ -17,7 +19,11 @@ _trawl_load() {
     _trawl_options "$_trawl_load_options"
 }
 
-# Completes a program that has options alone.
+_trawl_wallet() {
+    _trawl_options "$_trawl_wallet_options" '@COMMANDS@'
+}
+
+# Completes a program that has options, and words behind them.
 _trawl_options() {
     local line=${COMP_LINE:0:COMP_POINT} cur
     cur=${line##*[[:space:]]}
@@ -30,6 +36,8 @@ _trawl_options() {
         [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/${cur%%=*}=}")
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+    else
+        mapfile -t COMPREPLY < <(compgen -W "${2-}" -- "$cur")
     fi
     [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 }
@@ -78,3 +86,4 @@ _trawl_cli() {
 complete -F _trawl_cli trawl-cli
 complete -F _trawld trawld trawld-qbit
 complete -F _trawl_load trawl-load
+complete -F _trawl_wallet trawl-wallet

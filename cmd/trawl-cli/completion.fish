@@ -1,4 +1,4 @@
-# fish completion of trawl-cli, trawld and trawl-load: save it as trawl-cli.fish in
+# fish completion of trawl-cli, trawld, trawl-wallet and trawl-load: save it as trawl-cli.fish in
 # ~/.config/fish/completions, with links to it for the names of the others.
 
 set -g __trawl_cli_methods '@METHODS@'
@@ -8,6 +8,8 @@ set -g __trawl_cli_options '@OPTIONS@'
 set -g __trawld_options '@DAEMON@'
 
 set -g __trawl_load_options '@LOAD@'
+
+set -g __trawl_wallet_options '@WALLET@'
 
 # Prints what may stand at the cursor of a program that has options alone.
 function __trawl_options
@@ -68,3 +70,6 @@ for daemon in trawld trawld-qbit
 end
 
 complete -c trawl-load -a '(__trawl_options $__trawl_load_options)'
+
+complete -c trawl-wallet -a '(__trawl_options $__trawl_wallet_options)'
+complete -c trawl-wallet -a '@COMMANDS@'

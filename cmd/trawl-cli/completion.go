@@ -18,9 +18,10 @@ import (
 var methodList string
 
 // completions are the scripts of -completion, by shell. In the scripts @METHODS@ is replaced
-// by the methods, each with its parameters on a line. Likewise @OPTIONS@, @DAEMON@ and
-// @LOAD@ are replaced by the options of the client, the daemon and the load generator, each
-// on a line, with an equals sign where it needs a value.
+// by the methods, each with its parameters on a line. Likewise @OPTIONS@, @DAEMON@, @WALLET@
+// and @LOAD@ are replaced by the options of the client, the daemon, the wallet tool and the
+// load generator. Each option is on a line, with an equals sign where it needs a value.
+// @COMMANDS@ is replaced by the commands of the wallet tool.
 //
 //go:embed completion.bash
 var bashCompletion string
@@ -45,6 +46,8 @@ func complete(shell string, w io.Writer) error {
 		"@OPTIONS@", strings.Join(optionWords(table.CLI()), "\n"),
 		"@DAEMON@", strings.Join(optionWords(table.Daemon()), "\n"),
 		"@LOAD@", strings.Join(optionWords(table.Load()), "\n"),
+		"@WALLET@", strings.Join(optionWords(table.WalletTool()), "\n"),
+		"@COMMANDS@", strings.Join(table.WalletCommands(), " "),
 	).Replace(script)
 	if _, err := io.WriteString(w, script); err != nil {
 		return failf("Error: %v", err)

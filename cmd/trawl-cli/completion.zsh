@@ -1,5 +1,5 @@
-#compdef trawl-cli trawld trawld-qbit trawl-load
-# zsh completion of trawl-cli, trawld and trawl-load: save it as _trawl-cli in a directory of $fpath.
+#compdef trawl-cli trawld trawld-qbit trawl-wallet trawl-load
+# zsh completion of trawl-cli, trawld, trawl-wallet and trawl-load: save it as _trawl-cli in a directory of $fpath.
 
 _trawl_cli_methods='@METHODS@'
 
@@ -9,7 +9,9 @@ _trawld_options='@DAEMON@'
 
 _trawl_load_options='@LOAD@'
 
-# Completes a program that has options alone.
+_trawl_wallet_options='@WALLET@'
+
+# Completes a program that has options, and words behind them.
 _trawl_options() {
     local -a names
     if [[ $PREFIX == -chain=* ]]; then
@@ -22,6 +24,7 @@ _trawl_options() {
         names=(${(f)1})
         compadd -S '' -- ${(M)names:#*=}
         compadd -- ${names:#*=}
+        compadd -- ${=2}
     fi
 }
 
@@ -29,6 +32,7 @@ _trawl-cli() {
     case $service in
         trawld*) _trawl_options "$_trawld_options"; return ;;
         trawl-load) _trawl_options "$_trawl_load_options"; return ;;
+        trawl-wallet) _trawl_options "$_trawl_wallet_options" '@COMMANDS@'; return ;;
     esac
     local word method='' named=''
     local -a names
@@ -69,5 +73,5 @@ _trawl-cli() {
 if [[ $funcstack[1] == _trawl-cli ]]; then
     _trawl-cli "$@"
 else
-    compdef _trawl-cli trawl-cli trawld trawld-qbit trawl-load
+    compdef _trawl-cli trawl-cli trawld trawld-qbit trawl-wallet trawl-load
 fi

@@ -26,6 +26,8 @@ var completionTests = []struct{ typed, offered string }{
 	{"trawld -rpcu", "-rpcuser= -rpcunix="},
 	{"trawld -regtest -rpcthr", "-rpcthreads="},
 	{"trawld -rpcw", "-rpcwhitelist= -rpcwhitelistdefault --rpcwallet="},
+	{"trawl-wallet -regtest -du", "-dumpfile="},
+	{"trawl-wallet -wallet=w creat", "create createfromdump -info"},
 	{"trawl-load -rpcc", "-rpcclienttimeout= -rpcconnect= -rpccookiefile="},
 }
 
@@ -80,7 +82,10 @@ func TestBashCompletion(t *testing.T) {
 	bash := program(t, "bash")
 	path := script(t, "bash")
 	const complete = `source "$1"; COMP_LINE=$2; COMP_POINT=${#2}
-case $2 in trawld*) _trawld ;; trawl-load*) _trawl_load ;; *) _trawl_cli ;; esac; printf '%s\n' "${COMPREPLY[@]}"`
+case $2 in
+trawld*) _trawld ;; trawl-load*) _trawl_load ;; trawl-wallet*) _trawl_wallet ;; *) _trawl_cli ;;
+esac
+printf '%s\n' "${COMPREPLY[@]}"`
 	tests := append(completionTests[:len(completionTests):len(completionTests)],
 		// behind an equals sign, where bash begins a new word
 		struct{ typed, offered string }{"trawl-cli -chain=te", "test testnet4"},

@@ -93,7 +93,7 @@ func contents(programs string) ([]entry, error) {
 		mode   int64
 		names  []string
 	}{
-		{"usr/bin/", 0o755, []string{"trawld", "trawl-cli", "trawl-load"}},
+		{"usr/bin/", 0o755, []string{"trawld", "trawl-cli", "trawl-wallet", "trawl-load"}},
 		{terms, 0o644, []string{"LICENSE", "THIRD-PARTY-LICENCES"}},
 	} {
 		for _, name := range f.names {

@@ -24,7 +24,7 @@ var platforms = []platform{
 }
 
 // programs are the programs that are built for each platform.
-var programs = []string{"trawld", "trawl-cli", "trawl-load"}
+var programs = []string{"trawld", "trawl-cli", "trawl-wallet", "trawl-load"}
 
 // thirdParty is the file with the terms of third-party code.
 const thirdParty = "THIRD-PARTY-LICENCES"

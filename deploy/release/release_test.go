@@ -232,8 +232,9 @@ func TestPackageFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := map[string]bool{
-		"bin/trawld": true, "bin/trawl-cli": true, "bin/trawl-load": true, "THIRD-PARTY-LICENCES": true,
-		"debian/postinst": true, "debian/prerm": true, "debian/postrm": true, "docs": true, "deploy": true,
+		"bin/trawld": true, "bin/trawl-cli": true, "bin/trawl-wallet": true, "bin/trawl-load": true,
+		"THIRD-PARTY-LICENCES": true,
+		"debian/postinst":      true, "debian/prerm": true, "debian/postrm": true, "docs": true, "deploy": true,
 	}
 	for from, to := range copied {
 		made[to] = true

@@ -23,6 +23,7 @@ var copied = map[string]string{
 	"LICENSE":                      "LICENSE",
 	"docs/man/trawld.1":            "man/man1/trawld.1",
 	"docs/man/trawl-cli.1":         "man/man1/trawl-cli.1",
+	"docs/man/trawl-wallet.1":      "man/man1/trawl-wallet.1",
 	"docs/man/trawl-load.1":        "man/man1/trawl-load.1",
 	"docs/man/trawl.conf.5":        "man/man5/trawl.conf.5",
 	"deploy/debian/trawld.service": "systemd/trawld.service",

@@ -91,6 +91,7 @@ var mayImport = map[string][]string{
 	"store/corefiles": {"store/blockfile", "internal/cores"},
 	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
+	"store/walletdir": {"internal/vfs", "store/walletdb"},
 
 	// Actors, the owners of state. No actor knows another.
 	"internal/ask":    {"messages"},
@@ -201,7 +202,11 @@ var mayImport = map[string][]string{
 		"internal/corelog", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
-	"cmd/trawl-cli":   {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
+	"cmd/trawl-cli": {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
+	"cmd/trawl-wallet": {
+		"internal/dialect", "internal/options", "internal/version", "internal/vfs", "internal/wallet", "internal/walletfile",
+		"store/walletdb", "store/walletdir",
+	},
 	"cmd/trawl-load":  {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
 	"internal/load":   {"internal/jsontree", "rpc/client"},
 	"internal/demo":   nil,

@@ -5,8 +5,7 @@
 //
 // There are two dialects. The values of Bitcoin's networks are those of Bitcoin
 // Core 30.2 (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's
-// chaincfg. The networks that pay to P2MR outputs have the values of qbit
-// 1.0.0.
+// chaincfg. The networks that pay to P2MR outputs have the values of qbit 1.0.0.
 package dialect
 
 import (
@@ -164,6 +163,7 @@ type Network struct {
 	RecentTip time.Duration
 
 	Software         Software
+	Answers          Answers                     // where versions of the software differ
 	HelpWords        []string                    // of Bitcoin in help texts of methods, each before that in its place
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
 	TellsNewer       bool                        // the log says which peers run a later release
@@ -384,7 +384,7 @@ func complete(n *Network) *Network {
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.WalletFee, n.FreshTip = 1000, 8*time.Hour
 	n.ChainVSize, n.DataCarrier = 101_000, 100_000
-	n.RecentTip = 2 * time.Hour
+	n.Answers, n.RecentTip = answers30(), 2*time.Hour
 	n.Traffic, n.Signals = bitcoinTraffic, n.bitcoinSignals()
 	n.ReservedWeight, n.LeastReserved = 8_000, 2_000
 	n.Magic = magic(n.Params)

@@ -168,6 +168,7 @@ func completeQbit(n *Network) *Network {
 		Name: "qbit", Own: "qbit", Daemon: "qbitd", Agent: "qbit:1.0.0", Version: 10000,
 		ConfigFile: "qbit.conf", Unit: "QBT", Atom: "bits",
 	}
+	n.Answers = answers30()
 	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
 	n.LeavesForNotFound, n.DirectFetchWork, n.FetchWork = true, true, true
 	n.StripDepth = int32(n.Params.CoinbaseMaturity)

@@ -4,8 +4,9 @@
 //
 // It is meant for tests, those below this folder. If the environment variable BITCOIND
 // names no bitcoind of Core 30, recorded answers of Core are used, for a few cases with one
-// seed. A test without a recording is skipped. With many cases, `make soak` runs all tests.
-// The seed of a run is logged and may be given again:
+// seed. A test without a recording is skipped. BITCOIND32 names the bitcoind for tests beside a
+// later Core. With many cases, `make soak` runs all tests. The
+// seed of a run is logged and may be given again:
 //
 //	BITCOIND=/path/to/bitcoind DIFFER_SEED=7 DIFFER_CASES=100000 go test -run Descriptors ./internal/differ/...
 //

@@ -27,6 +27,9 @@ type Config struct {
 	// Peers: both accept peers, at Pair.Trawl.P2P and Pair.CoreP2P.
 	Peers bool
 
+	// Later: beside the bitcoind of Bitcoin Core 31 or 32 that BITCOIND32 names.
+	Later bool
+
 	// Qbit: on a chain of P2MR outputs, beside the qbitd that QBITD names.
 	Qbit bool
 }
@@ -36,11 +39,14 @@ func (c *Config) rival() (binary, lacks string) {
 	if c.Qbit {
 		return os.Getenv("QBITD"), "QBITD names no qbitd of qbit 1.0"
 	}
+	if c.Later {
+		return os.Getenv("BITCOIND32"), "BITCOIND32 names no bitcoind of Bitcoin Core 31 or 32"
+	}
 	return os.Getenv("BITCOIND"), "BITCOIND names no bitcoind of Bitcoin Core 30"
 }
 
 // repeats reports whether all that happens to both is by the requests of the test, so that a recording can be played.
-func (c *Config) repeats() bool { return !c.Qbit && !c.Peers }
+func (c *Config) repeats() bool { return !c.Qbit && !c.Peers && !c.Later }
 
 // A Pair is a trawld and a bitcoind with the same options, each on an empty
 // regtest of its own. They end with the test.

@@ -112,7 +112,7 @@ func guideEnv(t *testing.T, home, text string) []string {
 	t.Helper()
 	bin := t.TempDir()
 	programs := map[string]string{}
-	for _, name := range []string{"trawld", "trawl-cli", "trawl-load"} {
+	for _, name := range []string{"trawld", "trawl-cli", "trawl-wallet", "trawl-load"} {
 		programs[name] = e2e.Program(t, name)
 	}
 	if regexp.MustCompile(`(?m)^bitcoind `).MatchString(text) {

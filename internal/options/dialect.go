@@ -50,6 +50,7 @@ func ClientOf(dialect string) string { return dialectOf(dialect).client }
 type Names struct {
 	Own       string // this system
 	CLI       string // its client
+	Wallet    string // its tool for wallet files, in texts that programs look for
 	Server    string // the daemon that the client asks
 	Reference string // the reference node's daemon
 
@@ -57,11 +58,17 @@ type Names struct {
 	// whose reply has the members needed. InfoNeeds says the same in words.
 	InfoSince int64
 	InfoNeeds string
+
+	Coins string // what the owner of a wallet keeps safe
 }
 
 var (
-	bitcoinNames = Names{"Trawl", "trawl-cli", "trawld", "bitcoind", 209900, "to be running v0.21.0 and up"}
-	qbitNames    = Names{"qbit", "qbit-cli", "qbitd", "qbitd", 0, "with getnetworkinfo/getpeerinfo support"}
+	bitcoinNames = Names{
+		"Trawl", "trawl-cli", "bitcoin-wallet", "trawld", "bitcoind", 209900, "to be running v0.21.0 and up", "Bitcoin",
+	}
+	qbitNames = Names{
+		"qbit", "qbit-cli", "qbit-wallet", "qbitd", "qbitd", 0, "with getnetworkinfo/getpeerinfo support", "QBT",
+	}
 )
 
 // NamesOf returns what the programs of a dialect are called.

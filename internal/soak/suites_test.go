@@ -35,23 +35,24 @@ type suite struct {
 	dialect string
 	conf    string // the file that the tests write options into
 	cli     string // the suite's own client, below the build folder
-	env     string // the variables of the daemon's and the client's path are named after it
+	wallet  string // the suite's own tool for wallet files, below the build folder
+	env     string // the variables of the programs' paths are named after it
 	leftOut string // the file of tests that are not run
 }
 
 // Bitcoin Core's functional tests pass.
 func TestCoreSuite(t *testing.T) {
 	runSuite(t, &suite{
-		build: "CORE_BUILD", dialect: "bitcoin", conf: "bitcoin.conf", cli: "bin/bitcoin-cli", env: "BITCOIN",
-		leftOut: "testdata/core.txt",
+		build: "CORE_BUILD", dialect: "bitcoin", conf: "bitcoin.conf", cli: "bin/bitcoin-cli",
+		wallet: "bin/bitcoin-wallet", env: "BITCOIN", leftOut: "testdata/core.txt",
 	})
 }
 
 // qbit's functional tests pass.
 func TestQbitSuite(t *testing.T) {
 	runSuite(t, &suite{
-		build: "QBIT_BUILD", dialect: "qbit", conf: "qbit.conf", cli: "bin/qbit-cli", env: "QBIT",
-		leftOut: "testdata/qbit.txt",
+		build: "QBIT_BUILD", dialect: "qbit", conf: "qbit.conf", cli: "bin/qbit-cli",
+		wallet: "bin/qbit-wallet", env: "QBIT", leftOut: "testdata/qbit.txt",
 	})
 }
 
@@ -119,7 +120,8 @@ func lastLine(log []byte) string {
 	return lines[len(lines)-1]
 }
 
-// environ returns the environment of the tests, with a daemon and a client that read the suite's own files.
+// environ returns the environment of the tests, with a daemon and a client that read the suite's own files. The client
+// and the tool for wallet files are the suite's own where it has been built.
 func (s *suite) environ(t *testing.T, build string) []string {
 	t.Helper()
 	dir := e2e.SharedDir(t)
@@ -129,7 +131,12 @@ func (s *suite) environ(t *testing.T, build string) []string {
 	if _, err := os.Stat(cli); err != nil {
 		cli = wrapper(t, filepath.Join(dir, "cli"), e2e.Program(t, "trawl-cli")+options)
 	}
-	return append(os.Environ(), s.env+"D="+wrapper(t, filepath.Join(dir, "daemon"), daemon), s.env+"CLI="+cli)
+	wallet := filepath.Join(build, s.wallet)
+	if _, err := os.Stat(wallet); err != nil {
+		wallet = wrapper(t, filepath.Join(dir, "wallet"), e2e.Program(t, "trawl-wallet")+" -dialect="+s.dialect)
+	}
+	return append(os.Environ(), s.env+"D="+wrapper(t, filepath.Join(dir, "daemon"), daemon), s.env+"CLI="+cli,
+		s.env+"WALLET="+wallet)
 }
 
 // wrapper writes a program that starts a command with its own arguments behind.
@@ -213,11 +220,13 @@ func (l leftOut) reason(test string) (why string, ok bool) {
 func TestSuitesLeaveOut(t *testing.T) {
 	for _, file := range []string{"testdata/core.txt", "testdata/qbit.txt"} {
 		list := readLeftOut(t, file)
-		if why, ok := list.reason("tool_wallet --descriptors"); !ok || why == "" {
+		if why, ok := list.reason("tool_bitcoin_chainstate"); !ok || why == "" {
 			t.Errorf("%s: the tests of Core's own tools are run", file)
 		}
-		if why, ok := list.reason("rpc_users"); ok {
-			t.Errorf("%s: rpc_users is left out: %s", file, why)
+		for _, test := range []string{"rpc_users", "tool_wallet", "wallet_encryption"} {
+			if why, ok := list.reason(test); ok {
+				t.Errorf("%s: %s is left out: %s", file, test, why)
+			}
 		}
 	}
 }

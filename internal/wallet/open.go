@@ -15,6 +15,22 @@ import (
 //
 // Errors: [walletfile.ErrCorrupt].
 func Open(content *walletfile.Wallet, clean bool, p Params, chain txs.Chain) (*Wallet, error) {
+	w, err := Read(content, clean, p, chain)
+	if err != nil {
+		return nil, err
+	}
+	if !w.pool.Deferring() {
+		w.pool.TopUp()
+	}
+	w.keys.ChooseDefaultTypes()
+	w.keys.NoteActive()
+	return w, nil
+}
+
+// Read is [Open] for a wallet that is only looked at: its key pools stay as they are.
+//
+// Errors: [walletfile.ErrCorrupt].
+func Read(content *walletfile.Wallet, clean bool, p Params, chain txs.Chain) (*Wallet, error) {
 	w := newWallet(p, content.Flags)
 	w.vault.LoadMasterKeys(content.MasterKeys)
 	w.book.Load(content.Addresses)
@@ -27,11 +43,6 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain txs.Chain) (*W
 		w.mend(content)
 	}
 	w.pubKeys.Load(content)
-	if !w.pool.Deferring() {
-		w.pool.TopUp()
-	}
-	w.keys.ChooseDefaultTypes()
-	w.keys.NoteActive()
 	return w, nil
 }
 

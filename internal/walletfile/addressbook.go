@@ -30,6 +30,9 @@ func parsePurpose(key, value *cursor) Entry {
 // with the text 1.
 const UsedName = "used"
 
+// RequestPrefix is how the name of a [DestData] begins that keeps a request for a payment.
+const RequestPrefix = "rr"
+
 // DestData is the record of a named text that belongs to an address: used, or
 // rr and a number for a payment request.
 type DestData struct{ Address, Name, Text string }

@@ -95,10 +95,7 @@ func checkFormat(path string, magic [4]byte) error {
 	case err == nil && format == SQLite:
 		return nil
 	case format == Berkeley:
-		return &Error{Kind: ErrLegacy, Text: fmt.Sprintf(
-			"Failed to open database path '%s'. The wallet appears to be a Legacy wallet, please use the wallet "+
-				"migration tool (migratewallet RPC or the GUI option).", dirOf(path))}
+		return legacyError(dirOf(path))
 	}
-	return &Error{Kind: ErrFormat, err: err, Text: fmt.Sprintf(
-		"Failed to load database path '%s'. Data is not in recognized format.", dirOf(path))}
+	return formatError(dirOf(path), err)
 }

@@ -177,44 +177,55 @@ func (db *DB) Records() ([]walletfile.Record, error) {
 // records returns all records, of which there may be no more than the limits say. Records that are
 // not returned are overwritten.
 func (db *DB) records(limits Limits) (records []walletfile.Record, err error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if err := db.usable(); err != nil {
-		return nil, err
-	}
-	// Rows of foreign files may hold numbers and texts for bytes.
-	// They come in the order of the table, which reads each page once.
-	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main"
-	rows, err := db.conn.QueryContext(db.ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
-	}
-	defer rows.Close()
-	defer func() {
-		if err != nil {
-			wipe(records)
-			records = nil
-		}
-	}()
 	size := int64(0)
-	for rows.Next() {
-		var key, value sql.RawBytes // the driver's memory, which is not used again
-		if err := rows.Scan(&key, &value); err != nil {
-			return records, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
-		}
-		size += int64(len(key) + len(value))
+	err = db.Each(func(r walletfile.Record) error {
+		size += int64(len(r.Key) + len(r.Value))
 		if limits.exceeded(len(records)+1, size) {
-			clear(value)
-			return records, ErrTooLarge
+			return ErrTooLarge
 		}
-		records = append(records, walletfile.Record{Key: bytes.Clone(key), Value: bytes.Clone(value)})
-		clear(value)
-	}
-	if err := rows.Err(); err != nil {
-		return records, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+		records = append(records, walletfile.Record{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value)})
+		return nil
+	})
+	if err != nil {
+		wipe(records)
+		return nil, err
 	}
 	slices.SortFunc(records, func(a, b walletfile.Record) int { return bytes.Compare(a.Key, b.Key) })
 	return records, nil
+}
+
+// Each calls visit with all records, in the order of the table, which is that in which they were written last. Their
+// memory is overwritten after each call. An error of visit ends the reading and is returned as it is.
+//
+// Errors: ErrClosed, ErrIO, those of visit.
+func (db *DB) Each(visit func(walletfile.Record) error) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.usable(); err != nil {
+		return err
+	}
+	// Rows of foreign files may hold numbers and texts for bytes.
+	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main"
+	rows, err := db.conn.QueryContext(db.ctx, query)
+	if err != nil {
+		return fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, value sql.RawBytes // the driver's memory, which is not used again
+		if err := rows.Scan(&key, &value); err != nil {
+			return fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+		}
+		err := visit(walletfile.Record{Key: key, Value: value})
+		clear(value)
+		if err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+	}
+	return nil
 }
 
 // wipe overwrites the values of records, which may be private keys.

@@ -16,6 +16,26 @@ answers questions about it over JSON-RPC. trawl-cli asks them.
 	}
 }
 
+// WalletToolProgram describes trawl-wallet.
+func WalletToolProgram() *options.Program {
+	return &options.Program{
+		Name: "trawl-wallet", Title: "Trawl wallet tool", Purpose: "makes, shows and dumps wallet files offline",
+		About: `trawl-wallet makes wallet files, and tells what is in them, while no node has them open.
+
+The commands are:
+  info            show what kind of wallet it is and how much it holds
+  create          make a new wallet with its keys
+  dump            write all records of a wallet to -dumpfile, in hex
+  createfromdump  make a new wallet of the records in -dumpfile
+
+By default it acts on wallets of the main chain in the data directory of trawld.
+-datadir, -wallet and the options that select the chain name another wallet.
+A dump holds the private keys of the wallet: whoever has it has the coins.
+`,
+		Usage: []string{"[options] <command>"},
+	}
+}
+
 // CLIProgram describes trawl-cli.
 func CLIProgram() *options.Program {
 	return &options.Program{

@@ -49,6 +49,15 @@ func CLI() []options.Option {
 	)
 }
 
+// WalletTool returns the options of trawl-wallet, which reads no files of options.
+func WalletTool() []options.Option {
+	return slices.Concat(
+		in(options.General, walletTool),
+		in(options.General, help),
+		in(options.ChainSelection, chain),
+	)
+}
+
 // in puts all rows into one category.
 func in(category options.Category, rows []options.Option) []options.Option {
 	rows = slices.Clone(rows)

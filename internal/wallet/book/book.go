@@ -20,6 +20,11 @@ const (
 	purposeRefund  = "refund"
 )
 
+// IsPurpose reports whether a text of a file is a purpose that is known.
+func IsPurpose(text string) bool {
+	return text == PurposeReceive || text == PurposeSend || text == purposeRefund
+}
+
 // Book is an address book.
 type Book struct {
 	net     *descriptor.Network

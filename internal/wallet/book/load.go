@@ -51,8 +51,7 @@ func (b *Book) loadAddress(text string, a *walletfile.Address) {
 	if a.Label != nil {
 		e.label = a.Label
 	}
-	switch a.Purpose {
-	case PurposeReceive, PurposeSend, purposeRefund:
+	if IsPurpose(a.Purpose) {
 		e.purpose = a.Purpose
 	}
 	if _, ok := a.Data[walletfile.UsedName]; ok {

@@ -87,6 +87,15 @@ func (c *keyCache) set(e descriptor.CacheEntry) {
 	}
 }
 
+// entries returns what the cache has, but for keys of P2MR.
+func (c *keyCache) entries() []descriptor.CacheEntry {
+	all := make([]descriptor.CacheEntry, 0, len(c.keys))
+	for at, key := range c.keys {
+		all = append(all, descriptor.CacheEntry{Kind: at.kind, Expression: at.expression, Index: at.index, Key: key})
+	}
+	return all
+}
+
 // merge adds what is not there yet, and returns it.
 func (c *keyCache) merge(entries []descriptor.CacheEntry) (added []descriptor.CacheEntry, err error) {
 	for _, e := range entries {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 func TestKeyCache(t *testing.T) {
@@ -98,5 +99,37 @@ func TestCompleteCaches(t *testing.T) {
 	r.pool.CompleteCaches()
 	if changes := r.log.Take(); len(changes) > 0 {
 		t.Errorf("%d changes of a file that is complete", len(changes))
+	}
+}
+
+// A wallet that never has private keys refuses to list them, with Bitcoin Core 31 and later versions before its
+// passphrase is asked for. Core 30 looks at each descriptor.
+func TestListPrivateOfWatchOnly(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{false, true} {
+		p := testParams()
+		p.Kinds.AsksWatchOnly = asks
+		r := rigOf(p, false)
+		list, err := r.set.ListDescriptors(true)
+		if asks && (err != nil || len(list) != 0) {
+			t.Errorf("none there: %v, %v", list, err)
+		}
+		want := "Can't get private descriptor string for watch-only wallets (-4)"
+		if !asks && (err == nil || err.Error() != want) {
+			t.Errorf("none there: %v", err)
+		}
+		if asks {
+			want = "Can't get descriptor string. (-4)"
+		}
+		item := messages.ImportItem{Desc: descriptor.AddChecksum("wpkh(" + otherXPub + ")")}
+		if _, err := r.importer.Import([]messages.ImportItem{item}, ImportTimes{}); err != nil || r.set.Len() != 1 {
+			t.Fatal(err)
+		}
+		if _, err := r.set.ListDescriptors(true); err == nil || err.Error() != want {
+			t.Errorf("%v: %v, want %s", asks, err, want)
+		}
+		if list, err := r.set.ListDescriptors(false); err != nil || len(list) != 1 {
+			t.Errorf("public: %v, %v", list, err)
+		}
 	}
 }

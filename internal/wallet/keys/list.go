@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
+	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -18,6 +19,9 @@ import (
 // Errors: [*messages.WalletError].
 func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error) {
 	if private {
+		if s.flags.Has(walletfile.DisablePrivateKeys) && !s.params.Kinds.AsksWatchOnly {
+			return nil, codes.Errorf(codes.Wallet, "Can't get private descriptor string for watch-only wallets")
+		}
 		if err := s.vault.NeedUnlocked(); err != nil {
 			return nil, err
 		}

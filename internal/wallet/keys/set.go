@@ -145,6 +145,13 @@ func (s *Set) activeManagers() []*descriptorManager {
 	return found
 }
 
+// DerivesAll reports whether there are active descriptors, and each has a range of addresses.
+func (s *Set) DerivesAll() bool {
+	active := s.activeManagers()
+	single := func(m *descriptorManager) bool { return !m.desc.IsRanged() }
+	return len(active) > 0 && !slices.ContainsFunc(active, single)
+}
+
 // PoolSizes returns how many addresses are derived and not given out: those for
 // receiving, and those for change alone.
 func (s *Set) PoolSizes() (receiving, change int) {

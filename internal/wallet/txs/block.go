@@ -31,6 +31,12 @@ type Chain interface {
 	Find(hash *chainhash.Hash) (BlockRef, bool)
 }
 
+// NoChain is a [Chain] of no blocks, for who looks at a wallet without any.
+type NoChain struct{}
+
+// Find implements [Chain].
+func (NoChain) Find(*chainhash.Hash) (BlockRef, bool) { return BlockRef{}, false }
+
 // Synced tells what a block, or a transaction, did to a wallet.
 type Synced struct {
 	// Changed is set when a transaction concerned the wallet.

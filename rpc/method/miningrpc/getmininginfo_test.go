@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -120,5 +121,14 @@ func TestSetMockTimeRefuses(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+	later, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later.Answers = dialect.Answers{}
+	const want = `{"code":-8,"message":"Mocktime must be in the range [0, 4294967295], not 4294967296."}`
+	if got := newRigOn(t, later).call("setmocktime", `[4294967296]`); got != want {
+		t.Errorf("later: got %s", got)
 	}
 }

@@ -34,6 +34,9 @@ type Deps struct {
 	// Archive is the service of nodes that give all blocks with their witnesses; 0: there is none.
 	Archive wire.ServiceFlag
 
+	// NoPeerAddress is that of the network's answers.
+	NoPeerAddress bool
+
 	AddConnection bool // tests may choose the type of a connection
 
 	// RelayFee and IncrementalFee are the least fees of transactions that are

@@ -29,16 +29,21 @@ func call(t *testing.T, d netrpc.Deps, method string, params ...string) string {
 
 func try(t *testing.T, d netrpc.Deps, method string, params ...string) (string, error) {
 	t.Helper()
+	list := jsontree.NewArray()
+	for _, p := range params {
+		list.Append(jsontree.NewString(p))
+	}
+	return tryWith(t, d, method, list)
+}
+
+func tryWith(t *testing.T, d netrpc.Deps, method string, list *jsontree.Value) (string, error) {
+	t.Helper()
 	table, err := command.NewTable(netrpc.Commands(d))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := table.Check(); err != nil {
 		t.Error(err)
-	}
-	list := jsontree.NewArray()
-	for _, p := range params {
-		list.Append(jsontree.NewString(p))
 	}
 	prepared, err := table.Prepare(command.Caller{}, method, list)
 	if err != nil {
@@ -60,6 +65,7 @@ type table struct {
 	network messages.NetworkState
 	peers   []messages.PeerInfo
 	added   []messages.AddedNode
+	address messages.AddedAddress // the answer about any
 }
 
 func (p *table) Receive(c actor.Context) {
@@ -68,6 +74,8 @@ func (p *table) Receive(c actor.Context) {
 		m.Answer(p.network, nil)
 	case *ask.Call[messages.GetPeers, []messages.PeerInfo]:
 		m.Answer(p.peers, nil)
+	case *ask.Call[messages.AddPeerAddress, messages.AddedAddress]:
+		m.Answer(p.address, nil)
 	case *ask.Call[messages.GetAddedNodes, []messages.AddedNode]:
 		m.Answer(p.added, nil)
 	default:

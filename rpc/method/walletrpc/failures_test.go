@@ -25,7 +25,7 @@ var callsOf = map[string]string{
 	"unloadwallet":         `["a"]`,
 	"walletdisplayaddress": `["` + own + `"]`,
 	"backupwallet":         `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
-	"derivehdkey":         `["m/0h"]`,
+	"derivehdkey": `["m/0h"]`, "exportwatchonlywallet": `["b"]`,
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
@@ -90,6 +90,7 @@ func failAll(d *double, err error) {
 	gives[messages.UnloadWallet](d, messages.WalletUnloaded{}, err)
 	gives[messages.ListWalletDir](d, nil, err)
 	gives[messages.BackupWallet](d, messages.Done{}, err)
+	gives[messages.ExportWatchOnly](d, messages.Done{}, err)
 	gives[messages.DisplayAddress](d, messages.Done{}, err)
 	gives[messages.ListDescriptors](d, nil, err)
 	gives[messages.GetHDKeys](d, nil, err)

@@ -102,6 +102,9 @@ func TestWalletRequests(t *testing.T) {
 	info := plain
 	info.LastProcessedHeight = 10
 	w := r.load("a", info)
+	check[messages.ExportWatchOnly](t, r, w, nil, []request{
+		{"exportwatchonlywallet", `["/b"]`, messages.ExportWatchOnly{Path: "/b"}},
+	})
 	check[messages.BackupWallet](t, r, w, nil, []request{{"backupwallet", `["/b"]`, messages.BackupWallet{Path: "/b"}}})
 	check[messages.ListDescriptors](t, r, w, nil, []request{
 		{"listdescriptors", `[null]`, messages.ListDescriptors{}},

@@ -119,7 +119,7 @@ func Commands(d Deps) []command.Command {
 		m.walletProcessPSBT(),
 	}
 	if !d.Network.Wallet().SlowKeys {
-		commands = append(commands, m.addHDKey(), m.deriveHDKey())
+		commands = append(commands, m.addHDKey(), m.deriveHDKey(), m.exportWatchOnlyWallet())
 	} else {
 		commands = append(
 			commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus(),

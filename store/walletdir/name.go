@@ -1,24 +1,14 @@
-package wallets
+package walletdir
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/seed61375155/trawl/internal/wallet/codes"
 )
 
-// checkName refuses names of new wallets by which a path can leave the wallets directory
-// without being absolute.
-func (h *home) checkName() error {
-	if wrong := wrongName(h.name); wrong != "" {
-		return codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", wrong)
-	}
-	return nil
-}
-
-// wrongName says in later Core's words why a new wallet cannot have a name; it is empty where it can.
-func wrongName(name string) string {
+// CheckName says in later Core's words why no new wallet can have a name; it is empty where one can. A path that is
+// refused could leave the directory of wallets without being absolute.
+func CheckName(name string) string {
 	volume := filepath.VolumeName(name)
 	path := filepath.ToSlash(name[len(volume):])
 	rooted := volume != "" || strings.HasPrefix(path, "/")
