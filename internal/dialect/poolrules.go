@@ -16,5 +16,6 @@ func (n *Network) PoolPolicy() txpool.Policy {
 func (n *Network) PoolRules() txpool.Rules {
 	return txpool.Rules{
 		Rules: n.Rules, Forms: n.Standard, Verify: n.Verify, VerifyVersion: n.VerifyVersion, Unit: n.Software.Unit,
+		ZeroFeeParents: n.Traffic.ZeroFeeParents,
 	}
 }
