@@ -122,7 +122,7 @@ func (n parts) spawn(
 func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
 		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: n.cfg.LoadBlock,
-		Moved: &n.moved, Initial: n.initial,
+		Moved: &n.moved, Initial: n.initial, Warned: &n.warned,
 		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: u.Fail,
 	}), chain.Requests, nil)
 	if err != nil {
