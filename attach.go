@@ -37,7 +37,7 @@ func (c *Config) checkAttach() error {
 	}
 	return attachment.Host{
 		Chain: c.Chain, Foreign: foreign, Dirs: []string{c.Dir, c.BlocksDir}, Wallets: c.Wallets != nil,
-		Prune: c.Prune != nil, TxIndex: c.TxIndex, CoinStatsIndex: c.CoinStatsIndex,
+		Prune: c.Prune != nil, TxIndex: c.TxIndex, CoinStatsIndex: c.CoinStatsIndex, TxoSpenderIndex: c.TxoSpenderIndex,
 		Reindex: c.Reindex || c.ReindexState, LoadBlock: len(c.LoadBlock) > 0, Peers: c.Peers != nil,
 	}.Check(c.Attach)
 }

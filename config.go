@@ -77,13 +77,15 @@ type Config struct {
 	// found by their id alone. It cannot be kept together with Prune.
 	TxIndex bool
 
+	TxoSpenderIndex bool // keeps an index of the spenders of all outputs; as TxIndex, not together with Prune
+
 	// CoinStatsIndex keeps sums and hashes of the unspent outputs as of every block.
 	CoinStatsIndex bool
 
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 
-	PruneWitnesses bool // old blocks lose their witnesses; on qbit's networks alone, and not together with TxIndex
+	PruneWitnesses bool // old blocks lose their witnesses; on qbit's networks alone, and without those indexes
 
 	Verify       *messages.StartChecks // of the chain; nil: none
 	Reindex      bool                  // build everything anew from the block files

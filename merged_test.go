@@ -102,7 +102,8 @@ func TestMergeMinedBlocks(t *testing.T) {
 	node := open(t, trawl.Config{
 		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)},
 		Mempool: trawl.MempoolConfig{NoPersist: true}, BlockFilterIndex: true, TxIndex: true, CoinStatsIndex: true,
-		Wallets: &trawl.WalletConfig{NoSync: true},
+		TxoSpenderIndex: true,
+		Wallets:         &trawl.WalletConfig{NoSync: true},
 	})
 	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
 		t.Fatal(err)
@@ -180,6 +181,13 @@ func TestMergeMinedBlocks(t *testing.T) {
 			tx.Hex != hex.EncodeToString(serialized(t, spend)) {
 			t.Errorf("transaction: %+v", tx)
 		}
+	}
+	var spenders []struct{ SpendingTxID, BlockHash string }
+	spent := spend.TxIn[0].PreviousOutPoint
+	outs := []any{map[string]any{"txid": spent.Hash.String(), "vout": spent.Index}}
+	method(t, table, &spenders, "gettxspendingprevout", outs)
+	if spenders[0].SpendingTxID != id || spenders[0].BlockHash != merged {
+		t.Errorf("spender: %+v", spenders)
 	}
 	var sums struct{ BestBlock string }
 	if method(t, table, &sums, "gettxoutsetinfo", "none", merged); sums.BestBlock != merged {

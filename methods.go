@@ -115,7 +115,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		chainrpc.Commands(chainMethods),
 		mempoolrpc.Commands(mempoolrpc.Deps{
-			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart),
+			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Spenders: n.spenders,
 			Wallets: walletrpc.Written(ref(walletsPart), n.walletDir),
 		}),
 		miningrpc.Commands(miningrpc.Deps{
@@ -166,9 +166,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool)
 		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
 		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker,
 		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs,
-		Others: []chainrpc.NamedIndex{
-			{Name: txindexPart, Actor: ref(txindexPart)}, {Name: coinstatsPart, Actor: ref(coinstatsPart)},
-		},
+		Others: chainrpc.NamedIndexes(ref, txindexPart, coinstatsPart, spendersPart),
 	}
 	if p := (parts{n}).pruning(); p != nil {
 		d.Pruning = &chainrpc.Pruning{Target: p.Target, After: p.After}

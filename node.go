@@ -24,6 +24,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/eventstream"
 	"github.com/seed61375155/trawl/rpc/forward/attachment"
 	"github.com/seed61375155/trawl/rpc/method/chainrpc"
+	"github.com/seed61375155/trawl/rpc/method/mempoolrpc"
 	"github.com/seed61375155/trawl/rpc/method/rawtxrpc"
 	"github.com/seed61375155/trawl/rpc/method/searchrpc"
 	"github.com/seed61375155/trawl/store/datadir"
@@ -67,6 +68,7 @@ type Node struct {
 	scheduler *match.Scheduler // of the searches in that store
 	stats     chainrpc.CoinStats
 	txs       rawtxrpc.TxIndex
+	spenders  mempoolrpc.Spenders
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks

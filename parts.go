@@ -38,7 +38,6 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
-	"github.com/seed61375155/trawl/store/txindex"
 )
 
 // The parts of a node.
@@ -52,6 +51,7 @@ const (
 	indexerPart   = "indexer"
 	coinstatsPart = blocks.CoinStatsName
 	txindexPart   = blocks.TxIndexName
+	spendersPart  = blocks.SpendersName
 	pruningPart   = "pruning"
 	clusterPart   = "cluster"
 	scannerPart   = "scanner"
@@ -84,6 +84,7 @@ func (n parts) table() []part.Part {
 		{Name: indexerPart, Needs: names{chainPart}, Later: names{clusterPart}, Off: off, Start: n.startIndexer},
 		{Name: coinstatsPart, Needs: names{chainPart}, Off: !c.CoinStatsIndex, Start: n.startCoinStats},
 		{Name: txindexPart, Off: !c.TxIndex, Start: n.startTxIndex},
+		{Name: spendersPart, Off: !c.TxoSpenderIndex, Start: n.startSpenders},
 		// Blocks are deleted from when all have started who keep some.
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
 		{Name: clusterPart, Off: c.Cluster == nil || off, Start: n.startCluster},
@@ -121,7 +122,7 @@ func (n parts) spawn(
 func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
 		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: n.cfg.LoadBlock,
-		Moved: &n.moved, Initial: n.initial,
+		Moved: &n.moved, Initial: n.initial, Warned: &n.warned,
 		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: u.Fail,
 	}), chain.Requests, nil)
 	if err != nil {
@@ -138,7 +139,7 @@ func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
 		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
 		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.knobs.SmallFiles, Cache: n.cfg.Cache, Prune: n.pruning(),
 		Reindex: n.cfg.Reindex, ReindexState: n.cfg.ReindexState, Strip: n.cfg.PruneWitnesses, TxIndex: n.cfg.TxIndex,
-		Verify: n.cfg.Verify, WroteCoins: n.knobs.WroteCoins, Log: n.cfg.Log,
+		TxoSpenderIndex: n.cfg.TxoSpenderIndex, Verify: n.cfg.Verify, WroteCoins: n.knobs.WroteCoins, Log: n.cfg.Log,
 	}).Open
 }
 
@@ -208,50 +209,47 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	return r, err
 }
 
-// startCoinStats opens the index of the sums of the unspent outputs, and starts what
-// keeps it.
+// startCoinStats starts the index of the sums of the unspent outputs.
 func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
-	x, err := blocks.OpenCoinStats(blocks.CoinStatsConfig{
-		Dir: n.indexDir(blocks.CoinStatsName), Network: n.net, Anew: n.cfg.Reindex || n.cfg.ReindexState,
-		Log: n.cfg.Log,
-	})
-	if err != nil {
-		return part.Running{}, fmt.Errorf("trawl: %w", err)
-	}
-	r, err := n.startBlockIndex(ctx, u, n.pruneLocks(u), index.NewTarget(blocks.CoinStatsName, x, n.cfg.Log), x.Close)
+	x, r, err := startBlockIndex(ctx, n, u, n.pruneLocks(u), coinstatsPart, blocks.OpenCoinStats)
 	n.stats = &blocks.CoinStatsReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
-// startTxIndex opens the index of all transactions, and starts what keeps it.
+// startTxIndex starts the index of all transactions.
 func (n parts) startTxIndex(ctx context.Context, u *part.Uses) (part.Running, error) {
-	if n.cfg.Prune != nil {
-		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
-	}
-	anew := n.cfg.Reindex || n.cfg.ReindexState
-	dir := n.indexDir(blocks.TxIndexName)
-	x, err := blocks.OpenTxIndex(txindex.Options{Dir: dir, Network: n.net.Magic, Log: n.cfg.Log}, anew)
-	if err != nil {
-		return part.Running{}, fmt.Errorf("trawl: %w", err)
-	}
-	r, err := n.startBlockIndex(ctx, u, nil, index.NewTarget(blocks.TxIndexName, x, n.cfg.Log), x.Close)
+	x, r, err := startBlockIndex(ctx, n, u, nil, txindexPart, blocks.OpenTxIndex)
 	n.txs = &blocks.TxReader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
-// startBlockIndex starts what keeps an index, of which closing is the end.
-func (n parts) startBlockIndex(
-	ctx context.Context, u *part.Uses, locks *Ref, x *index.Target, closing func() error,
-) (part.Running, error) {
-	if err := index.HoldTarget(ctx, locks, n.view.Open(), x); err != nil {
-		return part.Running{}, errors.Join(err, closing())
-	}
-	return n.spawn(x.Name, blockindex.New(blockindex.Config{
-		Name: x.Name, Target: x, Chain: n.view, Tip: n.tip, PruneLocks: locks, Log: x.Log, OnFailed: u.Fail,
-	}), blockindex.Requests, closing)
+// startSpenders starts the index of spenders.
+func (n parts) startSpenders(ctx context.Context, u *part.Uses) (part.Running, error) {
+	x, r, err := startBlockIndex(ctx, n, u, nil, spendersPart, blocks.OpenSpenders)
+	n.spenders = &blocks.SpenderReader{Index: x, Chain: n.view, Keeper: r.Ref}
+	return r, err
 }
 
-func (n parts) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
+// startBlockIndex opens an index of blocks, and starts what keeps it.
+func startBlockIndex[X blocks.Index](
+	ctx context.Context, n parts, u *part.Uses, locks *Ref, name string, open func(blocks.Config) (X, error),
+) (x X, r part.Running, err error) {
+	x, err = open(blocks.Config{
+		Dir: filepath.Join(n.cfg.Dir, "indexes"), Network: n.net, Prunes: n.cfg.Prune != nil,
+		Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
+	})
+	if err != nil {
+		return x, r, err
+	}
+	target := index.NewTarget(name, x, n.cfg.Log)
+	if err := index.HoldTarget(ctx, locks, n.view.Open(), target); err != nil {
+		return x, r, errors.Join(err, x.Close())
+	}
+	r, err = n.spawn(name, blockindex.New(blockindex.Config{
+		Name: name, Target: target, Chain: n.view, Tip: n.tip, PruneLocks: locks, Log: target.Log, OnFailed: u.Fail,
+	}), blockindex.Requests, x.Close)
+	return x, r, err
+}
 
 func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 	_, err := ask.Ask(ctx, u.Ref(chainPart), nodemsg.StartPruning{})

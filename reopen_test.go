@@ -124,6 +124,7 @@ func (n *whole) answers() (list []string) {
 	say("", "getblocktemplate", map[string]any{"rules": []string{"segwit"}})
 	for _, id := range n.txs {
 		say("", "getrawtransaction", id, 1)
+		say("", "gettxspendingprevout", []any{map[string]any{"txid": id, "vout": 0}, map[string]any{"txid": id, "vout": 1}})
 	}
 	var page any
 	n.call(&page, "", "getsearchentries", n.search)
@@ -136,7 +137,7 @@ func (n *whole) answers() (list []string) {
 func TestEveryPartOverReopenedChain(t *testing.T) {
 	told := &heard{list: make(map[string][]string)}
 	cfg := regtest(t.TempDir())
-	cfg.TxIndex, cfg.CoinStatsIndex, cfg.RangeFilters = true, true, true
+	cfg.TxIndex, cfg.CoinStatsIndex, cfg.TxoSpenderIndex, cfg.RangeFilters = true, true, true, true
 	cfg.Searches.LeastRoom = 1
 	cfg.Wallets = &trawl.WalletConfig{KeyPool: 2}
 	cfg.Notify = &trawl.NotifyConfig{

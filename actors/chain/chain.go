@@ -45,6 +45,7 @@ type Config struct {
 	Moved   *ask.Feed[chainview.TipMoved]
 	Initial *chainview.InitialDownload
 
+	Warned   *ask.Feed[nodemsg.WarningChanged] // is told of a long chain that is not valid; nil: nobody is
 	Log      *slog.Logger
 	OnFailed func(error) // is given the reason why the actor stops for good
 }
@@ -95,6 +96,7 @@ type Chain struct {
 	behind  bool // there may be work before the snapshot that the chain began with
 
 	progress corelog.Progress // of the chain towards the best header
+	warned   *string          // what is said of a long chain that is not valid; nil: nothing was said yet
 
 	importer *importer
 	status   messages.ImportStatus
@@ -253,6 +255,7 @@ func (s *Chain) next(c actor.Context) {
 // announce publishes the tip if it has changed.
 func (s *Chain) announce() {
 	s.logMoves()
+	s.warnOfInvalid()
 	tip := currentTip(s.engine)
 	if tip == s.tip {
 		return

@@ -280,43 +280,6 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A reply about what spends outputs has to tell of each of them, in their order.
-func TestSpenders(t *testing.T) {
-	by := strings.Repeat("0c", 32)
-	outs := []wire.OutPoint{{Hash: chainhash.Hash{1}, Index: 4}, {Hash: chainhash.Hash{2}}}
-	for _, c := range []struct {
-		name, text string
-		err        error
-		want       error
-	}{
-		{"one of two", `[{"txid":"x","vout":4},{"txid":"y","vout":0,"spendingtxid":"` + by + `"}]`, nil, nil},
-		{"too few", `[{}]`, nil, corenode.ErrReply},
-		{"too many", `[{},{},{}]`, nil, corenode.ErrReply},
-		{"away", "", fmt.Errorf("%w: refused", corenode.ErrAway), messages.ErrNodeAway},
-	} {
-		n := &script{text: map[string][]string{"gettxspendingprevout": {c.text}}, errs: map[string]error{}}
-		if c.err != nil {
-			n.errs["gettxspendingprevout"] = c.err
-		}
-		got, err := spenders(t.Context(), n, outs)
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
-		if err == nil && (len(got) != 2 || got[0] != nil || got[1] == nil || got[1].String() != by) {
-			t.Errorf("%s: %v", c.name, got)
-		}
-		asked, _ := json.Marshal(n.params)
-		want := fmt.Sprintf(`[[{"txid":"%v","vout":4},{"txid":"%v","vout":0}]]`, outs[0].Hash, outs[1].Hash)
-		if string(asked) != want {
-			t.Errorf("%s: asked %s, want %s", c.name, asked, want)
-		}
-	}
-	n := &script{}
-	if got, err := spenders(t.Context(), n, nil); got != nil || err != nil || len(n.called) != 0 {
-		t.Errorf("of nothing: %v, %v, called %v", got, err, n.called)
-	}
-}
-
 // The least fee of the other pool is told where it is more than what is relayed at least; estimates that are none are
 // left out.
 func TestRulesAndEstimates(t *testing.T) {

@@ -3,7 +3,9 @@ package corepool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -84,7 +86,8 @@ func (p *Mirror) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {
 	return p.pool.Describe(tx), nil
 }
 
-// spenders asks the other node what spends outputs in its pool.
+// spenders asks the other node what spends outputs in its pool. A node with an index of spenders tells of those in
+// the chain as well, after those in the pool.
 func spenders(ctx context.Context, node Node, outs []wire.OutPoint) ([]*chainhash.Hash, error) {
 	type output struct {
 		TxID string `json:"txid"`
@@ -97,18 +100,52 @@ func spenders(ctx context.Context, node Node, outs []wire.OutPoint) ([]*chainhas
 	if len(list) == 0 {
 		return nil, nil
 	}
-	var spent []struct {
-		By *corenode.Hash `json:"spendingtxid"`
+	var spent []spentOutput
+	err := node.Call(ctx, &spent, "gettxspendingprevout", list)
+	if lacksIndex(err) { // the index is behind; a node without one does not know the option
+		err = node.Call(ctx, &spent, "gettxspendingprevout", list, map[string]bool{"mempool_only": true})
 	}
-	if err := node.Call(ctx, &spent, "gettxspendingprevout", list); err != nil {
+	if err != nil {
 		return nil, refused(err)
 	}
+	return inOrder(outs, spent)
+}
+
+// A spentOutput is what the other node says of an output.
+type spentOutput struct {
+	TxID  corenode.Hash  `json:"txid"`
+	Vout  uint32         `json:"vout"`
+	By    *corenode.Hash `json:"spendingtxid"`
+	Block *corenode.Hash `json:"blockhash"` // of a spend in the chain
+}
+
+// lacksIndex reports whether a node did not answer because its index of spenders is behind.
+func lacksIndex(err error) bool {
+	refusal, ok := errors.AsType[*corenode.Error](err)
+	const misc = -1
+	return ok && refusal.Code == misc && strings.Contains(refusal.Message, "txospenderindex")
+}
+
+// inOrder returns what spends outputs in the pool, in their order. The reply has to tell of each.
+func inOrder(outs []wire.OutPoint, spent []spentOutput) ([]*chainhash.Hash, error) {
 	if len(spent) != len(outs) {
 		return nil, refusal{corenode.ErrReply}
 	}
+	spenders := make(map[wire.OutPoint]*chainhash.Hash, len(spent))
+	for i := range spent {
+		s := &spent[i]
+		if s.Block != nil {
+			s.By = nil
+		}
+		spenders[wire.OutPoint{Hash: chainhash.Hash(s.TxID), Index: s.Vout}] = (*chainhash.Hash)(s.By)
+	}
 	by := make([]*chainhash.Hash, len(outs))
-	for i, s := range spent {
-		by[i] = (*chainhash.Hash)(s.By)
+	for i, out := range outs {
+		spender, ok := spenders[out]
+		if !ok {
+			return nil, refusal{corenode.ErrReply}
+		}
+		by[i] = spender
 	}
 	return by, nil
 }

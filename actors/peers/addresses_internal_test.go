@@ -51,14 +51,17 @@ func newAddrRig(tb testing.TB, wishes ...func(*Config)) *addrRig {
 
 // A letterbox is the connection of a peer. It keeps the addresses that are sent.
 type letterbox struct {
-	got  []netaddr.Addr
-	left string
+	got      []netaddr.Addr
+	messages [][]netaddr.Addr // the same
+	left     string
 }
 
 func (l *letterbox) Send(m wire.Message) {
+	before := len(l.got)
 	for _, a := range m.(*codec.Addresses).List {
 		l.got = append(l.got, a.Addr)
 	}
+	l.messages = append(l.messages, l.got[before:])
 }
 func (l *letterbox) Disconnect(reason string) { l.left = reason }
 

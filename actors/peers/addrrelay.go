@@ -254,7 +254,8 @@ func (r *addrRelay) advertise(p *addrPeer, now time.Time) {
 	if len(r.cfg.Listeners) == 0 || len(r.local.list) == 0 || !p.nextLocal.Before(now) {
 		return
 	}
-	if !p.nextLocal.IsZero() {
+	first := p.nextLocal.IsZero()
+	if !first {
 		p.known = nil // so that it goes out once more
 	}
 	p.nextLocal = now.Add(exponential(localInterval))
@@ -266,7 +267,13 @@ func (r *addrRelay) advertise(p *addrPeer, now time.Time) {
 		}
 	}
 	r.debugf("Advertising address %v to peer=%d", best.Addr, p.id)
-	p.push(codec.Address{Time: uint32(now.Unix()), Services: r.cfg.Services, Addr: best.Addr})
+	own := codec.Address{Time: uint32(now.Unix()), Services: r.cfg.Services, Addr: best.Addr}
+	switch {
+	case !first || !r.cfg.Network.Traffic.OwnAddressFirst:
+		p.push(own)
+	case p.takes(own.Addr): // by itself, so that a peer that takes few addresses at first takes this one
+		p.conn.Send(&codec.Addresses{V2: p.v2, List: []codec.Address{own}})
+	}
 }
 
 // exponential returns a random time whose average is mean. So the time at which a message is

@@ -86,6 +86,9 @@ func (e *entry) info() messages.PeerInfo {
 // notRoutable is the network of addresses that are on no public one.
 const notRoutable = "not_publicly_routable"
 
+// cameBy tells apart peers on different networks, and peers that came by different addresses of the node.
+func (e *entry) cameBy() string { return e.network() + " " + e.bind.String() }
+
 // network is the network through which the peer is connected.
 func (e *entry) network() string {
 	switch {

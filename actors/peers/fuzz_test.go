@@ -36,7 +36,7 @@ func FuzzServed(f *testing.F) {
 	}
 	l := openLibrary(f)
 	f.Fuzz(func(t *testing.T, command string, payload []byte, height uint16) {
-		if !codec.IsKnown(command) || command == wire.CmdVersion || command == wire.CmdVerAck {
+		if !codec.IsKnown(command, codec.FeatureVersion) || command == wire.CmdVersion || command == wire.CmdVerAck {
 			return
 		}
 		l.t = t

@@ -126,6 +126,7 @@ func (p *Choices) open(ctx context.Context, c *Config, files nodefiles.Files) (n
 		Listen: p.Listen, Whitelist: p.Whitelist, External: p.ExternalIP, Discover: p.Discover && p.Listen,
 		Tor: netsetup.TorConfig{
 			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: c.Network.P2PPort,
+			Defend: c.Network.Traffic.DefendedOnion,
 		},
 		ASMap: p.ASMap, I2PIncoming: p.I2PIncoming, Keys: files.I2PKey(), Timeout: p.Timeout, Log: c.Log,
 	})

@@ -67,7 +67,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, LogReconciling: t.reconcileLine,
 		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
-		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true,
+		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true, QuietFeelers: t.cfg.Network.Traffic.QuietFeelers,
 	}
 }
 
@@ -79,7 +79,7 @@ func (t *Table) joined(m joined) {
 	}
 	e.established, e.remote = true, m.remote
 	t.addrs.join(&addrPeer{
-		conn: e.conn, id: e.id, typ: e.typ, addr: e.addr, cacheKey: e.network() + " " + e.bind.String(),
+		conn: e.conn, id: e.id, typ: e.typ, addr: e.addr, cacheKey: e.cameBy(),
 		unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.conn.info.Since,
 	})
 	t.reached(e)

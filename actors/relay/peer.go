@@ -119,19 +119,30 @@ func (r *Relay) flush(p *peer, now time.Time) {
 	if now.Before(p.nextInv) && !p.info.Permissions.NoBan {
 		return
 	}
-	traffic := &r.cfg.Network.Traffic
-	every := traffic.Outbound
-	if p.inbound() {
-		every = traffic.Inbound
-	}
-	p.nextInv = now.Add(poisson(every))
+	p.nextInv = r.nextInv(p, now)
 	defer func() { p.sequence = r.pool.Last() }() // what came until now it may ask for
 	if len(p.pending) == 0 {
 		return
 	}
-	limit := announceRate*int(traffic.Inbound/time.Second) + len(p.pending)/1000*5
+	limit := announceRate*int(r.cfg.Network.Traffic.Inbound/time.Second) + len(p.pending)/1000*5
 	list := p.best(r.pool, min(limit, maxAnnounce))
 	p.sendInv(list)
+}
+
+// nextInv returns when a peer is sent announcements next, after what it is sent now. Inbound peers share the times:
+// who makes many connections learns no more of when a transaction came than who makes a single connection.
+func (r *Relay) nextInv(p *peer, now time.Time) time.Time {
+	traffic, by := &r.cfg.Network.Traffic, ""
+	if !p.inbound() {
+		return now.Add(poisson(traffic.Outbound))
+	}
+	if traffic.TimesByAddress {
+		by = p.info.CameBy
+	}
+	if !r.nextInbound[by].After(now) {
+		r.nextInbound[by] = now.Add(poisson(traffic.Inbound))
+	}
+	return r.nextInbound[by]
 }
 
 // best takes the transactions out that are to be announced first: in the order in

@@ -225,6 +225,39 @@ func TestTimesOfAnnouncements(t *testing.T) {
 	}
 }
 
+// All inbound peers get announcements at one time, or, where it is the network's way, those do that came by one address
+// of the node. Outbound peers have times of their own.
+func TestSharedTimesOfAnnouncements(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRigWith(t, 0, func(_ *rig, c *relay.Config) { c.Network.Traffic.TimesByAddress = apart })
+			come := func(by string) *remote {
+				return r.joinWith(p2p.Inbound, func(i *peerhandle.Info) { i.CameBy = by })
+			}
+			first, same, other := come("a"), come("a"), come("b")
+			outbound := r.join(p2p.OutboundFullRelay)
+			differs := map[*remote]int{}
+			for salt := range uint32(40) {
+				r.takeIn(transaction(salt), false)
+				for range 80 {
+					r.later(500 * time.Millisecond)
+					told := len(first.announced()) > 0
+					for _, p := range []*remote{same, other, outbound} {
+						if (len(p.announced()) > 0) != told {
+							differs[p]++
+						}
+					}
+				}
+			}
+			if differs[same] > 0 || differs[other] > 0 != apart || differs[outbound] == 0 {
+				t.Errorf("apart %v: the same %d times, another %d, outbound %d", apart, differs[same], differs[other],
+					differs[outbound])
+			}
+			r.leave()
+		})
+	}
+}
+
 // Without a chain nothing of peers is judged or asked for; both begin once there is a chain.
 func TestWithoutChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

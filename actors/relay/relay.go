@@ -97,6 +97,8 @@ type Relay struct {
 
 	inHand peerhandle.Peer // whose message is being handled; nil: none
 
+	nextInbound map[string]time.Time // when inbound peers are sent announcements, by peer.CameBy or for all
+
 	fees       *infoRead // nil: not known yet
 	feeSteps   feeSteps
 	reannounce time.Time
@@ -127,8 +129,8 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		r := &Relay{
 			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: poolview.New(),
-			reading: ask.NewLane(1),
-			recent:  make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
+			reading: ask.NewLane(1), nextInbound: make(map[string]time.Time),
+			recent: make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
 			requests: newRequests(), orphans: newOrphanage(int(cfg.Network.Rules.WitnessScale)),
 			rejected: newRollingSet(maxRejected), poor: newRollingSet(maxRejected), pairs: newRollingSet(maxRejected),
 			confirmed: newRollingSet(maxConfirmed), feeSteps: newFeeSteps(int64(cfg.Network.RelayFee)),

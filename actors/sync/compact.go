@@ -63,6 +63,10 @@ func (s *Sync) compactReceived(c actor.Context, p *peer, m *codec.CmpctBlock, ha
 		s.log.debugf("Unexpected cmpctblock message received from peer %d", p.info.ID)
 		return false
 	}
+	if why := s.compact.unwanted(p); why != "" {
+		s.log.debugf("peer=%d sent us a compact block %s!", p.info.ID, why)
+		return false
+	}
 	parent := s.chain.reader.Lookup(&m.Header.PrevBlock)
 	if parent == nil {
 		if !s.chain.initialDownload() {
@@ -85,6 +89,19 @@ func (s *Sync) compactReceived(c actor.Context, p *peer, m *codec.CmpctBlock, ha
 	return true
 }
 
+// unwanted returns why no compact block of a peer is looked at, empty: they are.
+func (cb *compactBlocks) unwanted(p *peer) string {
+	switch {
+	case !cb.cfg.Network.Traffic.StrictCompact:
+		return ""
+	case cb.cfg.BlocksOnly:
+		return "even though we are blocksonly"
+	case !p.speaksCompact:
+		return "despite never having sent us a SENDCMPCT"
+	}
+	return ""
+}
+
 // An announced block is a compact block that a peer has sent.
 type announced struct {
 	*codec.CmpctBlock
@@ -104,6 +121,8 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m anno
 	asked := s.download.requestOf(p, b.Hash) != nil
 	switch {
 	case s.chain.have(b) || s.download.buffer.has(&b.Hash):
+	case !asked && !p.highBandwidth && s.cfg.Network.Traffic.StrictCompact:
+		s.log.debugf("peer=%d, not marked as high-bandwidth, sent us an unsolicited compact block!", p.info.ID)
 	case b.CompareWork(tip) <= 0, b.Status()&chainview.Pruned != 0:
 		if asked {
 			askFull(p, b)

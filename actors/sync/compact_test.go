@@ -1,11 +1,13 @@
 package sync_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -156,6 +158,102 @@ func TestCompactBlocks(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(r *rig) { test.run(newCompactRig(r.t, r)) })
+		})
+	}
+}
+
+// Where it is the network's way, compact blocks are taken from those alone that were chosen to send them, or asked.
+func TestStrictCompactBlocks(t *testing.T) {
+	ready := &codec.SendCmpct{Version: codec.CmpctVersion}
+	for _, test := range []struct {
+		name   string
+		only   bool // blocks are taken, no transactions
+		run    func(c *compactRig)
+		strict int32 // height afterwards; else the block is always taken
+	}{
+		{"nobody asked", false, func(c *compactRig) {
+			stranger := c.join(p2p.Inbound)
+			stranger.say(ready)
+			stranger.say(codec.NewCmpctBlock(c.block, nil))
+		}, 285},
+		{"asked", false, func(c *compactRig) {
+			other := c.join(p2p.OutboundFullRelay)
+			other.say(ready)
+			other.sayHeaders(c.remote, 286, 286)
+			if got := take[*wire.MsgGetData](other); len(got) != 1 {
+				c.t.Fatalf("asked for %v", got)
+			}
+			other.say(codec.NewCmpctBlock(c.block, nil))
+		}, 286},
+		{"never said to have any", false, func(c *compactRig) {
+			other := c.join(p2p.OutboundFullRelay)
+			other.sayHeaders(c.remote, 286, 286)
+			other.say(codec.NewCmpctBlock(c.block, nil))
+		}, 285},
+		{"for blocks alone", true, func(c *compactRig) {
+			c.source.sayHeaders(c.remote, 286, 286)
+			c.source.say(codec.NewCmpctBlock(c.block, nil))
+			if len(take[*codec.GetBlockTxn](c.source)) > 0 {
+				c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: c.txs})
+			}
+		}, 285},
+	} {
+		for _, strict := range []bool{false, true} {
+			t.Run(fmt.Sprint(test.name, " strict ", strict), func(t *testing.T) {
+				bubbleWith(t, func(c *sync.Config) {
+					c.BlocksOnly, c.Network.Traffic.StrictCompact = test.only, strict
+				}, func(r *rig) {
+					c := newCompactRig(r.t, r)
+					c.pooled(c.txs...)
+					test.run(c)
+					want := int32(286)
+					if strict {
+						want = test.strict
+					}
+					if c.want(want, ""); c.chain.Lookup(&c.next.Hash) == nil && want == 286 {
+						t.Error("its header is not known")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A peer that was chosen to send compact blocks may send them unasked.
+func TestChosenForCompactBlocks(t *testing.T) {
+	bubbleWith(t, func(c *sync.Config) { c.Network.Traffic.StrictCompact = true }, func(r *rig) {
+		c := newCompactRig(r.t, r)
+		c.source.sayHeaders(c.remote, 286, 286)
+		c.source.sayBlock(c.remote, 286)
+		if got := take[*codec.SendCmpct](c.source); len(got) != 1 || !got[0].HighBandwidth {
+			t.Fatalf("the peer is not chosen: %v", got)
+		}
+		grow(c.remote, 1)
+		c.source.say(codec.NewCmpctBlock(blockAt(t, c.remote, 287), nil))
+		c.want(287, "")
+	})
+}
+
+// A peer may say neither 0 nor 1 of compact blocks, unless it is the network's way that this is misbehaving.
+func TestOddCompactBlocks(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		bubbleWith(t, func(c *sync.Config) { c.Network.Traffic.StrictCompact = strict }, func(r *rig) {
+			for _, flag := range []byte{0, 1, 2, 255} {
+				p := r.join(p2p.Inbound)
+				m := new(codec.SendCmpct)
+				payload := append([]byte{flag, codec.CmpctVersion}, make([]byte, 7)...)
+				if err := codec.Decode(m, payload, codec.ProtocolVersion); err != nil {
+					t.Fatal(err)
+				}
+				p.say(m)
+				left := ""
+				if strict && flag > 1 {
+					left = "!invalid sendcmpct announce field"
+				}
+				if p.gone != left {
+					t.Errorf("strict %v, %d: left for %q", strict, flag, p.gone)
+				}
+			}
 		})
 	}
 }

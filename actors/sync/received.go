@@ -46,7 +46,10 @@ func (s *Sync) message(c actor.Context, p *peer, m peerhandle.Received) {
 	case *wire.MsgSendHeaders:
 		p.wantsHeaders = true
 	case *codec.SendCmpct:
-		if msg.Version == codec.CmpctVersion {
+		switch {
+		case msg.Odd && s.cfg.Network.Traffic.StrictCompact:
+			p.Misbehaving("invalid sendcmpct announce field")
+		case msg.Version == codec.CmpctVersion:
 			p.speaksCompact, p.wantsCompact = true, msg.HighBandwidth
 		}
 	case *wire.MsgInv:

@@ -53,7 +53,7 @@ var otherAnswers = map[string]string{
 	"dumptxoutset": "`rollback` takes blocks back in memory alone, as many as fit into twice `-dbcache`: no " +
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
 	"echoipc":               "no other process is asked",
-	"gettxspendingprevout":  "`options` as in Core 31, without its index",
+	"gettxspendingprevout":  "`options` and `-txospenderindex`, as in Core 31",
 	"migratewallet":         "`load_wallet`, as in Core 32",
 	"combinerawtransaction": "refuses different transactions, and fewer than two",
 	"scanblocks":            "what could not be looked at is never called completed; an abort ends a scan at once",

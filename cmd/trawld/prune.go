@@ -27,6 +27,8 @@ func pruneConfig(o *options.Settings) (*trawl.PruneConfig, error) {
 	switch {
 	case o.Bool("txindex", false):
 		return nil, refuse("Prune mode is incompatible with -txindex.")
+	case o.Bool("txospenderindex", false):
+		return nil, refuse("Prune mode is incompatible with -txospenderindex.")
 	case o.Bool("reindex-chainstate", false):
 		return nil, refuse("Prune mode is incompatible with -reindex-chainstate. Use full -reindex instead.")
 	case target < 0:
@@ -49,9 +51,11 @@ func prunesWitnesses(o *options.Settings) (bool, error) {
 	if !o.Bool("prunewitnesses", false) || o.Dialect() != dialectQbit {
 		return false, nil
 	}
-	if o.Bool("txindex", false) {
-		return false, refuse("Witness pruning is incompatible with -txindex. Disable -prunewitnesses to keep " +
-			"txindex-backed full transaction history.")
+	for _, index := range []string{"txindex", "txospenderindex"} {
+		if o.Bool(index, false) {
+			return false, refuse("Witness pruning is incompatible with -%s. Disable -prunewitnesses to keep "+
+				"%[1]s-backed full transaction history.", index)
+		}
 	}
 	return !slices.Contains(o.Strings("test"), noStripping), nil
 }

@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"store/chaindb":   {"store/blockfile", "store/internal", "internal/vfs"},
 	"store/datadir": {
 		"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal",
-		"store/segment", "store/txindex",
+		"store/segment", "store/spenders", "store/txindex",
 	},
 	"store/internal":  {"internal/vfs"},
 	"store/nodefiles": {"internal/corelog", "internal/p2p", "internal/rawtx", "internal/txpool/feeestimate", "internal/vfs"},
@@ -90,6 +90,7 @@ var mayImport = map[string][]string{
 	"store/searchdb":  {"store/internal", "internal/search", "internal/vfs"},
 	"store/corefiles": {"store/blockfile", "internal/cores"},
 	"store/txindex":   {"store/internal", "internal/vfs"},
+	"store/spenders":  {"store/internal", "internal/siphash", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 	"store/walletdir": {"internal/vfs", "store/walletdb"},
 
@@ -101,8 +102,8 @@ var mayImport = map[string][]string{
 	// The contents of indexes, and how they are read.
 	"internal/index": {"messages", "internal/ask", "internal/chainview", "internal/follow"},
 	"internal/index/blocks": {
-		"store/blockrows", "store/txindex", "internal/ask", "internal/chainview",
-		"internal/coinstats", "internal/dialect", "internal/index",
+		"messages", "store/blockrows", "store/spenders", "store/txindex", "internal/ask", "internal/chainview",
+		"internal/coinstats", "internal/consensus", "internal/dialect", "internal/index",
 	},
 	"internal/index/filter": {
 		"messages", "filters", "store/segment", "internal/ask", "internal/chainview",

@@ -8,7 +8,10 @@
 package chainview
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -190,6 +193,10 @@ type TxReader interface {
 	// there is none. Where it is likely to be is looked at first.
 	Tx(block, id *chainhash.Hash, likely TxPlace) (tx *wire.MsgTx, index int, err error)
 
+	// TxAt returns the transaction at a place whose offset is known. It is ErrUnreadable where
+	// none with the checksum stands there.
+	TxAt(block *chainhash.Hash, at TxPlace) (*wire.MsgTx, error)
+
 	// Txs returns the ids of a block's transactions, and their places.
 	Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []TxPlace, err error)
 
@@ -213,6 +220,12 @@ type TxPlace struct {
 	Sum uint32 // CRC-32C of the serialized transaction, where the offset is known
 }
 
+// A Spender is a transaction that spends an output, and the block that it came in.
+type Spender struct {
+	Tx    *wire.MsgTx
+	Block chainhash.Hash
+}
+
 // Nowhere is the place of a transaction that is not known.
 var Nowhere = TxPlace{Index: -1}
 
@@ -232,6 +245,33 @@ func Tx(r Reader, block, id *chainhash.Hash, likely TxPlace) (tx *wire.MsgTx, in
 	}
 	return nil, 0, nil
 }
+
+// TxAt returns the transaction at a place as TxReader does.
+func TxAt(r Reader, block *chainhash.Hash, at TxPlace) (*wire.MsgTx, error) {
+	if r, ok := r.(TxReader); ok {
+		return r.TxAt(block, at)
+	}
+	raw, err := r.Raw(block)
+	if err != nil {
+		return nil, err
+	}
+	if at.Offset <= 0 || at.Offset > len(raw) {
+		return nil, fmt.Errorf("block %v: %w: no transaction at %d", block, ErrUnreadable, at.Offset)
+	}
+	tx, rest := new(wire.MsgTx), bytes.NewReader(raw[at.Offset:])
+	if err := tx.Deserialize(rest); err != nil {
+		return nil, fmt.Errorf("block %v: %w: %w", block, ErrUnreadable, err)
+	}
+	if at.Sum != Checksum(raw[at.Offset:len(raw)-rest.Len()]) {
+		return nil, fmt.Errorf("block %v: %w: another transaction at %d", block, ErrUnreadable, at.Offset)
+	}
+	return tx, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum returns the checksum of a serialized transaction that is in a TxPlace.
+func Checksum(tx []byte) uint32 { return crc32.Checksum(tx, castagnoli) }
 
 // Txs returns the ids of a block's transactions and their places as TxReader does; no
 // places where offsets are not known.

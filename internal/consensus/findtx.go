@@ -31,12 +31,12 @@ func FindTx(raw []byte, at int, id *chainhash.Hash, guess int) (tx *wire.MsgTx, 
 	return nil, 0, nil
 }
 
-// ReadTx returns the transaction that raw begins with, if it has an id, and its size in
-// bytes; else nil. Nothing of raw is kept.
+// ReadTx returns the transaction that raw begins with, if it has an id (nil: any), and its
+// size in bytes; else nil. Nothing of raw is kept.
 func ReadTx(raw []byte, id *chainhash.Hash) (tx *wire.MsgTx, size int) {
 	r := readerAt(raw, 0)
 	s := r.span()
-	if r.failed || doubleHash(s.appendBase(nil, raw)) != *id {
+	if r.failed || id != nil && doubleHash(s.appendBase(nil, raw)) != *id {
 		return nil, 0
 	}
 	return s.read(raw), s.end
@@ -105,6 +105,31 @@ func ListInputs(raw []byte, at int) (ids []chainhash.Hash, inputs []int32, end i
 		ids[i], inputs[i] = s.id(raw, &base), int32(s.inputs)
 	}
 	return ids, inputs, r.at, nil
+}
+
+// A Spending is what a transaction among serialized ones spends, and where it stands.
+type Spending struct {
+	Start, End int // in the bytes that it was read from
+	Outs       []wire.OutPoint
+}
+
+// ListSpendings returns what the transactions spend that stand in raw from at on, after
+// their count. The error is [ErrMalformed] where raw cannot be read.
+func ListSpendings(raw []byte, at int) ([]Spending, error) {
+	r := readerAt(raw, at)
+	n := r.size()
+	if r.failed || n > (len(raw)-r.at)/minTxSize {
+		return nil, ErrMalformed
+	}
+	list := make([]Spending, n)
+	for i := range list {
+		s := r.span()
+		if r.failed {
+			return nil, ErrMalformed
+		}
+		list[i] = Spending{s.start, s.end, s.outs(raw)}
+	}
+	return list, nil
 }
 
 // txAt returns the transaction at a place, if it has an id.
@@ -192,6 +217,19 @@ func (s span) appendBase(dst, raw []byte) []byte {
 	dst = append(dst, raw[s.start:s.start+4]...)
 	dst = append(dst, raw[s.body:s.tail]...)
 	return append(dst, raw[s.end-4:s.end]...)
+}
+
+// outs returns what the transaction spends.
+func (s span) outs(raw []byte) []wire.OutPoint {
+	r := readerAt(raw, s.body)
+	r.size() // their number
+	outs := make([]wire.OutPoint, s.inputs)
+	for i := range outs {
+		outs[i] = wire.OutPoint{Hash: chainhash.Hash(r.take(chainhash.HashSize)), Index: r.uint32()}
+		r.take(r.size())
+		r.take(4)
+	}
+	return outs
 }
 
 // read returns the transaction, nil if it is none.

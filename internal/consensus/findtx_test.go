@@ -67,6 +67,44 @@ func TestNoTxThere(t *testing.T) {
 	}
 }
 
+// The outputs that transactions spend are listed as they were written; a list that is cut short is none.
+func TestListSpendings(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 8))
+	for range 20 {
+		var txs []*wire.MsgTx
+		for range random.IntN(6) {
+			txs = append(txs, someTx(random))
+		}
+		at := random.IntN(100)
+		raw := slices.Concat(make([]byte, at), serialized(t, txs...), []byte{1, 2, 3})
+		list, err := ListSpendings(raw, at)
+		if err != nil || len(list) != len(txs) {
+			t.Fatalf("%d of %d transactions, %v", len(list), len(txs), err)
+		}
+		for i, tx := range txs {
+			var want []wire.OutPoint
+			for _, in := range tx.TxIn {
+				want = append(want, in.PreviousOutPoint)
+			}
+			if !slices.Equal(list[i].Outs, want) {
+				t.Errorf("transaction %d spends %v, listed are %v", i, want, list[i].Outs)
+			}
+			got, size := ReadTx(raw[list[i].Start:], nil)
+			if got == nil || got.WitnessHash() != tx.WitnessHash() || size != list[i].End-list[i].Start {
+				t.Errorf("transaction %d does not stand at %d", i, list[i].Start)
+			}
+		}
+		for n := range len(raw) - 3 {
+			if _, err := ListSpendings(raw[:n], at); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%d of %d bytes listed: %v", n, len(raw), err)
+			}
+		}
+	}
+	if _, err := ListSpendings(nil, -1); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+}
+
 // A found transaction does not change with the bytes in which it was found.
 func TestFoundTxIsApart(t *testing.T) {
 	tx := someTx(rand.New(rand.NewPCG(1, 4)))
@@ -104,6 +142,15 @@ func FuzzFindTx(f *testing.F) {
 		outlined, base, outlineEnd, outlineErr := Outline(raw, 0)
 		if !errors.Is(outlineErr, listErr) || !slices.Equal(outlined, ids) || outlineEnd != last {
 			t.Fatalf("%d transactions outlined to %d, %d without: %v", len(outlined), outlineEnd, len(ids), outlineErr)
+		}
+		spending, spendingErr := ListSpendings(raw, 0)
+		if !errors.Is(spendingErr, listErr) || len(spending) != len(ids) {
+			t.Fatalf("%d transactions with what they spend, %d without: %v", len(spending), len(ids), spendingErr)
+		}
+		for i, s := range spending {
+			if s.Start != offsets[i] || s.End != offsets[i+1] || len(s.Outs) != int(inputs[i]) {
+				t.Fatalf("transaction %d at %d..%d spends %d outputs", i, s.Start, s.End, len(s.Outs))
+			}
 		}
 		if listErr != nil && (err == nil || !errors.Is(listErr, ErrMalformed)) {
 			t.Fatalf("not listed: %v", listErr)

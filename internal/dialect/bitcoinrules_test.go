@@ -103,3 +103,30 @@ func TestRetargetFromFirst(t *testing.T) {
 		t.Errorf("testnet3: got %08x, want %08x", got, least)
 	}
 }
+
+// No network deals with its peers as Core 32 does, unless it is told to.
+func TestRelay32(t *testing.T) {
+	for family, networks := range dialects {
+		for chain := range networks {
+			n, err := Named(family, chain, Choices{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := func() [6]bool {
+				t := &n.Traffic
+				return [6]bool{
+					t.OwnAddressFirst, t.QuietFeelers, t.StrictCompact, t.DefendedOnion, t.TimesByAddress,
+					t.ZeroFeeParents,
+				}
+			}
+			if words := n.Traffic.InvalidChain; values() != [6]bool{} || words != invalidChain30 {
+				t.Errorf("%s %s: %v, %+v", family, chain, values(), words)
+			}
+			n.setRelay32()
+			if words := n.Traffic.InvalidChain; values() != [6]bool{true, true, true, true, true, true} ||
+				words != invalidChain32 || n.PoolRules().ZeroFeeParents != true {
+				t.Errorf("%s %s as Core 32 has it: %v, %+v", family, chain, values(), words)
+			}
+		}
+	}
+}

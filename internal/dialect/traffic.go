@@ -24,8 +24,31 @@ type Traffic struct {
 	// inbound peer has connected to this node, an outbound peer was connected to.
 	Inbound, Outbound time.Duration
 
+	// TimesByAddress has inbound peers that came by different addresses of the node get announcements at
+	// different times; else all of them get these at one time.
+	TimesByAddress bool
+
 	// FeeFilter is the mean time between the fee rates that a peer is sent.
 	FeeFilter time.Duration
+
+	// OwnAddressFirst has a peer sent the node's own address in a message by itself, before other addresses.
+	OwnAddressFirst bool
+
+	// QuietFeelers says that peers are asked for no addresses where they are only looked whether they are there.
+	QuietFeelers bool
+
+	// StrictCompact has compact blocks taken from peers alone that say to have them, and were asked for the block or
+	// chosen to send blocks so, and by nodes alone that take transactions.
+	StrictCompact bool
+
+	// DefendedOnion says that Tor is asked to defend the node's onion service by proofs of work.
+	DefendedOnion bool
+
+	// ZeroFeeParents has a child pay for a parent below the least fee rate of relayed transactions, whatever the
+	// version of the parent; else only for parents of version 3.
+	ZeroFeeParents bool
+
+	InvalidChain InvalidChain // the words about a long chain that is not valid
 
 	// NearWork has chains taken in that leave ours 144 blocks before the tip or later, by the work
 	// of these blocks. Else it goes by the work of the tip alone.
@@ -41,12 +64,47 @@ func (n *Network) TipAge(chosen time.Duration) time.Duration {
 var bitcoinTraffic = Traffic{
 	MaxTipAge: 24 * time.Hour, HeadersWithin: 2 * time.Minute, MaxAnnounced: 8, CompactDepth: 5, BlockTxDepth: 10,
 	Inbound: 5 * time.Second, Outbound: 2 * time.Second, FeeFilter: 10 * time.Minute,
+	InvalidChain: invalidChain30,
+}
+
+// InvalidChain is the words where a chain that is not valid has the work of more than six blocks more
+// than the active one.
+type InvalidChain struct {
+	Warning   string // to the operator
+	Log       string // in the log
+	Initially bool   // in the initial download, too
+}
+
+// invalidChain30 and invalidChain32 are the words of Core 30.2 and 32.
+var (
+	invalidChain30 = InvalidChain{
+		Warning: "Warning: We do not appear to fully agree with our peers! You may need to upgrade, or other nodes " +
+			"may need to upgrade.",
+		Log: "Warning: Found invalid chain at least ~6 blocks longer than our best chain. " +
+			"Chain state database corruption likely.",
+	}
+	invalidChain32 = InvalidChain{
+		Warning:   "Warning: " + foundInvalid,
+		Log:       foundInvalid,
+		Initially: true,
+	}
+)
+
+const foundInvalid = "Found invalid chain more than 6 blocks longer than our best chain. This could be due to " +
+	"database corruption or consensus incompatibility with peers."
+
+// setRelay32 changes what nodes take from their peers, and tell them, to what Core 32 does.
+func (n *Network) setRelay32() {
+	t := &n.Traffic
+	t.OwnAddressFirst, t.QuietFeelers, t.StrictCompact, t.DefendedOnion = true, true, true, true
+	t.TimesByAddress, t.ZeroFeeParents, t.InvalidChain = true, true, invalidChain32
 }
 
 // qbitTraffic is that of qbit's, whose blocks come more often.
 var qbitTraffic = Traffic{
 	MaxTipAge: 3 * time.Hour, HeadersWithin: 30 * time.Second, MaxAnnounced: 16, CompactDepth: 10, BlockTxDepth: 20,
 	Inbound: time.Second, Outbound: time.Second, FeeFilter: 2 * time.Minute, NearWork: true,
+	InvalidChain: invalidChain30,
 }
 
 // Signals is how signals for unknown rules are counted, so that the node can warn.

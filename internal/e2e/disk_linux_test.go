@@ -173,7 +173,9 @@ func TestFullDisk(t *testing.T) {
 	ballast := filepath.Join(disk.dir, "ballast")
 	for round := range count(t, "TRAWL_SOAK", 4)/5 + 2 {
 		dir := disk.folder(fmt.Sprint("data", round))
-		d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir, Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1"}})
+		d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir, Args: []string{
+			"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1", "-txospenderindex=1",
+		}})
 		d.Get(nil, "createwallet", "w", false, false, "", false, true, true)
 		d.Get(nil, "generatetoaddress", 50, paidAlways)
 		fill(t, ballast, disk.dir, int64(rand.IntN(2_000_000)))

@@ -16,7 +16,8 @@ var digits = regexp.MustCompile(`\d+`)
 
 // databases are the folders whose files are goleveldb's. store/schema.md has the keys.
 var databases = []string{
-	"chainstate", "indexes/blockfilter/basic/db", "indexes/txindex", "indexes/coinstatsindex", "searches",
+	"chainstate", "indexes/blockfilter/basic/db", "indexes/txindex", "indexes/coinstatsindex", "indexes/txospenderindex",
+	"searches",
 }
 
 // Every file that a daemon with everything on writes has its place in
@@ -29,7 +30,7 @@ func TestSchemaListsEveryFile(t *testing.T) {
 	}
 	schema := digits.ReplaceAllString(strings.ReplaceAll(string(text), "?????", "0"), "0")
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", P2P: e2e.FreeAddr(t), Args: []string{
-		"-blockfilterindex", "-rangefilters", "-txindex", "-coinstatsindex", "-keypool=5",
+		"-blockfilterindex", "-rangefilters", "-txindex", "-coinstatsindex", "-txospenderindex", "-keypool=5",
 	}})
 	d.Get(nil, "createwallet", "w", false, false, "", false, true, true)
 	d.Get(nil, "createwallet", "plain")

@@ -30,7 +30,7 @@ func startSnapshotSource(t *testing.T) *snapshotSource {
 	s := &snapshotSource{file: filepath.Join(t.TempDir(), "utxo.dat"), blocks: e2e.SnapshotChain(t)}
 	s.Daemon = e2e.Start(t, e2e.Config{
 		Chain: "regtest", P2P: e2e.FreeAddr(t),
-		Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1"},
+		Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1", "-txospenderindex=1"},
 	})
 	for _, block := range s.blocks {
 		s.Get(nil, "submitblock", block)
@@ -68,7 +68,7 @@ func TestKill9Snapshot(t *testing.T) {
 	source := startSnapshotSource(t)
 	for range count(t, "TRAWL_SOAK", 1) {
 		d := e2e.Start(t, e2e.Config{
-			Chain: "regtest", Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1"},
+			Chain: "regtest", Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1", "-txospenderindex=1"},
 		})
 		for _, block := range source.blocks {
 			d.Get(nil, "submitheader", block[:160])
@@ -230,7 +230,7 @@ func (s *snapshotSource) compare(t *testing.T, d *e2e.Daemon) {
 				return false
 			}
 		}
-		return len(indexes) == 3
+		return len(indexes) == 4
 	})
 	ask := func(d *e2e.Daemon, method string, params ...any) string {
 		var raw json.RawMessage
@@ -246,11 +246,31 @@ func (s *snapshotSource) compare(t *testing.T, d *e2e.Daemon) {
 		{"scanblocks", "start", []any{"raw(51)"}, 0, 220},
 		{"verifychain", 4, 0},
 	}
+	var spent []any
 	for height := 0; height <= len(s.blocks); height += 20 {
 		var hash string
 		s.Get(&hash, "getblockhash", height)
 		calls = append(calls, []any{"getblockfilter", hash}, []any{"getblock", hash, 3})
+		var block struct {
+			Tx []struct {
+				TxID string
+				Vin  []struct {
+					TxID string
+					Vout int
+				}
+			}
+		}
+		s.Get(&block, "getblock", hash, 2)
+		for _, tx := range block.Tx {
+			spent = append(spent, map[string]any{"txid": tx.TxID, "vout": 0})
+			for _, in := range tx.Vin {
+				if in.TxID != "" {
+					spent = append(spent, map[string]any{"txid": in.TxID, "vout": in.Vout})
+				}
+			}
+		}
 	}
+	calls = append(calls, []any{"gettxspendingprevout", spent, map[string]any{"return_spending_tx": true}})
 	for _, c := range calls {
 		method, params := c[0].(string), c[1:]
 		got, want := ask(d, method, params...), ask(s.Daemon, method, params...)

@@ -52,6 +52,10 @@ type Validator interface {
 	// since the last call.
 	Late() []nodemsg.LateRefusal
 
+	// Invalid returns the block with the most work of those that were found to be invalid, or build
+	// on one; nil: none was. Of blocks that a user has invalidated the lowest alone counts.
+	Invalid() *chainview.Block
+
 	// Moves returns the steps that the tip took since the last call, in their order; also those
 	// that led to a block that proved to break a rule, and back.
 	Moves() []Move

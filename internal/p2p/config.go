@@ -36,6 +36,9 @@ type Config struct {
 	// set for block-relay-only connections and feelers.
 	NoTransactions bool
 
+	// QuietFeelers says that feelers, which do not wait for addresses, ask for none.
+	QuietFeelers bool
+
 	// Reconcile offers to reconcile transactions (BIP330), of which nothing but the
 	// offer is there yet.
 	Reconcile bool

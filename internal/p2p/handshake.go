@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,12 @@ const featuresFrom = 70016
 
 // cmpctFrom is the version of the protocol with compact blocks.
 const cmpctFrom = 70014
+
+// Why a session ends over an advertised feature, in Core's words.
+var (
+	errFeature        = errors.New("invalid feature payload")
+	errFeatureVersion = errors.New("feature received with incompatible version")
+)
 
 // finishWithin is how long a feeler may take to say goodbye.
 const finishWithin = time.Second
@@ -128,7 +135,7 @@ func (s *Session) answerVersion(r *Remote) {
 	}
 	s.shake.reconcile.offer(r)
 	s.say(wire.NewMsgVerAck())
-	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly {
+	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly && !(s.cfg.Type == Feeler && s.cfg.QuietFeelers) {
 		s.say(wire.NewMsgGetAddr())
 	}
 }
@@ -178,6 +185,20 @@ func (s *Session) feature(command string) error {
 		s.logf("ignoring duplicate wtxidrelay from peer=%d", s.cfg.ID)
 	}
 	return nil
+}
+
+// advertised takes a feature that the peer says to have (BIP434), and returns its name. No feature is known yet.
+func (h *handshake) advertised(payload []byte, common int32) (id string, err error) {
+	switch {
+	case h.established:
+		return "", fmt.Errorf("%s %w", codec.CmdFeature, ErrLate)
+	case common < codec.FeatureVersion:
+		return "", fmt.Errorf("%w %d", errFeatureVersion, common)
+	}
+	if id, err = codec.FeatureID(payload); err != nil {
+		return "", errFeature
+	}
+	return id, nil
 }
 
 // isEstablished reports whether the handshake is done.

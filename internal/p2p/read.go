@@ -120,6 +120,14 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 		return nil
 	case wire.CmdWTxIdRelay, wire.CmdSendAddrV2:
 		return s.feature(m.Command)
+	case codec.CmdFeature:
+		if s.cfg.Protocol >= codec.FeatureVersion {
+			id, err := s.shake.advertised(m.Payload, int32(s.version()))
+			if err == nil {
+				s.logf("unknown feature advertised: %s", transport.Sanitize(id))
+			}
+			return err
+		}
 	case codec.CmdSendTxRcncl:
 		return s.shake.reconcile.take(m.Payload)
 	case wire.CmdSendHeaders, codec.CmdSendCmpct: // these count before the verack as well

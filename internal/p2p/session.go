@@ -55,7 +55,7 @@ func New(conn net.Conn, cfg Config, owner Owner) *Session {
 		nonce:  newNonce(),
 		credit: newCredit(cfg.ReceiveLimit),
 		outbox: newOutbox(cfg.SendLimit),
-		tally:  newTally(cfg.Now(), cfg.Totals),
+		tally:  newTally(cfg.Now(), cfg.Totals, cfg.Protocol),
 		done:   make(chan struct{}),
 	}
 	s.shake.reconcile.Session = s

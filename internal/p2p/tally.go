@@ -27,6 +27,7 @@ const otherMessages = "*other*"
 type tally struct {
 	totals    *Totals
 	connected time.Time
+	protocol  int32 // version that this node speaks
 
 	mu           sync.Mutex
 	lastSent     time.Time
@@ -35,8 +36,11 @@ type tally struct {
 	outBy, inBy  map[string]uint64
 }
 
-func newTally(now time.Time, totals *Totals) *tally {
-	return &tally{totals: totals, connected: now, outBy: make(map[string]uint64), inBy: make(map[string]uint64)}
+func newTally(now time.Time, totals *Totals, protocol int32) *tally {
+	return &tally{
+		totals: totals, connected: now, protocol: protocol,
+		outBy: make(map[string]uint64), inBy: make(map[string]uint64),
+	}
 }
 
 // sent counts written bytes. Bytes of a v2 handshake belong to no message.
@@ -50,7 +54,7 @@ func (t *tally) sent(now time.Time, command string, n int) {
 	t.lastSent = now
 	t.out += uint64(n)
 	if command != "" {
-		t.outBy[known(command)] += uint64(n)
+		t.outBy[t.known(command)] += uint64(n)
 	}
 }
 
@@ -70,13 +74,13 @@ func (t *tally) read(now time.Time, n int) {
 func (t *tally) received(command string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inBy[known(command)] += uint64(n)
+	t.inBy[t.known(command)] += uint64(n)
 }
 
 // known is the name under which a message is counted: a peer must not be able to
 // make up names.
-func known(command string) string {
-	if codec.IsKnown(command) {
+func (t *tally) known(command string) string {
+	if codec.IsKnown(command, t.protocol) {
 		return command
 	}
 	return otherMessages

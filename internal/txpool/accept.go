@@ -300,7 +300,8 @@ func (v *verdict) checkPolicy(c *candidate) *messages.TxReject {
 	if e.SigOps > maxStandardSigOps {
 		return refuse(messages.TxNotStandard, "bad-txns-too-many-sigops", strconv.FormatInt(e.SigOps, 10))
 	}
-	if minimum := v.policy.MinRelayFee.Fee(e.VSize); !v.Bypass && e.Tx.Version != trucVersion && e.Modified < minimum {
+	alone := !v.rules.ZeroFeeParents && e.Tx.Version != trucVersion // no child can pay for it
+	if minimum := v.policy.MinRelayFee.Fee(e.VSize); !v.Bypass && alone && e.Modified < minimum {
 		return refuse(messages.TxPolicy, "min relay fee not met", fmt.Sprintf("%d < %d", e.Modified, minimum))
 	}
 	if !v.Bypass && !v.packageFees {

@@ -28,6 +28,10 @@ type Rules struct {
 
 	Unit string // of amounts, as texts name it: "BTC"
 
+	// ZeroFeeParents has a child pay for a parent below the least fee rate, whatever the version of the parent; else
+	// only for parents of version 3.
+	ZeroFeeParents bool
+
 	// Verify runs the scripts of all inputs with the outputs they spend, by the
 	// rules for transactions that are relayed, for a block at height. The error is
 	// in Core's words and says which input it is about.

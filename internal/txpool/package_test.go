@@ -56,6 +56,39 @@ func said(got messages.PackageResult) string {
 	return strings.Join(parts, "; ")
 }
 
+// Where it is the network's way, a child pays for a parent of any version that pays less than the least rate, or
+// nothing. A parent by itself may be looked at again with a child.
+func TestZeroFeeParents(t *testing.T) {
+	kind := map[bool]messages.TxRejectKind{false: messages.TxPolicy, true: messages.TxReconsiderable}
+	for _, mended := range []bool{false, true} {
+		for _, fee := range []int64{0, 9} {
+			r := newRig(t)
+			r.rules.ZeroFeeParents = mended
+			r.pool = txpool.New(r.rules, txpool.DefaultPolicy())
+			parent := r.tx(fee, 1, r.coin())
+			alone := r.accept(parent)
+			if alone == nil || alone.Kind != kind[mended] || alone.Reason != "min relay fee not met" {
+				t.Errorf("%v: a parent that pays %d: %+v", mended, fee, alone)
+			}
+			poor, rich := r.spending(19-fee, parent, 0), r.spending(20-fee, parent, 0)
+			if got := r.submit(txpool.FeeRate{}, parent, poor); got.Failed == nil || r.pool.Len() != 0 {
+				t.Errorf("%v: a child that does not pay for %d: %s", mended, fee, said(got))
+			}
+			want := fmt.Sprintf("transaction failed; 0 min relay fee not met, %d < 10; 1 bad-txns-inputs-missingorspent", fee)
+			if mended {
+				want = fmt.Sprintf("0 pays %d; 1 pays %d", fee, 20-fee)
+			}
+			if got := said(r.submit(txpool.FeeRate{}, parent, rich)); got != want {
+				t.Errorf("%v: a child that pays for %d: %s, want %s", mended, fee, got, want)
+			}
+			tried := r.pool.Try([]*wire.MsgTx{r.tx(fee, 1, r.coin())}, r.coins, r.now)
+			if tried.Failed == nil || tried.Failed.Kind != kind[mended] {
+				t.Errorf("%v: tried by itself: %s", mended, said(tried))
+			}
+		}
+	}
+}
+
 // The outcomes of packages, in Core's words.
 func TestPackages(t *testing.T) {
 	failing := func(r *rig, tx *wire.MsgTx) *wire.MsgTx {

@@ -174,6 +174,7 @@ const filterIndex = "Block filter index"
 // indexNames are those of the node in the words of the page.
 var indexNames = map[string]string{
 	"basic block filter index": filterIndex, "txindex": "Transaction index", "coinstatsindex": "Index of sums",
+	"txospenderindex": "Index of spenders",
 }
 
 // indexes returns all, by name.

@@ -258,7 +258,8 @@ func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]string{
 		"chainstate": "B", "indexes/txindex": "B",
-		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M",
+		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M", "indexes/txospenderindex/db": "s",
+		"indexes/txospenderindex": "s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 	"github.com/seed61375155/trawl/store/segment"
+	"github.com/seed61375155/trawl/store/spenders"
 	"github.com/seed61375155/trawl/store/txindex"
 )
 
@@ -71,7 +72,8 @@ func (l *looked) lookAtIndexes() error {
 	for name, look := range map[string]func(dir string) (dbfiles.Verdict, error){
 		"indexes/blockfilter/basic": segment.Look,
 		"indexes/txindex":           txindex.Look,
-		"indexes/coinstatsindex":    lookAtRows,
+		"indexes/coinstatsindex":    lookBeside(blockrows.Look),
+		"indexes/txospenderindex":   lookBeside(spenders.Look),
 	} {
 		whose, err := look(l.path(name))
 		if err != nil {
@@ -82,13 +84,14 @@ func (l *looked) lookAtIndexes() error {
 	return nil
 }
 
-// lookAtRows looks at the folder of the sums of coins, where Bitcoin Core has its
-// own in a folder below.
-func lookAtRows(dir string) (dbfiles.Verdict, error) {
-	if hasEntries(filepath.Join(dir, "db")) {
-		return dbfiles.Foreign, nil
+// lookBeside looks at the folder of an index that Bitcoin Core has in a folder below.
+func lookBeside(look func(dir string) (dbfiles.Verdict, error)) func(string) (dbfiles.Verdict, error) {
+	return func(dir string) (dbfiles.Verdict, error) {
+		if hasEntries(filepath.Join(dir, "db")) {
+			return dbfiles.Foreign, nil
+		}
+		return look(dir)
 	}
-	return blockrows.Look(dir)
 }
 
 // lookAtBlocks notes block and undo files.

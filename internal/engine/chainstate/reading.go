@@ -3,7 +3,6 @@ package chainstate
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"sync"
 
@@ -89,10 +88,8 @@ func (r Reader) parse(hash *chainhash.Hash, raw []byte) (*wire.MsgBlock, error) 
 
 // Tx implements chainview.TxReader.
 func (r Reader) Tx(block, id *chainhash.Hash, likely chainview.TxPlace) (tx *wire.MsgTx, index int, err error) {
-	if likely.Offset > 0 {
-		if tx := r.txAt(block, id, likely); tx != nil {
-			return tx, likely.Index, nil
-		}
+	if tx := r.txAt(block, id, likely); tx != nil {
+		return tx, likely.Index, nil
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -109,24 +106,50 @@ func (r Reader) Tx(block, id *chainhash.Hash, likely chainview.TxPlace) (tx *wir
 // mostTxs is what most transactions fit into, in bytes: as much is read first.
 const mostTxs = 4 << 10
 
-// txAt returns the transaction at an offset of a block, if it has an id and the checksum
-// that it should have: for the block's own is of all its bytes.
+// TxAt implements chainview.TxReader.
+func (r Reader) TxAt(block *chainhash.Hash, at chainview.TxPlace) (*wire.MsgTx, error) {
+	if tx := r.txAt(block, nil, at); tx != nil {
+		return tx, nil
+	}
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	raw, err := r.RawInto(buf, block)
+	if err != nil {
+		return nil, err
+	}
+	if at.Offset > 0 && at.Offset < len(raw) {
+		if tx := readSummed(raw[at.Offset:], nil, at.Sum); tx != nil {
+			return tx, nil
+		}
+	}
+	return nil, fmt.Errorf("block %v: %w: no such transaction at %d", block, chainview.ErrUnreadable, at.Offset)
+}
+
+// txAt returns the transaction at an offset of a block, if it has an id (nil: any) and its
+// checksum: for the block's own is of all bytes.
 func (r Reader) txAt(block, id *chainhash.Hash, at chainview.TxPlace) *wire.MsgTx {
+	if at.Offset <= 0 {
+		return nil
+	}
 	for _, n := range []int{mostTxs, math.MaxInt32} {
 		part, err := r.DB.BlockPart(block, at.Offset, n)
 		if err != nil {
 			return nil
 		}
-		if tx, size := consensus.ReadTx(part, id); tx != nil && checksum(part[:size]) == at.Sum {
+		if tx := readSummed(part, id, at.Sum); tx != nil {
 			return tx
 		}
 	}
 	return nil
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(tx []byte) uint32 { return crc32.Checksum(tx, castagnoli) }
+// readSummed returns the transaction that raw begins with, if it has an id (nil: any) and a checksum.
+func readSummed(raw []byte, id *chainhash.Hash, sum uint32) *wire.MsgTx {
+	if tx, size := consensus.ReadTx(raw, id); tx != nil && chainview.Checksum(raw[:size]) == sum {
+		return tx
+	}
+	return nil
+}
 
 // Txs implements chainview.TxReader.
 func (r Reader) Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []chainview.TxPlace, err error) {
@@ -142,7 +165,8 @@ func (r Reader) Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []chain
 	}
 	places = make([]chainview.TxPlace, len(ids))
 	for i := range places {
-		places[i] = chainview.TxPlace{Index: i, Offset: offsets[i], Sum: checksum(raw[offsets[i]:offsets[i+1]])}
+		from, to := offsets[i], offsets[i+1]
+		places[i] = chainview.TxPlace{Index: i, Offset: from, Sum: chainview.Checksum(raw[from:to])}
 	}
 	return ids, places, nil
 }

@@ -59,12 +59,45 @@ func TestReadTx(t *testing.T) {
 		})
 	}
 	group.Wait()
+	testTxAt(t, reader, chain[100:])
 	tip, id := &chain[110].hash, chain[0].txs[0].TxHash()
 	if tx, _, err := reader.Tx(tip, &id, chainview.TxPlace{Index: 1}); tx != nil || err != nil {
 		t.Errorf("a transaction of another block: %v, %v", tx, err)
 	}
 	if _, _, err := reader.Tx(new(chainhash.Hash), &id, chainview.Nowhere); !errors.Is(err, chainview.ErrNotFound) {
 		t.Errorf("of no block: %v", err)
+	}
+}
+
+// testTxAt: a transaction is read from its place alone, as from a reader that has whole blocks; at another
+// place or with another checksum there is none.
+func testTxAt(t *testing.T, reader chainview.TxReader, blocks []*made) {
+	t.Helper()
+	type plain struct{ chainview.Reader }
+	for _, b := range blocks {
+		_, places, err := reader.Txs(&b.hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, tx := range b.txs {
+			for _, r := range []chainview.Reader{reader, plain{reader}} {
+				got, err := chainview.TxAt(r, &b.hash, places[i])
+				if err != nil || got.WitnessHash() != tx.WitnessHash() {
+					t.Errorf("height %d, transaction %d: %v, %v", b.height, i, got, err)
+				}
+				for _, wrong := range []chainview.TxPlace{
+					{}, {Offset: -1}, {Offset: 1 << 30}, {Offset: places[i].Offset + 1, Sum: places[i].Sum},
+					{Offset: places[i].Offset, Sum: places[i].Sum + 1},
+				} {
+					if got, err := chainview.TxAt(r, &b.hash, wrong); !errors.Is(err, chainview.ErrUnreadable) {
+						t.Errorf("height %d, at %v: %v, %v", b.height, wrong, got, err)
+					}
+				}
+				if _, err := chainview.TxAt(r, new(chainhash.Hash), places[i]); !errors.Is(err, chainview.ErrNotFound) {
+					t.Errorf("of no block: %v", err)
+				}
+			}
+		}
 	}
 }
 

@@ -21,6 +21,9 @@ import (
 // An inspector looks at what an engine has.
 type inspector struct{ engine *Engine }
 
+// Invalid implements engine.Validator.
+func (i inspector) Invalid() *chainview.Block { return i.engine.choice.Invalid() }
+
 // States implements engine.Validator.
 func (i inspector) States() []messages.ChainState {
 	e := i.engine

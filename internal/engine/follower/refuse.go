@@ -28,6 +28,9 @@ func (refusing) Prepare([]byte) (accept func() error) {
 // Late implements engine.Validator.
 func (refusing) Late() []nodemsg.LateRefusal { return nil }
 
+// Invalid implements engine.Validator.
+func (refusing) Invalid() *chainview.Block { return nil }
+
 // Moves implements engine.Validator: the tip moves as the other node's does, not step by step.
 func (refusing) Moves() []engine.Move { return nil }
 

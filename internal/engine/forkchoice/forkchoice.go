@@ -31,6 +31,7 @@ type Choice struct {
 
 	unlinked map[*chainview.Block][]*chainview.Block // stored blocks that lack a block before them, by their parent
 	header   *chainview.Block                        // of the most work that may be valid
+	invalid  *chainview.Block                        // of the most work that broke a rule, or builds on such a block
 	base     *chainview.Block                        // below which the tip cannot go; nil: none
 	withheld func(*chainview.Block) bool             // whether a block cannot be connected now; nil: all can
 
@@ -63,6 +64,9 @@ func (c *Choice) Load(b *chainview.Block) (linked bool) {
 	s := b.Status()
 	if !s.Invalid() && b.Parent.Status().Invalid() {
 		c.mark(b, s|chainview.FailedAncestor)
+	}
+	if b.Status().Invalid() {
+		c.noteInvalid(b)
 	}
 	c.AddHeader(b)
 	switch {
@@ -106,6 +110,16 @@ func Linked(b *chainview.Block) bool { return b.Order != 0 }
 func (c *Choice) AddHeader(b *chainview.Block) {
 	if !b.Status().Invalid() && b.CompareWork(c.header) > 0 {
 		c.header = b
+	}
+}
+
+// Invalid returns the block with the most work of those that were found to be invalid, nil: none was. Of blocks that a
+// user has invalidated it knows the lowest alone, until they are loaded again.
+func (c *Choice) Invalid() *chainview.Block { return c.invalid }
+
+func (c *Choice) noteInvalid(b *chainview.Block) {
+	if c.invalid == nil || b.CompareWork(c.invalid) > 0 {
+		c.invalid = b
 	}
 }
 
@@ -254,6 +268,12 @@ func (c *Choice) descendants(b *chainview.Block, visit func(*chainview.Block)) {
 // Fail marks a block that breaks a rule, and all that build on it.
 func (c *Choice) Fail(b, tip *chainview.Block) {
 	c.mark(b, b.Status()|chainview.Failed)
+	c.noteInvalid(b)
+	c.descendants(b, func(at *chainview.Block) {
+		if Linked(at) {
+			c.noteInvalid(at)
+		}
+	})
 	c.propagateFailed(b, tip)
 }
 
@@ -263,6 +283,7 @@ func (c *Choice) Invalidate(b, tip *chainview.Block) {
 	if !b.Status().Invalid() {
 		c.mark(b, b.Status()|chainview.Failed)
 	}
+	c.noteInvalid(b)
 	c.propagateFailed(b, tip)
 }
 
@@ -282,6 +303,9 @@ func (c *Choice) Reconsider(b, tip *chainview.Block) {
 		c.mark(at, at.Status()&^invalid)
 	}
 	c.descendants(b, func(at *chainview.Block) { c.mark(at, at.Status()&^invalid) })
+	if c.invalid != nil && !c.invalid.Status().Invalid() {
+		c.invalid = nil // as in Core, which looks for no other
+	}
 	c.findHeader(tip)
 }
 

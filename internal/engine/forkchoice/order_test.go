@@ -106,3 +106,60 @@ func TestNothingWaits(t *testing.T) {
 		}
 	}
 }
+
+// Of blocks that break a rule, and stored blocks that build on them, the block with the most work is known. Of blocks
+// that a user has invalidated the lowest is known, and the others when they are loaded again.
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	tree := chainview.NewTree(&wire.BlockHeader{Version: 1}, big.NewInt(1))
+	root := tree.Active().Tip()
+	choice := forkchoice.New(tree, root, tree.SetStatus)
+	branch := func(nonce uint32, stored, headers int) (blocks []*chainview.Block) {
+		at := root
+		for i := range stored + headers {
+			status := chainview.HasData
+			if i >= stored {
+				status = 0
+			}
+			b, err := tree.Add(&wire.BlockHeader{PrevBlock: at.Hash, Nonce: nonce}, big.NewInt(1), status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			choice.AddHeader(b)
+			if i < stored {
+				choice.Received(b)
+			}
+			blocks, at = append(blocks, b), b
+		}
+		return blocks
+	}
+	wants := func(what string, want *chainview.Block) {
+		t.Helper()
+		if got := choice.Invalid(); got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	failing, shorter, disliked := branch(1, 4, 3), branch(2, 3, 0), branch(3, 6, 0)
+	wants("nothing is invalid", nil)
+	choice.Fail(shorter[1], root)
+	wants("a branch", shorter[2])
+	choice.Fail(failing[0], root)
+	wants("a longer branch", failing[3])
+	choice.Invalidate(disliked[4], disliked[5])
+	wants("a block that a user has invalidated", disliked[4])
+	choice.Invalidate(disliked[0], root)
+	wants("and one below", disliked[4])
+	choice.Reconsider(shorter[2], root)
+	wants("another was reconsidered", disliked[4])
+	choice.Reconsider(disliked[0], root)
+	wants("it was reconsidered", nil)
+
+	tree.SetStatus(failing[0], chainview.HasData|chainview.Failed)
+	loaded := forkchoice.New(tree, root, tree.SetStatus)
+	for _, b := range failing {
+		loaded.Load(b)
+	}
+	if got := loaded.Invalid(); got != failing[6] {
+		t.Errorf("loaded: %+v", got)
+	}
+}

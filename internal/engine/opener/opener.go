@@ -35,7 +35,9 @@ type Config struct {
 	Cache          int64           // bytes for unspent outputs in memory
 	Prune          *pruning.Config // nil: all blocks are kept
 	Strip          bool            // old blocks lose their witnesses, where the network allows that
-	TxIndex        bool            // there is an index of transactions, which needs all witnesses
+
+	// TxIndex and TxoSpenderIndex say that there is the index, which needs all witnesses.
+	TxIndex, TxoSpenderIndex bool
 
 	// At the first opening Reindex rebuilds everything from the block files,
 	// ReindexState the chain state.
@@ -152,8 +154,8 @@ func (o *Factory) engine(options chaindb.Options) (engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.cfg.TxIndex && db.HasStripped() {
-		return nil, errors.Join(errStrippedTxIndex, db.Close())
+	if option := o.cfg.needsWitnesses(); option != "" && db.HasStripped() {
+		return nil, errors.Join(errStrippedUnder(option), db.Close())
 	}
 	if o.cfg.Prune == nil && db.HasPruned() {
 		return nil, errors.Join(errUnpruned, db.Close())

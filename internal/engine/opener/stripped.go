@@ -30,8 +30,21 @@ func (o *Factory) keepsIndex() bool {
 	return o.cfg.ReindexState && !o.cfg.Reindex && o.cfg.Network.StripDepth > 0
 }
 
-const errStrippedTxIndex = messages.StartError("Cannot use -txindex on a node that has pruned witness data. Delete " +
-	"the data directory and perform a fresh archive sync, or restart without -txindex.")
+// needsWitnesses returns the option of an index that needs the witnesses of all blocks, empty: there is none.
+func (c *Config) needsWitnesses() string {
+	switch {
+	case c.TxIndex:
+		return "-txindex"
+	case c.TxoSpenderIndex:
+		return "-txospenderindex"
+	}
+	return ""
+}
+
+func errStrippedUnder(option string) error {
+	return messages.StartError("Cannot use " + option + " on a node that has pruned witness data. Delete " +
+		"the data directory and perform a fresh archive sync, or restart without " + option + ".")
+}
 
 const errStripped = messages.StartError("Cannot use -reindex on a node that has pruned witness data. " +
 	"Witness-pruned block index flags would be lost, causing data corruption. Use -reindex-chainstate instead, or " +

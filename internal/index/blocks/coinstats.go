@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -30,21 +29,13 @@ type CoinStats struct {
 	sums *coinstats.Chain // after best; nil: to be read from its state
 }
 
-// CoinStatsConfig says where the index is, and of which network.
-type CoinStatsConfig struct {
-	Dir     string
-	Network *dialect.Network
-	Anew    bool // empty it
-	Log     *slog.Logger
-}
-
 // OpenCoinStats opens the index, empty where its sums are damaged.
-func OpenCoinStats(cfg CoinStatsConfig) (*CoinStats, error) {
+func OpenCoinStats(cfg Config) (*CoinStats, error) {
 	store, best, err := blockrows.Open(blockrows.Options{
-		Dir: cfg.Dir, Name: CoinStatsName, Network: cfg.Network.Magic, Log: cfg.Log,
+		Dir: cfg.dir(CoinStatsName), Name: CoinStatsName, Network: cfg.Network.Magic, Log: cfg.Log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	x := &CoinStats{net: cfg.Network, store: store, best: best}
 	if cfg.Anew {
@@ -54,7 +45,7 @@ func OpenCoinStats(cfg CoinStatsConfig) (*CoinStats, error) {
 		err = x.Reset(nil)
 	}
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, failed(errors.Join(err, store.Close()))
 	}
 	return x, nil
 }

@@ -1,5 +1,5 @@
-// Package blocks has the two indexes that actors of actors/blockindex keep: all transactions
-// of the chain by their ids, and sums and hashes of the unspent outputs as of every block.
+// Package blocks has the indexes that actors of actors/blockindex keep: transactions by their
+// ids, the spenders of all outputs, and sums of the unspent outputs as of every block.
 package blocks
 
 import (
@@ -21,15 +21,18 @@ const TxIndexName = "txindex"
 // and read by [TxIndex.Find] meanwhile.
 type TxIndex struct{ store *txindex.Store }
 
-// OpenTxIndex opens the index; with anew it is emptied.
-func OpenTxIndex(o txindex.Options, anew bool) (*TxIndex, error) {
-	store, err := txindex.Open(o)
-	if err != nil {
+// OpenTxIndex opens the index.
+func OpenTxIndex(c Config) (*TxIndex, error) {
+	if err := c.needsAll(TxIndexName); err != nil {
 		return nil, err
 	}
-	if anew {
+	store, err := txindex.Open(txindex.Options{Dir: c.dir(TxIndexName), Network: c.Network.Magic, Log: c.Log})
+	if err != nil {
+		return nil, failed(err)
+	}
+	if c.Anew {
 		if err := store.Wipe(); err != nil {
-			return nil, errors.Join(err, store.Close())
+			return nil, failed(errors.Join(err, store.Close()))
 		}
 	}
 	return &TxIndex{store}, nil

@@ -154,6 +154,7 @@ var general = []options.Option{
 	{Name: "shutdownnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when shutdown begins; may be repeated"},
 	{Name: "startupnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> once the node is ready"},
 	{Name: "txindex", Help: "Keep an index of all transactions (default: 0)"},
+	{Name: "txospenderindex", Help: "Keep an index of the spenders of outputs, for gettxspendingprevout (default: 0)"},
 }
 
 // blockCreation is about the blocks that generate calls make.

@@ -35,7 +35,11 @@ const (
 	CmdGetBlockTxn = "getblocktxn"
 	CmdBlockTxn    = "blocktxn"
 	CmdSendTxRcncl = "sendtxrcncl"
+	CmdFeature     = "feature"
 )
+
+// FeatureVersion is the version of the protocol that has the message feature (BIP434).
+const FeatureVersion = 70017
 
 var (
 	// ErrMalformed reports a payload that is no such message. Core forgets the
@@ -61,10 +65,11 @@ var known = []string{
 	"sendcmpct", "sendheaders", "sendtxrcncl", "tx", "verack", "version", "wtxidrelay",
 }
 
-// IsKnown reports whether Core counts a message by its name.
-func IsKnown(command string) bool {
+// IsKnown reports whether Core counts a message by its name, where it speaks a version of the
+// protocol.
+func IsKnown(command string, version int32) bool {
 	_, ok := slices.BinarySearch(known, command)
-	return ok
+	return ok || command == CmdFeature && version >= FeatureVersion
 }
 
 // Commands lists the messages that Core counts by their name, sorted.

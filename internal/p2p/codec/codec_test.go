@@ -243,11 +243,11 @@ func TestEveryMessageIsKnown(t *testing.T) {
 		t.Error("the names are not sorted")
 	}
 	for command := range makers {
-		if m := New(command); m.Command() != command || !IsKnown(command) {
+		if m := New(command); m.Command() != command || !IsKnown(command, ProtocolVersion) {
 			t.Errorf("%s makes %s", command, m.Command())
 		}
 	}
-	if New("merkleblock") != nil || IsKnown("reject") || len(Commands()) != 35 {
+	if New("merkleblock") != nil || IsKnown("reject", ProtocolVersion) || len(Commands()) != 35 {
 		t.Error("more is known than should be")
 	}
 }

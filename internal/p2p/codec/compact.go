@@ -23,6 +23,8 @@ type ShortID [ShortIDLen]byte
 type SendCmpct struct {
 	HighBandwidth bool // send me compact blocks without asking
 	Version       uint64
+
+	Odd bool // what is read as HighBandwidth was neither 0 nor 1
 }
 
 // Command implements wire.Message.
@@ -37,7 +39,8 @@ func (m *SendCmpct) BtcDecode(r io.Reader, _ uint32, _ wire.MessageEncoding) err
 }
 
 func (m *SendCmpct) decode(c *cursor) {
-	m.HighBandwidth = c.uint8() != 0
+	flag := c.uint8()
+	m.HighBandwidth, m.Odd = flag != 0, flag > 1
 	m.Version = c.uint64()
 }
 

@@ -20,6 +20,7 @@ type TorConfig struct {
 	Password string // of the control port; empty: none
 	Key      torcontrol.Keys
 	Port     uint16 // of the service: that of the network, whatever port the node has
+	Defend   bool   // as in torcontrol.Config
 }
 
 // controlPort is that of Tor's control port where none is named.
@@ -48,6 +49,7 @@ func (n *Network) openTor(c *Config) error {
 	n.Tor = &torcontrol.Config{
 		Addr: net.JoinHostPort(host, strconv.Itoa(int(port))), Password: c.Tor.Password,
 		Keys: c.Tor.Key, Port: c.Tor.Port, Target: target, FindProxy: c.Onion == "" && !c.NoOnion,
+		Defend: c.Tor.Defend,
 		Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 			return TCP{Timeout: c.Timeout}.connect(ctx, addr)
 		},

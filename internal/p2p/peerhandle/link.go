@@ -53,6 +53,7 @@ type Info struct {
 	Remote      p2p.Remote
 	Permissions Permissions
 	Since       time.Time
+	CameBy      string        // the same for inbound peers on one network that came by one address of the node
 	Archive     bool          // it must give all blocks with their witnesses
 	LogAddr     string        // Addr where lines of the log may name it, else empty
 	NoWitnesses *atomic.Bool  // it has shown to lack those of old blocks, whatever it said; nil: nobody asks

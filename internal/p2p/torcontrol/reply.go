@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxLine  = 100_000 // bytes of a line that is read
+	maxLine  = 100_000 // bytes of a line that is read, without the last
 	maxLines = 1000    // of a reply
 )
 
@@ -27,6 +27,7 @@ type reply struct {
 const (
 	codeOK           = 250
 	codeUnrecognized = 510
+	codeSyntax       = 512
 	codeEvent        = 600 // and above: news, and no reply
 )
 
@@ -68,7 +69,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if line = append(line, part...); len(line) > maxLine {
+		if line = append(line, part...); len(line) > maxLine+1 {
 			return "", errLong
 		}
 		if err == nil {

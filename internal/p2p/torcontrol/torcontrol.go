@@ -58,6 +58,7 @@ type Config struct {
 	Port       uint16 // of the service
 	Target     string // where the node accepts what comes to it, "host:port"
 	FindProxy  bool   // ask where the SOCKS5 proxy is
+	Defend     bool   // ask that clients of a service under attack prove work, where Tor knows how
 	Log        func(level slog.Level, line string)
 }
 
@@ -281,7 +282,7 @@ func (cfg *Config) addService(c *conn) (service netaddr.Addr, err error) {
 	if strings.ContainsAny(string(key), " \r\n") {
 		return service, errors.New("the file of the private key of the onion service holds none")
 	}
-	answer, err := c.command("ADD_ONION %s Port=%d,%s", key, cfg.Port, cfg.Target)
+	answer, defended, err := cfg.add(c, key)
 	switch {
 	case err != nil:
 		return service, err
@@ -290,7 +291,7 @@ func (cfg *Config) addService(c *conn) (service netaddr.Addr, err error) {
 	case answer.code != codeOK:
 		return service, failf("Add onion failed; error code %d", answer.code)
 	}
-	cfg.debugf("ADD_ONION successful")
+	cfg.debugf("ADD_ONION successful%s", defended)
 	id := ""
 	for _, line := range answer.lines {
 		found, _ := values(line)
@@ -312,6 +313,23 @@ func (cfg *Config) addService(c *conn) (service netaddr.Addr, err error) {
 		cfg.printf("tor: Error writing service private key: %v", err)
 	}
 	return service, nil
+}
+
+// add asks for the service, and again without defences where Tor does not know these. defended is
+// for the log.
+func (cfg *Config) add(c *conn, key []byte) (answer reply, defended string, err error) {
+	const ask = "ADD_ONION %s%s Port=%d,%s"
+	if !cfg.Defend {
+		answer, err = c.command(ask, key, "", cfg.Port, cfg.Target)
+		return answer, "", err
+	}
+	answer, err = c.command(ask, key, " PoWDefensesEnabled=1", cfg.Port, cfg.Target)
+	if err != nil || answer.code != codeSyntax {
+		return answer, " (PoW defenses enabled)", err
+	}
+	cfg.debugf("ADD_ONION failed with PoW defenses, retrying without")
+	answer, err = c.command(ask, key, "", cfg.Port, cfg.Target)
+	return answer, " (PoW defenses disabled)", err
 }
 
 func (cfg *Config) debugf(format string, args ...any) { cfg.log(slog.LevelDebug, format, args...) }

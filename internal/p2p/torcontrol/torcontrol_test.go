@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +160,12 @@ func (n *node) Save(key []byte) error {
 // run runs until a text is among the events or the lines of the log.
 func run(t *testing.T, s *tor, n *node, password, until string) {
 	t.Helper()
+	runWith(t, s, n, torcontrol.Config{Password: password}, until)
+}
+
+// runWith is run with more of a configuration.
+func runWith(t *testing.T, s *tor, n *node, cfg torcontrol.Config, until string) {
+	t.Helper()
 	n.notified = make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -166,7 +173,8 @@ func run(t *testing.T, s *tor, n *node, password, until string) {
 	go func() {
 		defer close(ended)
 		torcontrol.Run(ctx, torcontrol.Config{
-			Addr: s.Addr().String(), Password: password, Keys: n, Port: 8333, Target: "127.0.0.1:8334", FindProxy: true,
+			Addr: s.Addr().String(), Password: cfg.Password, Defend: cfg.Defend, Keys: n, Port: 8333,
+			Target: "127.0.0.1:8334", FindProxy: true,
 			Log: n.line, Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 			},
@@ -225,6 +233,67 @@ func TestService(t *testing.T) {
 				t.Errorf("%s: a secret is in the log: %s", methods, n.text(&n.log))
 			}
 		}
+	}
+}
+
+// The longest line and the longest reply are read; what is longer ends the connection.
+func TestLongestReplies(t *testing.T) {
+	const published, ended = "+" + service, "tor: MAX_LINE_LENGTH exceeded"
+	info := func(more string) map[string]string {
+		return map[string]string{"PROTOCOLINFO": "250-AUTH METHODS=NULL\r\n" + more + "250 OK\r\n"}
+	}
+	line := func(n int) string { return "250-" + strings.Repeat("A", n-len("250-\r")) + "\r\n" }
+	for name, test := range map[string]struct{ more, until string }{
+		"the longest line":  {line(100_000), published},
+		"a byte more":       {line(100_001), ended},
+		"the longest reply": {strings.Repeat("250-x\r\n", 998), published},
+		"a line more":       {strings.Repeat("250-x\r\n", 999), ended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, newTor(t, "NULL", info(test.more)), new(node), "", test.until)
+		})
+	}
+}
+
+// Tor is asked to defend the service if that is wanted, and asked for one without defences where it knows none.
+func TestDefences(t *testing.T) {
+	const plain, defended = "ADD_ONION NEW:ED25519-V3 Port=", "ADD_ONION NEW:ED25519-V3 PoWDefensesEnabled=1 Port="
+	for _, test := range []struct {
+		name    string
+		wanted  bool
+		answers map[string]string
+		asked   []string
+		until   string // in the log or the events
+	}{
+		{"not wanted", false, nil, []string{plain}, "ADD_ONION successful\n"},
+		{"wanted", true, nil, []string{defended}, "ADD_ONION successful (PoW defenses enabled)\n"},
+		{
+			"not known", true, map[string]string{defended: "512 Unrecognized option\r\n"},
+			[]string{defended, plain}, "ADD_ONION successful (PoW defenses disabled)\n",
+		},
+		{
+			"not known, and refused", true, map[string]string{"ADD_ONION": "512 no\r\n"},
+			[]string{defended, plain}, "tor: Add onion failed; error code 512",
+		},
+		{
+			"refused", true, map[string]string{"ADD_ONION": "551 no\r\n"},
+			[]string{defended}, "tor: Add onion failed; error code 551",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n, s := new(node), newTor(t, "NULL", test.answers)
+			runWith(t, s, n, torcontrol.Config{Defend: test.wanted}, test.until)
+			close(s.asked)
+			var asked []string
+			for line := range s.asked {
+				if strings.HasPrefix(line, "ADD_ONION") {
+					asked = append(asked, line[:strings.Index(line, "Port=")+len("Port=")])
+				}
+			}
+			if !slices.Equal(asked, test.asked) {
+				t.Errorf("asked %q, want %q", asked, test.asked)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,7 @@ type Host struct {
 	Dirs    []string // that the node writes to
 	Wallets bool     // it keeps some
 
-	Prune, TxIndex, CoinStatsIndex, Reindex, LoadBlock, Peers bool // it shall do these
+	Prune, TxIndex, TxoSpenderIndex, CoinStatsIndex, Reindex, LoadBlock, Peers bool // it shall do these
 }
 
 // Check refuses what does not go together with the attachment.
@@ -31,6 +31,7 @@ func (h Host) Check(a *Attachment) error {
 	}{
 		{h.Prune, "-prune"},
 		{h.TxIndex, "-txindex"},
+		{h.TxoSpenderIndex, "-txospenderindex"},
 		{h.CoinStatsIndex, "-coinstatsindex"},
 		{h.Reindex, "-reindex"},
 		{h.LoadBlock, "-loadblock"},

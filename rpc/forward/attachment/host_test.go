@@ -18,6 +18,7 @@ func TestHostIsChecked(t *testing.T) {
 		"trawl: Config.Wallets and AttachConfig.NoWallets contradict each other": func(h *host) { h.Wallets = true },
 		`Bitcoin Core is on chain "regtest", not "main".`:                        func(h *host) { h.Chain = "main" },
 		"-attach cannot be combined with -txindex.":                              func(h *host) { h.TxIndex = true },
+		"-attach cannot be combined with -txospenderindex.":                      func(h *host) { h.TxoSpenderIndex = true },
 		"-attach cannot be combined with -dialect=qbit.":                         func(h *host) { h.Foreign = "qbit" },
 		"-attach cannot be combined with -prune.":                                func(h *host) { h.Prune, h.Peers = true, true },
 	} {

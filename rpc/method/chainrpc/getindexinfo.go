@@ -57,6 +57,15 @@ func (d *Deps) indexInfo(ctx context.Context, a *command.Args) (any, error) {
 	return shown, nil
 }
 
+// NamedIndexes are indexes that have the names of their actors, which ref returns.
+func NamedIndexes(ref func(name string) *ask.Ref, names ...string) []NamedIndex {
+	list := make([]NamedIndex, len(names))
+	for i, name := range names {
+		list[i] = NamedIndex{Name: name, Actor: ref(name)}
+	}
+	return list
+}
+
 // indexes are the node's indexes, in Core's order.
 func (d *Deps) indexes() []NamedIndex {
 	var all []NamedIndex

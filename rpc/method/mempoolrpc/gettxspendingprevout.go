@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -21,7 +22,8 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 		Name:     "gettxspendingprevout",
 		Category: command.Blockchain,
 		About:    command.State, Effect: command.Reads,
-		Summary: "Finds the transactions of the memory pool that spend outputs.",
+		Summary: "Finds the transactions that spend outputs: those of the memory pool, and with -txospenderindex " +
+			"those of the chain.",
 		Params: []command.Param{
 			{Name: "outputs", Type: command.Array, Help: "the outputs", Inner: []command.Param{
 				{Name: "output", Type: command.Object, Optional: true, Inner: []command.Param{
@@ -34,8 +36,10 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 				Help: "what is looked for and told",
 				Inner: []command.Param{
 					{
-						Name: "mempool_only", Type: command.Bool, Default: "true", Since: 31,
-						Help: "false: an output that the memory pool does not spend is an error, as there is no index",
+						Name: "mempool_only", Type: command.Bool, Since: 31,
+						Default: "true without the index, otherwise false",
+						Help: "false: what the memory pool does not spend is looked up in the index, and is an error " +
+							"without one",
 					},
 					{
 						Name: "return_spending_tx", Type: command.Bool, Default: "false", Since: 31,
@@ -51,6 +55,7 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 				{Type: command.Number, Key: "vout", Help: "as given"},
 				{Type: command.Hex, Key: "spendingtxid", Optional: true, Help: "id of the transaction that spends it"},
 				{Type: command.Hex, Key: "spendingtx", Optional: true, Help: "that transaction, if asked for"},
+				{Type: command.Hex, Key: "blockhash", Optional: true, Help: "hash of the block that it is in"},
 			},
 		}}}},
 		Examples: []string{
@@ -67,12 +72,12 @@ type spendersQuery struct {
 	given []*jsontree.Value // the outputs
 	outs  []wire.OutPoint   // the same
 
-	asGiven bool // outputs are shown as they were given
-	needAll bool // each has to be spent
-	withTx  bool
+	asGiven  bool // outputs are shown as they were given
+	poolOnly bool
+	withTx   bool
 }
 
-func readSpendersQuery(a *command.Args) (*spendersQuery, error) {
+func (d *Deps) readSpendersQuery(a *command.Args) (*spendersQuery, error) {
 	list, err := a.Array(0)
 	if err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func readSpendersQuery(a *command.Args) (*spendersQuery, error) {
 	if list.Len() == 0 {
 		return nil, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, outputs are missing"}
 	}
-	q := new(spendersQuery)
+	q := &spendersQuery{asGiven: d.Spenders != nil, poolOnly: d.Spenders == nil}
 	if err := q.readOptions(a.Value(1)); err != nil {
 		return nil, err
 	}
@@ -103,13 +108,11 @@ func (q *spendersQuery) readOptions(o *jsontree.Value) (err error) {
 	if err != nil {
 		return err
 	}
-	poolOnly := true
 	if v := o.Get("mempool_only"); v != nil {
-		if poolOnly, err = v.AsBool(); err != nil {
+		if q.poolOnly, err = v.AsBool(); err != nil {
 			return err
 		}
 	}
-	q.needAll = !poolOnly
 	if v := o.Get("return_spending_tx"); v != nil {
 		q.withTx, err = v.AsBool()
 	}
@@ -117,7 +120,7 @@ func (q *spendersQuery) readOptions(o *jsontree.Value) (err error) {
 }
 
 func (d *Deps) spending(ctx context.Context, a *command.Args) (any, error) {
-	q, err := readSpendersQuery(a)
+	q, err := d.readSpendersQuery(a)
 	if err != nil {
 		return nil, err
 	}
@@ -126,46 +129,102 @@ func (d *Deps) spending(ctx context.Context, a *command.Args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if q.needAll && slices.Contains(spenders, nil) {
-			return nil, command.Error{
-				Code: command.MiscError, Message: "Mempool lacks a relevant spend, and txospenderindex is unavailable.",
-			}
+		shown, rest, err := d.showSpenders(ctx, q, spenders)
+		if errors.Is(err, messages.ErrNotInPool) { // a spender has left meanwhile
+			continue
 		}
-		shown, err := d.showSpenders(ctx, q, spenders)
-		if !errors.Is(err, messages.ErrNotInPool) { // else a spender has left meanwhile
-			return shown, err
+		for i := 0; i < len(rest) && err == nil; i++ {
+			shown, err = d.appendConfirmed(ctx, q, shown, rest[i])
 		}
+		return shown, err
 	}
 }
 
-// showSpenders is the result for the spenders of outputs, nil for those that are not spent.
+// showSpenders is the result for the spenders of outputs in the pool, nil for those that it
+// does not spend. The numbers of those that are to be looked up elsewhere are rest.
 //
 // Errors: [messages.ErrNotInPool], of a spender that the pool does not have.
-func (d *Deps) showSpenders(ctx context.Context, q *spendersQuery, spenders []*chainhash.Hash) (any, error) {
-	shown := make([]jsontree.Members, len(spenders))
-	for i, at := range q.outs {
-		object := jsontree.Members{{Key: "txid", Value: at.Hash}, {Key: "vout", Value: at.Index}}
-		if q.asGiven {
-			object = object[:0]
-			for key, member := range q.given[i].Members() {
-				object = append(object, jsontree.Member{Key: key, Value: member})
-			}
+func (d *Deps) showSpenders(
+	ctx context.Context, q *spendersQuery, spenders []*chainhash.Hash,
+) (shown []jsontree.Members, rest []int, err error) {
+	shown = make([]jsontree.Members, 0, len(spenders))
+	for i, by := range spenders {
+		if by == nil && !q.poolOnly {
+			rest = append(rest, i)
+			continue
 		}
-		if by := spenders[i]; by != nil {
+		object := q.output(i)
+		if by != nil {
 			object = append(object, jsontree.Member{Key: "spendingtxid", Value: by})
-			if q.withTx {
-				tx, err := ask.Ask(ctx, d.Pool, messages.GetPoolTx{ID: *by})
-				if err != nil {
-					return nil, err
-				}
-				raw := bytes.NewBuffer(make([]byte, 0, tx.Tx.SerializeSize()))
-				_ = tx.Tx.Serialize(raw) // a buffer takes everything
-				object = append(object, jsontree.Member{Key: "spendingtx", Value: jsontree.Hex(raw.Bytes())})
-			}
 		}
-		shown[i] = object
+		if by != nil && q.withTx {
+			tx, err := ask.Ask(ctx, d.Pool, messages.GetPoolTx{ID: *by})
+			if err != nil {
+				return nil, nil, err
+			}
+			object = append(object, spendingTx(tx.Tx))
+		}
+		shown = append(shown, object)
 	}
-	return shown, nil
+	return shown, rest, nil
+}
+
+// output begins the object of an output.
+func (q *spendersQuery) output(i int) (object jsontree.Members) {
+	if !q.asGiven {
+		return jsontree.Members{{Key: "txid", Value: q.outs[i].Hash}, {Key: "vout", Value: q.outs[i].Index}}
+	}
+	for key, member := range q.given[i].Members() {
+		object = append(object, jsontree.Member{Key: key, Value: member})
+	}
+	return object
+}
+
+func spendingTx(tx *wire.MsgTx) jsontree.Member {
+	raw := bytes.NewBuffer(make([]byte, 0, tx.SerializeSize()))
+	_ = tx.Serialize(raw) // a buffer takes everything
+	return jsontree.Member{Key: "spendingtx", Value: jsontree.Hex(raw.Bytes())}
+}
+
+// appendConfirmed appends the object of an output that the pool does not spend.
+func (d *Deps) appendConfirmed(
+	ctx context.Context, q *spendersQuery, shown []jsontree.Members, i int,
+) ([]jsontree.Members, error) {
+	by, err := d.confirmed(ctx, &q.outs[i])
+	if err != nil {
+		return nil, err
+	}
+	object := q.output(i)
+	if by != nil {
+		object = append(object, jsontree.Member{Key: "spendingtxid", Value: by.Tx.TxHash()})
+		if q.withTx {
+			object = append(object, spendingTx(by.Tx))
+		}
+		object = append(object, jsontree.Member{Key: "blockhash", Value: by.Block})
+	}
+	return append(shown, object), nil
+}
+
+// confirmed returns what spends an output in the chain, nil: nothing does.
+func (d *Deps) confirmed(ctx context.Context, out *wire.OutPoint) (*chainview.Spender, error) {
+	const unavailable = "Mempool lacks a relevant spend, and txospenderindex is unavailable."
+	if d.Spenders == nil {
+		return nil, command.Error{Code: command.MiscError, Message: unavailable}
+	}
+	by, synced, err := d.Spenders.Find(ctx, out)
+	for _, lost := range []error{
+		chainview.ErrNotFound, chainview.ErrPruned, chainview.ErrUnreadable, chainview.ErrNotYet,
+	} {
+		if errors.Is(err, lost) {
+			return nil, command.Errorf(
+				command.MiscError, "IO error finding spending tx for outpoint %v:%d.", out.Hash, out.Index,
+			)
+		}
+	}
+	if err == nil && !synced {
+		err = command.Error{Code: command.MiscError, Message: unavailable}
+	}
+	return by, err
 }
 
 // A field is a member of an object with its type.

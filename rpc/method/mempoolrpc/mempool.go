@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -26,9 +27,18 @@ type Deps struct {
 	Pool    *ask.Ref // owns the pool
 	Relay   *ask.Ref // passes transactions on; absent: nothing does
 
+	Spenders Spenders // of outputs in the chain; nil: there is no index of them
+
 	// Wallets waits until the loaded wallets have on disk what concerns them of the
 	// transactions that the pool has taken. Nil: there are no wallets.
 	Wallets func(ctx context.Context)
+}
+
+// Spenders is the index of the spenders of outputs in the chain.
+type Spenders interface {
+	// Find returns the transaction of the chain that spends an output, nil when none does.
+	// synced is false while the index has yet to reach the tip.
+	Find(ctx context.Context, out *wire.OutPoint) (by *chainview.Spender, synced bool, err error)
 }
 
 // seen is called before a submission is answered: a client with the answer finds

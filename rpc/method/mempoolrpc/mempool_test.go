@@ -45,7 +45,9 @@ type rig struct {
 	asked  int // how often transactions were asked for
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigWith(t, nil) }
+
+func newRigWith(t *testing.T, spenders mempoolrpc.Spenders) *rig {
 	t.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
@@ -53,7 +55,8 @@ func newRig(t *testing.T) *rig {
 	}
 	r := &rig{t: t}
 	pool := actortest.New(t).Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-	if r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool})); err != nil {
+	r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool, Spenders: spenders}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return r
