@@ -182,6 +182,7 @@ func completeQbit(n *Network) *Network {
 	}
 	n.MaxBlockSize = qbitMaxBlock
 	n.setKind()
+	n.setCore30()
 	n.HeaderLen = pow.HeaderLen
 	n.Magic = magic(n.Params)
 	if n.P2MR.SubsidyStep == 0 {

@@ -2,7 +2,6 @@ package miningrpc
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -10,10 +9,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
-
-// maxMockTime is the last second that Core's clock, which counts nanoseconds in
-// 64 bits, can show.
-const maxMockTime = math.MaxInt64 / int64(time.Second)
 
 var errNotMockable = command.Error{
 	Code: command.MiscError, Message: "setmocktime is for regression testing (-regtest mode) only",
@@ -38,9 +33,9 @@ func setMockTime(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if seconds < 0 || seconds > maxMockTime {
+			if seconds < 0 || seconds > d.Network.MaxMockTime {
 				return nil, command.Errorf(command.InvalidParameter,
-					"Mocktime must be in the range [0, %d], not %d.", maxMockTime, seconds)
+					"Mocktime must be in the range [0, %d], not %d.", d.Network.MaxMockTime, seconds)
 			}
 			var at time.Time
 			if seconds != 0 {
