@@ -39,14 +39,14 @@ func entryResults() []command.Result {
 		{Type: command.Array, Key: "depends", Help: "those that it spends from", Inner: ids},
 		{Type: command.Array, Key: "spentby", Help: "those that spend from it", Inner: ids},
 		{
-			Type: command.Bool, Key: "bip125-replaceable",
+			Type: command.Bool, Key: "bip125-replaceable", Until: 32, Switch: "bip125",
 			Help: "whether it, or one that it depends on, asks to be replaceable",
 		},
 		{Type: command.Bool, Key: "unbroadcast", Help: "whether it is of our own and no peer has asked for it yet"},
 	}
 }
 
-// entry is what is told of a transaction of the pool.
+// entry is what is told of a transaction of the pool, but for its last members.
 type entry struct {
 	VSize           int64          `json:"vsize"`
 	Weight          int64          `json:"weight"`
@@ -60,15 +60,35 @@ type entry struct {
 	Fees            entryFees      `json:"fees"`
 	Depends         []string       `json:"depends"`
 	SpentBy         []string       `json:"spentby"`
-	Replaceable     bool           `json:"bip125-replaceable"`
-	Unbroadcast     bool           `json:"unbroadcast"`
 }
+
+// entryFirst and entryLast are an entry with bip125-replaceable where it was, and at the end.
+type (
+	entryFirst struct {
+		entry
+		Replaceable bool `json:"bip125-replaceable"`
+		Unbroadcast bool `json:"unbroadcast"`
+	}
+	entryLast struct {
+		entry
+		Unbroadcast bool `json:"unbroadcast"`
+		Replaceable bool `json:"bip125-replaceable"`
+	}
+)
 
 type entryFees struct {
 	Base       jsontree.Amount `json:"base"`
 	Modified   jsontree.Amount `json:"modified"`
 	Ancestor   jsontree.Amount `json:"ancestor"`
 	Descendant jsontree.Amount `json:"descendant"`
+}
+
+// entry returns what is shown of a transaction.
+func (d *Deps) entry(tx *messages.PoolTx) any {
+	if d.Network.DeprecatedLast {
+		return entryLast{newEntry(tx), tx.Unbroadcast, tx.Replaceable}
+	}
+	return entryFirst{newEntry(tx), tx.Replaceable, tx.Unbroadcast}
 }
 
 func newEntry(tx *messages.PoolTx) entry {
@@ -81,7 +101,6 @@ func newEntry(tx *messages.PoolTx) entry {
 			jsontree.Amount(tx.AncestorFees), jsontree.Amount(tx.DescendantFees),
 		},
 		Depends: texts(tx.Depends), SpentBy: texts(tx.SpentBy),
-		Replaceable: tx.Replaceable, Unbroadcast: tx.Unbroadcast,
 	}
 	slices.SortFunc(e.Depends, cmp.Compare)
 	return e
@@ -113,7 +132,7 @@ func getMempoolEntry(d *Deps) command.Command {
 			if errors.Is(err, messages.ErrNotInPool) {
 				return nil, errNotInPool
 			}
-			return newEntry(&tx), err
+			return d.entry(&tx), err
 		},
 	}
 }
@@ -157,7 +176,7 @@ func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.C
 			case err != nil:
 				return nil, err
 			case verbose:
-				return members(list), nil
+				return d.members(list), nil
 			}
 			ids := make([]string, len(list))
 			for i := range list {

@@ -29,20 +29,29 @@ func getMempoolInfo(d *Deps) command.Command {
 				Help: "what a replacement must pay more for 1000 virtual bytes",
 			},
 			{Type: command.Number, Key: "unbroadcastcount", Help: "transactions that no peer has asked for yet"},
-			{Type: command.Bool, Key: "fullrbf", Help: "whether any transaction may be replaced"},
+			{
+				Type: command.Bool, Key: "fullrbf", Until: 32, Switch: "fullrbf",
+				Help: "whether any transaction may be replaced",
+			},
 			{Type: command.Bool, Key: "permitbaremultisig", Help: "whether bare multisig outputs are relayed"},
 			{Type: command.Number, Key: "maxdatacarriersize", Help: "bytes of OP_RETURN outputs that are relayed"},
 		}}},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {
 			info, err := ask.Ask(ctx, d.Pool, messages.GetPoolInfo{})
-			return mempoolInfo{
+			shown := mempoolInfo{
 				Loaded: info.Loaded, Size: info.Size, Bytes: info.VSize, Usage: info.Usage,
 				TotalFee: jsontree.Amount(info.Fees), MaxMempool: info.MaxBytes,
 				MempoolMinFee: jsontree.Amount(info.MinFee), MinRelayFee: jsontree.Amount(info.MinRelayFee),
 				IncrementalFee: jsontree.Amount(info.IncrementalFee), Unbroadcast: info.Unbroadcast,
-				FullRBF: true, BareMultisig: info.BareMultisig, MaxDataCarrier: info.DataCarrier,
-			}, err
+				BareMultisig: info.BareMultisig, MaxDataCarrier: info.DataCarrier,
+			}
+			if d.Network.DeprecatedLast {
+				shown.fullRBFLast = &fullRBFLast{true}
+			} else {
+				shown.fullRBF = &fullRBF{true}
+			}
+			return shown, err
 		},
 	}
 }
@@ -59,7 +68,16 @@ type mempoolInfo struct {
 	MinRelayFee    jsontree.Amount `json:"minrelaytxfee"`
 	IncrementalFee jsontree.Amount `json:"incrementalrelayfee"`
 	Unbroadcast    int             `json:"unbroadcastcount"`
-	FullRBF        bool            `json:"fullrbf"`
-	BareMultisig   bool            `json:"permitbaremultisig"`
-	MaxDataCarrier int             `json:"maxdatacarriersize"`
+	*fullRBF
+	BareMultisig   bool `json:"permitbaremultisig"`
+	MaxDataCarrier int  `json:"maxdatacarriersize"`
+	*fullRBFLast
 }
+
+// fullRBF is in the middle of it, or at its end.
+type (
+	fullRBF struct {
+		On bool `json:"fullrbf"`
+	}
+	fullRBFLast fullRBF
+)

@@ -47,15 +47,23 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	net, err := dialect.Bitcoin("regtest")
+	return newRigAs(t, dialect.Core30)
+}
+
+// newRigAs is newRig with the words of a version of Bitcoin Core, and those of -deprecatedrpc.
+func newRigAs(t *testing.T, reference int, kept ...string) *rig {
+	t.Helper()
+	net, err := dialect.Named("", "regtest", dialect.Choices{Reference: reference})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t}
 	pool := actortest.New(t).Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-	if r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool})); err != nil {
+	table, err := command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool}))
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.table = table.Speak(net.Reference, kept...)
 	return r
 }
 
@@ -85,6 +93,8 @@ func (r *rig) pool(c actor.Context) {
 			}
 		}
 		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
+	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+		m.Answer(messages.PoolInfo{}, nil)
 	case *ask.Call[messages.GetPoolRelatives, []messages.PoolTx]:
 		m.Answer(nil, messages.ErrNotInPool)
 	case *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]:

@@ -23,6 +23,7 @@ type Deps struct {
 	Version         int    // of Core's interface: 300200 for 30.2.0
 	Subversion      string // see Subversion
 	ProtocolVersion int    // of P2P messages
+	AddressesOnly   bool   // addpeeraddress refuses a text that is no address
 
 	// Peers is the peer table, Sync and Relay follow the peers' chains and
 	// relay transactions. Any may be absent.

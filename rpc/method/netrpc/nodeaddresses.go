@@ -111,6 +111,9 @@ func addPeerAddress(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
+			if d.AddressesOnly && !got.Added && got.Failed == "" {
+				return nil, command.Error{Code: command.InvalidIPOrSubnet, Message: "Invalid IP address"}
+			}
 			answer := jsontree.Members{}
 			if got.Failed != "" {
 				answer = append(answer, jsontree.Member{Key: "error", Value: got.Failed})
