@@ -280,16 +280,23 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A reply about what spends outputs has to tell of each of them, in their order.
+// A reply about what spends outputs has to tell of each of them, in any order. Spends in the chain do not count.
 func TestSpenders(t *testing.T) {
 	by := strings.Repeat("0c", 32)
 	outs := []wire.OutPoint{{Hash: chainhash.Hash{1}, Index: 4}, {Hash: chainhash.Hash{2}}}
+	first := fmt.Sprintf(`{"txid":"%v","vout":4`, outs[0].Hash)
+	second := fmt.Sprintf(`{"txid":"%v","vout":0,"spendingtxid":"%s"}`, outs[1].Hash, by)
+	mined := fmt.Sprintf(`,"spendingtxid":"%s","blockhash":"%s"}`, by, strings.Repeat("0d", 32))
 	for _, c := range []struct {
 		name, text string
 		err        error
 		want       error
 	}{
-		{"one of two", `[{"txid":"x","vout":4},{"txid":"y","vout":0,"spendingtxid":"` + by + `"}]`, nil, nil},
+		{"one of two", `[` + first + `},` + second + `]`, nil, nil},
+		{"the pool's first", `[` + second + `,` + first + `}]`, nil, nil},
+		{"one in the chain", `[` + second + `,` + first + mined + `]`, nil, nil},
+		{"one of them twice", `[` + second + `,` + second + `]`, nil, corenode.ErrReply},
+		{"no names", `[{},{}]`, nil, corenode.ErrReply},
 		{"too few", `[{}]`, nil, corenode.ErrReply},
 		{"too many", `[{},{},{}]`, nil, corenode.ErrReply},
 		{"away", "", fmt.Errorf("%w: refused", corenode.ErrAway), messages.ErrNodeAway},
@@ -314,6 +321,16 @@ func TestSpenders(t *testing.T) {
 	n := &script{}
 	if got, err := spenders(t.Context(), n, nil); got != nil || err != nil || len(n.called) != 0 {
 		t.Errorf("of nothing: %v, %v, called %v", got, err, n.called)
+	}
+	n = &script{errs: map[string]error{"gettxspendingprevout": &corenode.Error{Code: -1, Message: "index"}}}
+	_, err := spenders(t.Context(), n, outs)
+	asked, _ := json.Marshal(n.params)
+	if err == nil || len(n.called) != 2 || !strings.HasSuffix(string(asked), `,{"mempool_only":true}]`) {
+		t.Errorf("while an index is behind: %v, asked %s", err, asked)
+	}
+	n = &script{errs: map[string]error{"gettxspendingprevout": &corenode.Error{Code: -8, Message: "other"}}}
+	if _, err := spenders(t.Context(), n, outs); err == nil || len(n.called) != 1 {
+		t.Errorf("another refusal: %v, called %v", err, n.called)
 	}
 }
 

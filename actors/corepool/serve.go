@@ -3,6 +3,7 @@ package corepool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -98,17 +99,38 @@ func spenders(ctx context.Context, node Node, outs []wire.OutPoint) ([]*chainhas
 		return nil, nil
 	}
 	var spent []struct {
-		By *corenode.Hash `json:"spendingtxid"`
+		TxID  corenode.Hash  `json:"txid"`
+		Vout  uint32         `json:"vout"`
+		By    *corenode.Hash `json:"spendingtxid"`
+		Block *corenode.Hash `json:"blockhash"` // of a spend in the chain, by an index of Core 31
 	}
-	if err := node.Call(ctx, &spent, "gettxspendingprevout", list); err != nil {
+	err := node.Call(ctx, &spent, "gettxspendingprevout", list)
+	if e, ok := errors.AsType[*corenode.Error](err); ok && e.Code == codeMisc { // that index is behind
+		err = node.Call(ctx, &spent, "gettxspendingprevout", list, map[string]bool{"mempool_only": true})
+	}
+	if err != nil {
 		return nil, refused(err)
 	}
 	if len(spent) != len(outs) {
 		return nil, refusal{corenode.ErrReply}
 	}
+	found := make(map[wire.OutPoint]*chainhash.Hash, len(spent)) // Core 31 gives the spends in the pool first
+	for _, s := range spent {
+		out := wire.OutPoint{Hash: chainhash.Hash(s.TxID), Index: s.Vout}
+		if found[out] = (*chainhash.Hash)(s.By); s.Block != nil {
+			found[out] = nil
+		}
+	}
 	by := make([]*chainhash.Hash, len(outs))
-	for i, s := range spent {
-		by[i] = (*chainhash.Hash)(s.By)
+	for i, out := range outs {
+		spender, known := found[out]
+		if !known {
+			return nil, refusal{corenode.ErrReply}
+		}
+		by[i] = spender
 	}
 	return by, nil
 }
+
+// codeMisc is the code of an error that Core has no other code for.
+const codeMisc = -1
