@@ -173,7 +173,7 @@ func HasActivation(family, name string) bool { return dialect.HasRule(family, na
 
 // HasVersionBits reports whether miners decide a rule of that name, so that a
 // [RegtestConfig] can say how.
-func HasVersionBits(name string) bool { return dialect.HasDeployment(name) }
+func HasVersionBits(name string) bool { return dialect.HasDeployment(name, 0) }
 
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {

@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chainrpc"
@@ -126,9 +125,8 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		netrpc.Commands(netrpc.Deps{
 			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,
-			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
+			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: int(n.net.ProtocolVersion),
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
-			NoPeerAddress:  n.net.Answers.NoPeerAddress,
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),

@@ -11,6 +11,7 @@ type GetBalances struct {
 
 	MinConf    int32 // for Trusted; 0 as getbalances has it
 	AvoidReuse bool  // leave out coins on addresses that were spent from
+	Unsent     bool  // count coins that only transactions spend which are neither in a block nor in the mempool
 }
 
 // Balances is the answer to [GetBalances].
@@ -19,6 +20,7 @@ type Balances struct {
 	Pending  btcutil.Amount // untrusted
 	Immature btcutil.Amount
 	Used     btcutil.Amount // on addresses that were spent from
+	Unsent   btcutil.Amount // the part of these that GetBalances.Unsent adds, with its sign turned
 	HasUsed  bool           // the wallet avoids reuse
 	Last     Tip            // last block that was processed
 }
@@ -169,6 +171,7 @@ type GetTransaction struct {
 // TxDetails is the answer to [GetTransaction].
 type TxDetails struct {
 	Tx      WalletTx
+	Change  []bool // for each output: it is taken for change
 	Amount  btcutil.Amount
 	Fee     btcutil.Amount
 	HasFee  bool

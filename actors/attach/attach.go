@@ -46,6 +46,9 @@ type Config struct {
 	Network *dialect.Network
 	Chain   *ask.Ref // follows on request
 	Log     *slog.Logger
+
+	Learned func(version int) // keeps the version of the other node; it may write to the disk
+	Chosen  bool              // the operator has chosen the version that this node speaks as
 }
 
 var table = ask.TableOf(ask.On((*Attach).fetchBlock))
@@ -63,6 +66,8 @@ type Attach struct {
 	timer ask.Timer // of the next attempt
 	retry time.Duration
 	shown shown // what the log has said last; of this instance
+
+	version int // of the other node when it answered last; 0: not known yet
 }
 
 // shown is what of a state is worth a line in the log.
@@ -135,6 +140,7 @@ func (a *Attach) follow(c actor.Context) {
 func (a *Attach) learned(c actor.Context, s state) {
 	if s.err == nil {
 		a.show(s.AttachState)
+		a.noteVersion(c, s.Node.Version)
 	}
 	if err := errors.Join(s.followed, s.err); err != nil {
 		a.later(c)
@@ -153,6 +159,24 @@ func (a *Attach) learned(c actor.Context, s state) {
 			}
 		}
 	})
+}
+
+// noteVersion keeps the version of the other node for the next start, which then speaks as it does.
+func (a *Attach) noteVersion(c actor.Context, version int) {
+	if version == 0 || version == a.version {
+		return
+	}
+	a.version = version
+	if spoken := a.cfg.Network.Reference; !a.cfg.Chosen && dialect.ReferenceOf(version) != spoken {
+		a.cfg.Log.Warn("Bitcoin Core is of another version than calls are answered as here until the next start",
+			"version", version, "answers as", spoken)
+	}
+	if a.cfg.Learned != nil {
+		a.tasks.Go(c, func() func() {
+			a.cfg.Learned(version)
+			return func() {}
+		})
+	}
 }
 
 // later tries again after a while.

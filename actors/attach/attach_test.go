@@ -148,3 +148,22 @@ func TestFetchBlockGone(t *testing.T) {
 		}
 	})
 }
+
+// The version of the other node is kept whenever it is another. The log says where calls are answered as another
+// version, unless the operator has chosen that.
+func TestLearnsVersion(t *testing.T) {
+	for chosen, warnings := range map[bool]int{false: 1, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRigWith(t, chosen)
+			for _, version := range []int{0, 300200, 300200, 320000, 0, 320000, 300300} {
+				r.becomes(version)
+			}
+			if want := []int{300200, 320000, 300300}; !slices.Equal(r.learned, want) {
+				t.Errorf("%v, want %v", r.learned, want)
+			}
+			if got := strings.Count(r.log.text(), "Bitcoin Core is of another version"); got != warnings {
+				t.Errorf("chosen is %v: logged:\n%s", chosen, r.log.text())
+			}
+		})
+	}
+}

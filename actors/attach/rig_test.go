@@ -137,6 +137,8 @@ type rig struct {
 	at       chainhash.Hash // tip of the chain
 	follows  []time.Time
 	refusing error
+	version  int   // of the other node
+	learned  []int // what was to be kept of it
 }
 
 // lines is what was logged.
@@ -170,7 +172,9 @@ func (r *rig) Receive(c actor.Context) {
 	case *stateCall:
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		s := messages.AttachState{Phase: messages.AttachFollowing, Node: messages.AttachedNode{Tip: r.at}}
+		s := messages.AttachState{
+			Phase: messages.AttachFollowing, Node: messages.AttachedNode{Tip: r.at, Version: r.version},
+		}
 		if r.refusing != nil {
 			s.Phase, s.Reason = messages.AttachAway, r.refusing.Error()
 		}
@@ -198,6 +202,21 @@ func (r *rig) tip() chainhash.Hash {
 	return r.at
 }
 
+func (r *rig) learn(version int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.learned = append(r.learned, version)
+}
+
+// becomes has the other node be of a version, and find a block.
+func (r *rig) becomes(version int) {
+	r.mu.Lock()
+	r.version = version
+	r.mu.Unlock()
+	r.core.mine()
+	synctest.Wait()
+}
+
 // waits returns the times between the attempts since the last call.
 func (r *rig) waits() (list []time.Duration) {
 	synctest.Wait()
@@ -211,6 +230,12 @@ func (r *rig) waits() (list []time.Duration) {
 }
 
 func newRig(t *testing.T) *rig {
+	t.Helper()
+	return newRigWith(t, false)
+}
+
+// newRigWith is newRig with a version that the operator has chosen, or not.
+func newRigWith(t *testing.T, chosen bool) *rig {
 	t.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
@@ -233,7 +258,7 @@ func newRig(t *testing.T) *rig {
 	r.chain = sys.Spawn("chain", func() actor.Actor { return r })
 	r.ref = sys.Spawn("attach", attach.New(attach.Config{
 		Node: r.core, Network: net, Chain: r.chain,
-		Log: slog.New(slog.NewTextHandler(r.log, nil)),
+		Log: slog.New(slog.NewTextHandler(r.log, nil)), Learned: r.learn, Chosen: chosen,
 	}), attach.Requests...)
 	synctest.Wait()
 	return r

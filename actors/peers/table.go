@@ -61,7 +61,7 @@ func (t *Table) servicesFor(e *entry) wire.ServiceFlag {
 // session returns the configuration of a session.
 func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 	return p2p.Config{
-		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2,
+		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2, Protocol: t.cfg.Network.ProtocolVersion,
 		UserAgent: t.cfg.UserAgent, Services: t.services(), Height: t.height(),
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,

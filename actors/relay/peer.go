@@ -29,7 +29,8 @@ type peer struct {
 	known    *rollingSet                 // that it has, by the ids that it uses
 	pending  map[chainhash.Hash]struct{} // to be announced, by wtxid
 	nextInv  time.Time
-	sequence uint64 // of the pool when the last announcement was sent
+	sequence uint64 // the last order in the pool when the last announcement was sent
+	lastInv  uint64 // the pool's number of the next change then; 0: none is ever sent
 	minFee   int64  // that it wants, for 1000 virtual bytes
 	lastTx   time.Time
 
@@ -120,7 +121,7 @@ func (r *Relay) flush(p *peer, now time.Time) {
 		return
 	}
 	p.nextInv = r.nextInv(p, now)
-	defer func() { p.sequence = r.pool.Last() }() // what came until now it may ask for
+	defer r.announced(p)
 	if len(p.pending) == 0 {
 		return
 	}
@@ -143,6 +144,14 @@ func (r *Relay) nextInv(p *peer, now time.Time) time.Time {
 		r.nextInbound[by] = now.Add(poisson(traffic.Inbound))
 	}
 	return r.nextInbound[by]
+}
+
+// announced notes that a peer may ask for all transactions that have come until now.
+func (r *Relay) announced(p *peer) {
+	p.sequence = r.pool.Last()
+	if p.listens {
+		p.lastInv = max(r.pool.Sequence(), 1)
+	}
 }
 
 // best takes the transactions out that are to be announced first: in the order in

@@ -357,3 +357,33 @@ func TestLastBlocksAreRead(t *testing.T) {
 		}
 	})
 }
+
+// The state of a peer tells how many transactions it is to hear of, and the pool's number of the next change when it was
+// told of some.
+func TestDescribeAnnounced(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p, silent := r.join(p2p.Inbound), r.join(p2p.BlockRelayOnly)
+		check := func(lastInv uint64, left int) {
+			t.Helper()
+			all, err := ask.Ask(r.t.Context(), r.ref, nodemsg.GetPeerRelay{})
+			if s := all[p.info.ID]; err != nil || s.LastInv != lastInv || s.ToAnnounce != left {
+				t.Errorf("%+v, %v, want %d, %d", s, err, lastInv, left)
+			}
+			if s := all[silent.info.ID]; s.LastInv != 0 || s.ToAnnounce != 0 {
+				t.Errorf("a peer that hears of none: %+v", s)
+			}
+		}
+		check(1, 0)
+		tx := transaction(1)
+		id, wid := tx.TxHash(), tx.WitnessHash()
+		r.feed.Publish(messages.PoolChanged{
+			Changes: []messages.PoolChange{
+				{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1, Number: 41},
+			},
+			Announce: []messages.RelayTx{{ID: id, WID: wid}},
+		})
+		check(1, 1)
+		time.Sleep(10 * time.Minute)
+		check(42, 0)
+	})
+}

@@ -175,7 +175,7 @@ func (r *Relay) wholePool(p *peer) {
 	}
 	sortBySequence(list)
 	p.sendInv(list)
-	p.sequence = r.pool.Last()
+	r.announced(p)
 }
 
 func sortBySequence(list []*poolview.Tx) {

@@ -293,7 +293,9 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 func (r *Relay) describe(nodemsg.GetPeerRelay) (map[int64]nodemsg.PeerRelay, error) {
 	states := make(map[int64]nodemsg.PeerRelay, len(r.peers))
 	for id, p := range r.peers {
-		states[id] = nodemsg.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
+		states[id] = nodemsg.PeerRelay{
+			LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee), LastInv: p.lastInv, ToAnnounce: len(p.pending),
+		}
 	}
 	return states, nil
 }

@@ -235,7 +235,7 @@ func (h *headersSync) askLocated(p *peer, locator []*chainhash.Hash) bool {
 		return false
 	}
 	p.asked = now
-	p.Send(&wire.MsgGetHeaders{ProtocolVersion: codec.ProtocolVersion, BlockLocatorHashes: locator})
+	p.Send(&wire.MsgGetHeaders{ProtocolVersion: uint32(h.cfg.Network.ProtocolVersion), BlockLocatorHashes: locator})
 	return true
 }
 

@@ -27,7 +27,8 @@ func (h *headersSync) isLowWork(p *peer, start *chainview.Block, list []header, 
 		return true
 	}
 	p.presyncStart = start
-	p.presync = headersync.New(h.cfg.Network.Params, headersync.Start{
+	net := h.cfg.Network
+	p.presync = headersync.New(net.Params, headersync.Lengths(net.HeaderSync), headersync.Start{
 		Hash: start.Hash, Height: start.Height, Bits: start.Bits(), Work: start.Work(),
 		Time: time.Unix(start.MedianTimePast(), 0),
 	}, least, h.cfg.Now())

@@ -242,6 +242,7 @@ func (p *purchase) makePlan(pool messages.PoolClusters) error {
 	p.plan = plan
 	plan.Pool, plan.Options, plan.Scale = pool, p.spending, int(p.cfg.Network.Rules.WitnessScale)
 	plan.Random, plan.Atom = newRandom(), p.cfg.Network.Software.Atom
+	plan.NamesLimits = p.cfg.Network.NamesFeeLimits
 	rules := p.cfg.Network.PoolRules()
 	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
 		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)

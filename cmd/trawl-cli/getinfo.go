@@ -107,7 +107,9 @@ func (i *nodeInfo) writeWallets(b *strings.Builder, p paint) {
 		if until := i.wallet.Get("unlocked_until"); !until.IsNull() {
 			fmt.Fprintf(b, "Unlocked until: %s\n", plain(until))
 		}
-		fmt.Fprintf(b, "Transaction fee rate (-paytxfee) (%s/kvB): %s\n\n", i.unit, plain(i.wallet.Get("paytxfee")))
+		if fee := i.wallet.Get("paytxfee"); fee != nil { // Core 31 has no such rate
+			fmt.Fprintf(b, "Transaction fee rate (-paytxfee) (%s/kvB): %s\n\n", i.unit, plain(fee))
+		}
 	}
 	if !i.balance.IsNull() {
 		fmt.Fprintf(b, "%sBalance:%s %s\n\n", p.cyan, p.reset, plain(i.balance))

@@ -85,7 +85,7 @@ var jsonParameters = map[string]string{
 	"derivehdkey":            "1:options,private",
 	"descriptorprocesspsbt":  "1:descriptors 3:bip32derivs 4:finalize",
 	"disconnectnode":         "1:nodeid",
-	"dumptxoutset":           "2:options,rollback?",
+	"dumptxoutset":           "2:options,rollback?,in_memory",
 	"echojson":               "0:arg0 1:arg1 2:arg2 3:arg3 4:arg4 5:arg5 6:arg6 7:arg7 8:arg8 9:arg9",
 	"estimaterawfee":         "0:conf_target 1:threshold",
 	"estimatesmartfee":       "0:conf_target",

@@ -56,12 +56,13 @@ type creation struct {
 // A Template is what is chosen of a block. The zero value is a block without
 // transactions.
 type Template struct {
-	Script  []byte        // of the coinbase's output; default OP_TRUE
-	Txs     []*wire.MsgTx // without coinbase
-	Version int32         // default 0x20000000
-	Time    time.Time     // default ten minutes after the parent
-	Solved  bool          // with proof of work, for networks where that is quick
-	Merged  bool          // merge-mined, for networks whose blocks may be
+	Script  []byte         // of the coinbase's output; default OP_TRUE
+	Txs     []*wire.MsgTx  // without coinbase
+	Witness wire.TxWitness // of the coinbase
+	Version int32          // default 0x20000000
+	Time    time.Time      // default ten minutes after the parent
+	Solved  bool           // with proof of work, for networks where that is quick
+	Merged  bool           // merge-mined, for networks whose blocks may be
 }
 
 // New returns a chain of the genesis block alone.
@@ -241,7 +242,7 @@ func (c *Chain) build(parent *chainview.Block, t Template) *wire.MsgBlock {
 		panic(err) // two numbers always fit
 	}
 	coinbase := wire.NewMsgTx(1)
-	coinbase.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: wire.MaxPrevOutIndex}, height, nil))
+	coinbase.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: wire.MaxPrevOutIndex}, height, t.Witness))
 	coinbase.AddTxOut(wire.NewTxOut(50*btcutil.SatoshiPerBitcoin, t.Script))
 
 	block := wire.NewMsgBlock(&wire.BlockHeader{

@@ -204,10 +204,11 @@ type TxReader interface {
 	Outline(block *chainhash.Hash) (Outline, error)
 }
 
-// An Outline is what a block shows without one of its transactions. Sizes are in bytes and include
+// An Outline is what a block shows without all of its transactions. Sizes are in bytes and include
 // the header, with what a kind of chain has after that.
 type Outline struct {
 	IDs      []chainhash.Hash // of its transactions
+	Coinbase *wire.MsgTx
 	Size     int
 	Stripped int // without witnesses
 }
@@ -305,6 +306,9 @@ func OutlineOf(r Reader, block *Block) (Outline, error) {
 	}
 	for i, tx := range parsed.Transactions {
 		o.IDs[i] = tx.TxHash()
+	}
+	if len(o.IDs) > 0 {
+		o.Coinbase = parsed.Transactions[0]
 	}
 	return o, nil
 }

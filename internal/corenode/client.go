@@ -2,6 +2,7 @@ package corenode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,7 +23,7 @@ const MaxReply = 64 << 20
 const (
 	DefaultTimeout = time.Minute
 	DefaultConns   = 8  // half of the threads that Core has for calls by default
-	forwardConns   = 64 // Core refuses what is beyond its queue
+	forwardConns   = 64 // Core refuses what is beyond its queue; see passage for later versions
 )
 
 // Config says where Core is and how to log in there.
@@ -41,6 +42,7 @@ type Config struct {
 	Insecure bool          // a login may go over plain HTTP to another machine
 	Timeout  time.Duration // of a call of the node itself; 0: DefaultTimeout
 	Conns    int           // connections for such calls; 0: DefaultConns
+	MaxConns int           // that Core serves at a time, from version 32 on; 0: its default
 }
 
 // A Client calls one Core.
@@ -55,6 +57,8 @@ type Client struct {
 	life     *http.Client  // for signs of life
 	requests atomic.Int64
 	wait     atomic.Int32 // how the tip is waited for: see wait.go
+
+	passage passage // of calls passed on
 	health
 }
 
@@ -74,6 +78,7 @@ func New(c Config) (*Client, error) {
 		base: c.Address.String(), timeout: c.Timeout, maxReply: MaxReply,
 		large: make(chan struct{}, 1), login: noLogin{},
 	}
+	client.passage.under = make(chan struct{}, min(max(cmp.Or(c.MaxConns, coreConns)-ownConns, 1), forwardConns))
 	switch {
 	case c.Login != "":
 		client.login = &loginFile{path: c.Login, private: true}
@@ -259,7 +264,16 @@ func (c *Client) send(
 	}
 	ctx, end := c.hang.bind(ctx)
 	if by == c.forward {
-		end = c.watch(ctx, end)
+		leave, err := c.passage.enter(ctx)
+		if err != nil {
+			end()
+			return Reply{}, err
+		}
+		ended := c.watch(ctx, end)
+		end = func() {
+			ended()
+			leave()
+		}
 	}
 	reply, err := c.exchange(ctx, by, verb, path, authorization, body, limit)
 	if reply.Large != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,6 +37,7 @@ var table = []options.Option{
 	{Name: "rpcport", Flags: options.NetworkOnly},
 	{Name: "rpcbind", Flags: options.NetworkOnly},
 	{Name: "rpcallowip"},
+	{Name: "rpcmaxconnections"},
 	{Name: "rpccookiefile"},
 	{Name: "rpcuser", Flags: options.Sensitive},
 	{Name: "rpcpassword", Flags: options.Sensitive},
@@ -68,6 +70,7 @@ type Configured struct {
 	FilterIndex bool // -blockfilterindex
 	Prune       int64
 	NoServer    bool // -server=0: there is no RPC
+	MaxConns    int  // -rpcmaxconnections; 0: it is not set
 }
 
 // ErrConfig reports a data directory whose configuration cannot be read. Its text holds
@@ -154,6 +157,7 @@ func configured(s *options.Settings) (Configured, error) {
 	c := Configured{
 		DataDir: s.DataDir(), NetDir: s.NetDir(), Chain: string(s.Chain()),
 		REST: s.Bool("rest", false), Prune: s.Int("prune", 0), NoServer: !s.Bool("server", true),
+		MaxConns: int(min(max(s.Int("rpcmaxconnections", 0), 0), math.MaxInt32)),
 	}
 	if !s.IsNegated("conf") {
 		c.File = s.ConfigPath()

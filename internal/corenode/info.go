@@ -42,9 +42,6 @@ type Info struct {
 	LongPoll   bool // waitfornewblock takes the tip that the caller knows
 }
 
-// sinceSpent is the version from which REST has spenttxouts, and waitfornewblock the tip.
-const sinceSpent = 300000
-
 // codeNoMethod is what Core says of a method that it does not know.
 const codeNoMethod = -32601
 
@@ -55,25 +52,22 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	if err := c.Call(ctx, &info.Chain, "getblockchaininfo"); err != nil {
 		return Info{}, err
 	}
-	var network struct {
-		Version    int    `json:"version"`
-		Subversion string `json:"subversion"`
-	}
-	if err := c.Call(ctx, &network, "getnetworkinfo"); err != nil && !unknown(err) {
+	var err error
+	if info.Version, info.Subversion, err = c.Version(ctx); err != nil {
 		return Info{}, err
 	}
-	if len(info.Chain.Chain) > maxName || len(network.Subversion) > maxName {
+	if len(info.Chain.Chain) > maxName {
 		return Info{}, fmt.Errorf("%w: names", ErrReply)
 	}
-	info.Version, info.Subversion = network.Version, network.Subversion
 	if err := c.Call(ctx, &info.Indexes, "getindexinfo"); err != nil && !unknown(err) {
 		return Info{}, err
 	}
-	info.LongPoll = info.Version >= sinceSpent
-	_, err := c.ChainInfo(ctx)
+	has := featuresOf(info.Version)
+	info.LongPoll = has.longPoll
+	_, err = c.ChainInfo(ctx)
 	switch {
 	case err == nil:
-		info.REST, info.SpentREST = true, info.Version >= sinceSpent
+		info.REST, info.SpentREST = true, has.spentREST
 	case !errors.Is(err, ErrNoREST) && !errors.Is(err, ErrReply):
 		return Info{}, err
 	}

@@ -63,7 +63,7 @@ func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost 
 		if err != nil || tip != *have {
 			return tip, err
 		}
-		if err := c.chooseWait(ctx); err != nil {
+		if err := chooseWait(ctx, c); err != nil {
 			return chainhash.Hash{}, err
 		}
 	}
@@ -83,15 +83,15 @@ func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost 
 }
 
 // chooseWait finds out whether Core's long poll knows what the caller has.
-func (c *Client) chooseWait(ctx context.Context) error {
-	var network struct{ Version int }
-	switch err := c.Call(ctx, &network, "getnetworkinfo"); {
-	case err == nil && network.Version >= sinceSpent:
-		c.wait.Store(waitLongPoll)
-	case err == nil, unknown(err):
-		c.wait.Store(waitPoll)
-	default:
+func chooseWait(ctx context.Context, c *Client) error {
+	version, _, err := c.Version(ctx)
+	switch {
+	case err != nil:
 		return err
+	case featuresOf(version).longPoll:
+		c.wait.Store(waitLongPoll)
+	default:
+		c.wait.Store(waitPoll)
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package dialect
 
 import (
+	"cmp"
+
 	"github.com/btcsuite/btcd/chaincfg"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
@@ -39,9 +42,11 @@ func HasRule(dialect, name string) bool {
 	return ok && dialect == NameQbit
 }
 
-// HasDeployment reports whether miners decide a deployment of that name, so that
+// HasDeployment reports whether miners decide a deployment of that name by a reference, 0 for the default one, so that
 // its signalling can be chosen on a regtest.
-func HasDeployment(name string) bool { return name == nameTestDummy || name == nameTaproot }
+func HasDeployment(name string, reference int) bool {
+	return name == nameTestDummy || name == nameTaproot && cmp.Or(reference, DefaultReference) == Core30
+}
 
 // choose makes a regtest follow its operator.
 func (n *Network) choose(c Choices) {
@@ -99,6 +104,15 @@ func (n *Network) buriedAt(name string) int32 {
 func (n *Network) OldVersion(version, height int32) bool {
 	return version < 2 && n.Active("bip34", height) || version < 3 && n.Active("bip66", height) ||
 		version < 4 && n.Active("bip65", height)
+}
+
+// BlockFlags are the rules that the scripts of a block of Bitcoin's chains keep to.
+func (n *Network) BlockFlags(b *chainview.Block) script.Flags {
+	flags, ok := n.ScriptExceptions[b.Hash]
+	if !ok {
+		flags = script.P2SH | script.Witness | script.Taproot
+	}
+	return flags | n.ScriptFlags(b.Height)
 }
 
 // ScriptFlags are the rules of scripts that hold from a height on.

@@ -1,10 +1,5 @@
 package dialect
 
-import (
-	"math"
-	"time"
-)
-
 // Answers are where versions of the reference answer the same call in different ways, and programs may rely on either.
 // The zero value is those of the latest.
 type Answers struct {
@@ -15,12 +10,6 @@ type Answers struct {
 	// name that leads out of the directory of wallets without being absolute.
 	AnyWalletName bool
 
-	// LastMockTime is the last second, since 1970, that setmocktime takes; 0: that of a block's header.
-	LastMockTime int64
-
-	// NoPeerAddress says that addpeeraddress reports no success for a text that is no address, and no error.
-	NoPeerAddress bool
-
 	// AsksWatchOnly says that a wallet that never has private keys looks at each of its descriptors when these are to
 	// be listed with private keys. Else it refuses at once, before its passphrase is asked for.
 	AsksWatchOnly bool
@@ -28,16 +17,5 @@ type Answers struct {
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{
-		UnnamedWallets: true, AnyWalletName: true, LastMockTime: math.MaxInt64 / int64(time.Second),
-		NoPeerAddress: true, AsksWatchOnly: true,
-	}
-}
-
-// MockTimeEnd returns the last second that setmocktime takes.
-func (a *Answers) MockTimeEnd() int64 {
-	if a.LastMockTime > 0 {
-		return a.LastMockTime
-	}
-	return math.MaxUint32
+	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true}
 }

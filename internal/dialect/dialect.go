@@ -5,7 +5,8 @@
 //
 // There are two dialects. The values of Bitcoin's networks are those of Bitcoin
 // Core 30.2 (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's
-// chaincfg. The networks that pay to P2MR outputs have the values of qbit 1.0.0.
+// chaincfg, or of Core 32, as [Choices.Reference] says. The networks that pay to
+// P2MR outputs have the values of qbit 1.0.0.
 package dialect
 
 import (
@@ -162,6 +163,50 @@ type Network struct {
 	// miner's clock, so that it is 1 at the end.
 	RecentTip time.Duration
 
+	// Reference is the version of Bitcoin Core to speak as, for the table of methods alone. All else that depends on
+	// the version is a value of its own here.
+	Reference int
+
+	// ProtocolVersion is that of the messages between peers.
+	ProtocolVersion int32
+
+	// HeaderSync bounds what is kept of headers whose work is not known to be enough yet.
+	HeaderSync HeaderSync
+
+	// PaddedCoinbase says that the scripts of coinbases made here have a push behind the height where they are long
+	// enough without one, too.
+	PaddedCoinbase bool
+
+	// UnspentOverhead is what an unspent output takes beside itself in the statistics of blocks, in bytes.
+	UnspentOverhead int64
+
+	// SegwitRules are the names in block templates of the rules that came with segregated witnesses.
+	SegwitRules []string
+
+	// MaxMockTime is the last second that setmocktime takes.
+	MaxMockTime int64
+
+	// AddsAddressesOnly says that addpeeraddress refuses a text that is no address.
+	AddsAddressesOnly bool
+
+	// DevicesNeedSend says that wallets on a signing device pay by send and sendall alone.
+	DevicesNeedSend bool
+
+	// NamesFeeLimits says that a wallet which refuses a fee rate names the options that set the least one.
+	NamesFeeLimits bool
+
+	// NotValidated is said of each transaction of a package that was refused before any was looked at; empty: nothing.
+	NotValidated string
+
+	// TxNotes are the texts kept with a wallet's transaction that are shown, in their order; nil: all, by their names.
+	TxNotes []string
+
+	// CountsUnsent says that balances count coins that only transactions spend which are not in the pool.
+	CountsUnsent bool
+
+	// DeprecatedLast says that members which are going away come last in replies about the pool.
+	DeprecatedLast bool
+
 	Software         Software
 	Answers          Answers                     // where versions of the software differ
 	HelpWords        []string                    // of Bitcoin in help texts of methods, each before that in its place
@@ -209,56 +254,6 @@ type Network struct {
 	Snapshots []Snapshot
 }
 
-// A Snapshot is a set of unspent outputs that is known by its hash.
-type Snapshot struct {
-	Height int32
-	Block  chainhash.Hash // that the set is as of
-	Hash   chainhash.Hash // of the set: hash_serialized_3
-	Txs    uint64         // of the chain up to the block
-}
-
-// Software is how the dialect's reference implementation presents itself, and so
-// a node of this dialect.
-type Software struct {
-	Name       string // in texts that programs look for: "Bitcoin Core"
-	Own        string // in all other texts that mean the program itself: "Trawl"
-	Daemon     string // what the reference program is called in texts that programs look for: "bitcoind"
-	Agent      string // in the user agent (BIP14), without slashes: "Satoshi:30.2.0"
-	Version    int    // as a number: 300200
-	ConfigFile string // "bitcoin.conf"
-	Unit       string // of amounts: "BTC"
-	Atom       string // the least amount: "sat"
-}
-
-// ChainTx says how many transactions a chain had at a time, and how fast their
-// number grows.
-type ChainTx struct {
-	Time  int64 // seconds since 1970
-	Count int64
-	Rate  float64 // transactions a second from then on
-}
-
-// A Deployment is a consensus rule change as getdeploymentinfo reports it.
-type Deployment struct {
-	Name   string
-	Buried bool
-
-	Height int32 // first block with the rule; buried ones only
-
-	// The rest is for those decided by BIP9.
-	Bit                 uint8
-	Start, Timeout      int64 // median times in seconds; see AlwaysActive, NeverActive, NoTimeout
-	MinActivationHeight int32
-	Period, Threshold   int32
-}
-
-// Special values of a Deployment's times.
-const (
-	AlwaysActive int64 = -1
-	NeverActive  int64 = -2
-	NoTimeout    int64 = 1<<63 - 1
-)
-
 // ReadBlock reads the serialized block that raw begins with, and returns its size.
 // Bytes between the header and the transactions are left out of the block. The
 // block shares no memory with raw, and its scripts share theirs with each other.
@@ -292,13 +287,9 @@ func (n *Network) Active(deployment string, height int32) bool {
 // Chains lists the names of the chains that every dialect has.
 func Chains() []string { return []string{"main", "test", "testnet4", "signet", "regtest"} }
 
-// Bitcoin returns one of Bitcoin's networks.
+// Bitcoin returns one of Bitcoin's networks as Core 30.2 has it.
 func Bitcoin(chain string) (*Network, error) {
-	build, ok := bitcoin[chain]
-	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
-	}
-	return build(Choices{}), nil
+	return Named(NameBitcoin, chain, Choices{Reference: Core30})
 }
 
 // The dialects.
@@ -334,14 +325,21 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 		}
 	}
 	for name := range c.VersionBits {
-		if !HasDeployment(name) {
+		if !HasDeployment(name, c.referenceOf(dialect)) {
 			return nil, fmt.Errorf("no deployment %s that miners decide", name)
 		}
 	}
 	if c.ASERT && c.Periodic {
 		return nil, errors.New("a regtest finds targets by ASERT or by periods")
 	}
-	return build(c), nil
+	if err := c.checkReference(dialect); err != nil {
+		return nil, err
+	}
+	n := build(c)
+	if c.referenceOf(dialect) == Core32 {
+		n.setCore32()
+	}
+	return n, nil
 }
 
 // PruneFrom returns the height from which old blocks are deleted, in files of the usual size or in small ones.
@@ -368,6 +366,7 @@ func complete(n *Network) *Network {
 	}
 	n.MaxBlockSize = 4_000_000
 	n.setKind()
+	n.setCore30()
 	n.HeaderLen = func([]byte) int { return wire.MaxBlockHeaderPayload }
 	n.setBitcoinRules()
 	n.Subsidy = func(height int32) btcutil.Amount {
@@ -384,7 +383,7 @@ func complete(n *Network) *Network {
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.WalletFee, n.FreshTip = 1000, 8*time.Hour
 	n.ChainVSize, n.DataCarrier = 101_000, 100_000
-	n.Answers, n.RecentTip = answers30(), 2*time.Hour
+	n.RecentTip = 2 * time.Hour
 	n.Traffic, n.Signals = bitcoinTraffic, n.bitcoinSignals()
 	n.ReservedWeight, n.LeastReserved = 8_000, 2_000
 	n.Magic = magic(n.Params)

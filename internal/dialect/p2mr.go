@@ -48,8 +48,13 @@ func (p *P2MR) MaxFuture(height int32) int64 {
 // Never is the height of a rule that does not come.
 const Never int32 = math.MaxInt32
 
-// Choices are what regtests and signets leave to their operator.
+// Choices are what the operator of a node may choose.
 type Choices struct {
+	// Reference is the version of Bitcoin Core that nodes of Bitcoin's networks speak as: one of [References], or 0 for
+	// [DefaultReference].
+	Reference int
+
+	// The rest is for regtests and signets.
 	SignetChallenge []byte // output script that blocks of a signet are signed for; nil: the public one's
 
 	Activation  map[string]int32       // of regtests: heights of rules by the names of -testactivationheight

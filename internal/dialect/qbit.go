@@ -168,7 +168,6 @@ func completeQbit(n *Network) *Network {
 		Name: "qbit", Own: "qbit", Daemon: "qbitd", Agent: "qbit:1.0.0", Version: 10000,
 		ConfigFile: "qbit.conf", Unit: "QBT", Atom: "bits",
 	}
-	n.Answers = answers30()
 	n.Archive, n.WitnessPruned = qbitArchive, qbitWitnessPruned
 	n.LeavesForNotFound, n.DirectFetchWork, n.FetchWork = true, true, true
 	n.StripDepth = int32(n.Params.CoinbaseMaturity)
@@ -183,6 +182,7 @@ func completeQbit(n *Network) *Network {
 	}
 	n.MaxBlockSize = qbitMaxBlock
 	n.setKind()
+	n.setCore30()
 	n.HeaderLen = pow.HeaderLen
 	n.Magic = magic(n.Params)
 	if n.P2MR.SubsidyStep == 0 {

@@ -14,12 +14,6 @@ import (
 )
 
 const (
-	// period is of how many headers one leaves a bit, and behind how many bits a
-	// header of the second reading lies when it is let through (Core:
-	// HEADER_COMMITMENT_PERIOD, REDOWNLOAD_BUFFER_SIZE).
-	period  = 632
-	lookout = 15_009
-
 	// perSecond is how many headers a second of time has at most, as times must
 	// pass the median of the last eleven.
 	perSecond = 6
@@ -45,9 +39,16 @@ type Start struct {
 	Time   time.Time
 }
 
+// Lengths say what is kept of a chain until its work is known.
+type Lengths struct {
+	Period  int32 // of how many headers one leaves a bit
+	Lookout int   // behind how many headers of the second reading one lies when it is let through
+}
+
 // A State is the sync of one peer's chain. One goroutine at a time uses it.
 type State struct {
 	params *chaincfg.Params
+	keeps  Lengths
 	start  Start
 	least  *big.Int
 	seed   maphash.Seed // the bits cannot be foreseen
@@ -75,12 +76,12 @@ type place struct {
 
 // New returns the sync of a chain that builds on start and must have the work
 // least.
-func New(params *chaincfg.Params, start Start, least *big.Int, now time.Time) *State {
+func New(params *chaincfg.Params, keeps Lengths, start Start, least *big.Int, now time.Time) *State {
 	seconds := now.Add(maxAhead).Sub(start.Time) / time.Second
 	s := &State{
-		params: params, start: start, least: least, seed: maphash.MakeSeed(),
-		offset: rand.Int32N(period), //nolint:gosec // need not be secret
-		limit:  int(max(seconds, 0))*perSecond/period + 1,
+		params: params, keeps: keeps, start: start, least: least, seed: maphash.MakeSeed(),
+		offset: rand.Int32N(keeps.Period), //nolint:gosec // need not be secret
+		limit:  int(max(seconds, 0))*perSecond/int(keeps.Period) + 1,
 	}
 	s.rewind()
 	return s
@@ -135,7 +136,7 @@ func (s *State) read(list []Header) bool {
 		if !s.advance(h) {
 			return false
 		}
-		if s.at.height%period == s.offset {
+		if s.at.height%s.keeps.Period == s.offset {
 			if s.bits.len() >= s.limit {
 				return false
 			}
@@ -159,14 +160,14 @@ func (s *State) reread(list []Header, full bool) (pass []Header, more, ok bool) 
 		if !s.proven && s.at.work.Cmp(s.least) >= 0 {
 			s.proven = true
 		}
-		if !s.proven && s.at.height%period == s.offset {
+		if !s.proven && s.at.height%s.keeps.Period == s.offset {
 			if bit, ok := s.bits.pop(); !ok || bit != s.bit(h) {
 				return nil, false, false
 			}
 		}
 		s.buffer = append(s.buffer, *h)
 	}
-	ready := len(s.buffer) - lookout
+	ready := len(s.buffer) - s.keeps.Lookout
 	if s.proven {
 		ready = len(s.buffer)
 	}

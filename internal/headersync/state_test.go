@@ -13,7 +13,10 @@ import (
 	"github.com/seed61375155/trawl/internal/headersync"
 )
 
-var params = &chaincfg.MainNetParams
+var (
+	params  = &chaincfg.MainNetParams
+	lengths = headersync.Lengths{Period: 632, Lookout: 15_009}
+)
 
 func start() headersync.Start {
 	g := params.GenesisBlock.Header
@@ -45,7 +48,8 @@ func workOf(n int) *big.Int {
 }
 
 func newState(least *big.Int) *headersync.State {
-	return headersync.New(params, start(), least, params.GenesisBlock.Header.Timestamp.Add(10*365*24*time.Hour))
+	now := params.GenesisBlock.Header.Timestamp.Add(10 * 365 * 24 * time.Hour)
+	return headersync.New(params, lengths, start(), least, now)
 }
 
 const message = 2000
@@ -131,7 +135,7 @@ func TestRefuses(t *testing.T) {
 	}
 	// More headers than there can be seconds for.
 	long := chain(message, 1)
-	s = headersync.New(params, start(), workOf(1<<20), params.GenesisBlock.Header.Timestamp.Add(-2*time.Hour))
+	s = headersync.New(params, lengths, start(), workOf(1<<20), params.GenesisBlock.Header.Timestamp.Add(-2*time.Hour))
 	if _, _, ok := s.Next(long, true); ok {
 		t.Error("more headers than times pass")
 	}
@@ -143,7 +147,7 @@ func TestStartAfterTheClock(t *testing.T) {
 	for ahead, want := range map[time.Duration]int{
 		-2 * time.Hour: 1, -2*time.Hour - time.Second: 1, -10 * 365 * 24 * time.Hour: 1, 0: 2*3600*6/632 + 1,
 	} {
-		s := headersync.New(params, start(), workOf(3), g.Add(ahead))
+		s := headersync.New(params, lengths, start(), workOf(3), g.Add(ahead))
 		if s.Limit() != want {
 			t.Errorf("%v: %d bits, want %d", ahead, s.Limit(), want)
 		}

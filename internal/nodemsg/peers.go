@@ -34,4 +34,6 @@ type GetPeerRelay struct {
 type PeerRelay struct {
 	LastTx       time.Time      // zero: never
 	MinFeeFilter btcutil.Amount // for 1000 virtual bytes
+	LastInv      uint64         // the pool's sequence number when transactions were last announced
+	ToAnnounce   int            // transactions that are to be
 }

@@ -59,6 +59,7 @@ type View struct {
 	removed     map[chainhash.Hash]bool // by wtxid, before the contents came; nil afterwards
 	complete    bool                    // the contents have come, or are not needed any more
 	last        uint64
+	sequence    uint64 // of the pool: that of its next change
 }
 
 // New returns the view of a pool of which nothing is known yet.
@@ -74,6 +75,7 @@ func New() *View {
 // pool's own entry. An error says that the pool could not be read: the view then has
 // only the changes.
 func (v *View) Begin(m Contents, each func(tx *Tx, of *messages.PoolTx)) error {
+	v.sequence = max(v.sequence, m.Pool.Sequence) // changes may have come before
 	for i := range m.Pool.Txs {
 		of := &m.Pool.Txs[i]
 		if v.complete || v.removed[of.WID] {
@@ -114,6 +116,9 @@ func (v *View) Reset() {
 // Change takes over one change. It returns the transaction that has left; nil where the
 // view did not have it, or where one came.
 func (v *View) Change(change *messages.PoolChange) (left *Tx) {
+	if change.Number > 0 {
+		v.sequence = change.Number + 1
+	}
 	if change.Added {
 		v.add(change)
 		delete(v.removed, change.WID)
@@ -161,3 +166,6 @@ func (v *View) All() iter.Seq[*Tx] {
 
 // Last is the highest Order of all transactions that ever were in the view.
 func (v *View) Last() uint64 { return v.last }
+
+// Sequence is the number that the next change of the pool has, as far as changes have come; 0 where nothing is known.
+func (v *View) Sequence() uint64 { return v.sequence }

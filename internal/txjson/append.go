@@ -22,6 +22,9 @@ func (o Output) AppendJSON(dst []byte) []byte {
 	dst = o.Value.AppendJSON(append(dst, `{"value":`...))
 	dst = strconv.AppendInt(append(dst, `,"n":`...), int64(o.Index), 10)
 	dst = o.Script.append(append(dst, `,"scriptPubKey":`...))
+	if o.Change {
+		dst = append(dst, `,"ischange":true`...)
+	}
 	return append(dst, '}')
 }
 

@@ -36,7 +36,7 @@ func FuzzAppend(f *testing.F) {
 		if kind&8 != 0 {
 			shown.Prevout = p.prevout(&chainview.Coin{Script: script, Height: int32(n), Coinbase: kind&16 != 0})
 		}
-		output := Output{jsontree.Amount(value), int(n), p.ScriptPubKey(script)}
+		output := Output{jsontree.Amount(value), int(n), p.ScriptPubKey(script), kind&64 != 0}
 		if kind&32 != 0 {
 			output.Script.Hex = nil
 		}

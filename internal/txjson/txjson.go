@@ -40,6 +40,7 @@ type Options struct {
 	ShowSpent bool            // print Spent, each with its input
 	BlockHash *chainhash.Hash // if set, the block the transaction is part of
 	Hex       bool            // print the serialized transaction
+	Change    []bool          // for each output: it is a wallet's change
 }
 
 // A Tx is a transaction as shown. Members that are not shown are zero.
@@ -63,6 +64,7 @@ type Output struct {
 	Value  jsontree.Amount `json:"value"`
 	Index  int             `json:"n"`
 	Script ScriptPubKey    `json:"scriptPubKey"`
+	Change bool            `json:"ischange,omitempty"`
 }
 
 // Tx prints a transaction.
@@ -94,7 +96,8 @@ func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
 		}
 	}
 	for i, out := range tx.TxOut {
-		shown.Outputs[i] = Output{jsontree.Amount(out.Value), i, p.ScriptPubKey(out.PkScript)}
+		isChange := i < len(opts.Change) && opts.Change[i]
+		shown.Outputs[i] = Output{jsontree.Amount(out.Value), i, p.ScriptPubKey(out.PkScript), isChange}
 	}
 	if len(opts.Spent) > 0 {
 		shown.Fee = fee(tx, opts.Spent)

@@ -63,6 +63,11 @@ type Command struct {
 	// out of comparisons with the tables of 30.
 	Since int
 
+	// Until is the version from which on Bitcoin Core does not have the method any more; 0: it has it yet.
+	Until int
+
+	drops *drops // what replies lack in the version spoken as; nil: nothing
+
 	// Run does the work. The arguments have the declared number and types.
 	// The context ends with the server, not with the client, but that of a
 	// method that Waits. The result is
@@ -153,6 +158,11 @@ type Result struct {
 	OrFalse  bool   // may be false instead
 	Secret   bool   // holds private keys, or may: its type is [Secret]
 	Inner    []Result
+
+	// Since and Until are the versions of Bitcoin Core that have the result first and no more; 0: all have. The method
+	// always gives it, and the table leaves it out where the version spoken as has it not ([Table.Speak]).
+	Since, Until int
+	Switch       string // keeps what is gone, a word of -deprecatedrpc
 }
 
 // optional reports whether p may be left out.

@@ -41,8 +41,10 @@ func (c *Command) incomplete() []error {
 	if len(c.Results) == 0 && c.Category != Hidden { // a removed method has none
 		errs = append(errs, errors.New("no result"))
 	}
+	versions := map[string][2]int{}
 	for i := range c.Results {
 		errs = append(errs, c.Results[i].incomplete()...)
+		errs = append(errs, c.Results[i].contradictions("", versions)...)
 	}
 	for i := range c.Params {
 		errs = append(errs, c.Params[i].incomplete(true)...)
@@ -86,6 +88,26 @@ func (r *Result) incomplete() []error {
 			errs = append(errs, fmt.Errorf("member of result %s has no key", r.Key))
 		}
 		errs = append(errs, r.Inner[i].incomplete()...)
+	}
+	return errs
+}
+
+// contradictions returns an error for each member that alternatives have in different versions of Bitcoin Core. The
+// result stands at a place; versions are those of the members seen before.
+func (r *Result) contradictions(at string, versions map[string][2]int) []error {
+	var errs []error
+	for i := range r.Inner {
+		inner := &r.Inner[i]
+		key := at + "[]"
+		if r.Type == Object && inner.Type != Elision {
+			key = at + "." + inner.Key
+			here := [2]int{inner.Since, inner.Until}
+			if before, seen := versions[key]; seen && before != here {
+				errs = append(errs, fmt.Errorf("result %s is of versions %v, and of %v", key, before, here))
+			}
+			versions[key] = here
+		}
+		errs = append(errs, inner.contradictions(key, versions)...)
 	}
 	return errs
 }

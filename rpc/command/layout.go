@@ -159,12 +159,18 @@ func (r *Result) shape() (open, end string) {
 }
 
 func (r *Result) describe() string {
-	switch {
-	case r.Type == Elision:
+	if r.Type == Elision {
 		return r.Help
-	case r.Optional:
-		return fmt.Sprintf("(%v, optional) %s", r.Type, r.Help)
-	default:
-		return fmt.Sprintf("(%v) %s", r.Type, r.Help)
 	}
+	what := r.Type.String()
+	if r.Optional {
+		what += ", optional"
+	}
+	if r.Since > 0 {
+		what += fmt.Sprintf(", since %d", r.Since)
+	}
+	if r.Until > 0 {
+		what += fmt.Sprintf(", until %d", r.Until)
+	}
+	return fmt.Sprintf("(%s) %s", what, r.Help)
 }

@@ -48,9 +48,7 @@ func (c *Command) openRPC() jsontree.Members {
 	if c.Own {
 		m = append(m, jsontree.Member{Key: "x-own", Value: true})
 	}
-	if c.Since > 0 {
-		m = append(m, jsontree.Member{Key: "x-since", Value: c.Since})
-	}
+	m = addVersions(m, c.Since, c.Until)
 	return append(m,
 		jsontree.Member{Key: "tags", Value: []jsontree.Members{{{Key: "name", Value: c.Category}}}},
 		jsontree.Member{Key: "paramStructure", Value: "either"},
@@ -76,10 +74,7 @@ func (p *Param) openRPC() jsontree.Members {
 	if p.Hidden {
 		m = append(m, jsontree.Member{Key: "x-hidden", Value: true})
 	}
-	if p.Since > 0 {
-		m = append(m, jsontree.Member{Key: "x-since", Value: p.Since})
-	}
-	return m
+	return addVersions(m, p.Since, 0)
 }
 
 // openRPCExamples returns the example calls; they have no results.
@@ -103,6 +98,17 @@ func (c *Command) openRPCExamples() []jsontree.Members {
 		})
 	}
 	return examples
+}
+
+// addVersions adds which versions of Bitcoin Core have something first and no more, where they are said.
+func addVersions(m jsontree.Members, since, until int) jsontree.Members {
+	if since > 0 {
+		m = append(m, jsontree.Member{Key: "x-since", Value: since})
+	}
+	if until > 0 {
+		m = append(m, jsontree.Member{Key: "x-until", Value: until})
+	}
+	return m
 }
 
 // addText adds a member unless its text is empty.

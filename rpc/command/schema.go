@@ -39,9 +39,7 @@ func (p *Param) objectSchema() jsontree.Members {
 	for i := range p.Inner {
 		inner := &p.Inner[i]
 		schema := addText(inner.schema(), "description", inner.Help)
-		if inner.Since > 0 {
-			schema = append(schema, jsontree.Member{Key: "x-since", Value: inner.Since})
-		}
+		schema = addVersions(schema, inner.Since, 0)
 		for name := range strings.SplitSeq(inner.Name, "|") {
 			properties = append(properties, jsontree.Member{Key: name, Value: schema})
 		}
@@ -99,7 +97,7 @@ func (r *Result) schema() jsontree.Members {
 	if r.OrFalse {
 		m = anyOf([]jsontree.Members{m, append(typed("boolean"), jsontree.Member{Key: "const", Value: false})})
 	}
-	return addText(m, "description", r.Help)
+	return addVersions(addText(m, "description", r.Help), r.Since, r.Until)
 }
 
 func (r *Result) objectSchema() jsontree.Members {
@@ -112,7 +110,7 @@ func (r *Result) objectSchema() jsontree.Members {
 			continue
 		}
 		properties = append(properties, jsontree.Member{Key: inner.Key, Value: inner.schema()})
-		if !inner.Optional {
+		if !inner.Optional && inner.Since == 0 && inner.Until == 0 {
 			required = append(required, inner.Key)
 		}
 	}

@@ -23,6 +23,8 @@ type Table struct {
 	known  []KnownError
 	list   func() string // the help text that lists all; made once
 
+	declared *Table // before a version of Bitcoin Core was chosen; nil: none was
+
 	forwarder Forwarder // nil: there is none
 	reader    Reader    // nil: there is none
 
@@ -162,6 +164,7 @@ func (c *Call) run(ctx context.Context) (any, error) {
 	if usage, ok := errors.AsType[Usage](err); ok {
 		err = Error{Code(usage), c.command.Help()}
 	}
+	result = c.command.trim(result)
 	if err == nil && c.args.Table.checksResults && !c.forwarded {
 		err = c.command.checkResult(result)
 	}

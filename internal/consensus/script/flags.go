@@ -32,6 +32,31 @@ const (
 	DiscourageUpgradablePubKeyType     // types of keys without a meaning fail in tapscripts
 )
 
+// blockFlags are the names of the rules that blocks keep to, in the order of the names.
+var blockFlags = []struct {
+	name string
+	flag Flags
+}{
+	{"CHECKLOCKTIMEVERIFY", CheckLockTimeVerify},
+	{"CHECKSEQUENCEVERIFY", CheckSequenceVerify},
+	{"DERSIG", DERSig},
+	{"NULLDUMMY", NullDummy},
+	{"P2SH", P2SH},
+	{"TAPROOT", Taproot},
+	{"WITNESS", Witness},
+}
+
+// Names returns the names of those rules among f that blocks keep to, ascending.
+func (f Flags) Names() []string {
+	var names []string
+	for _, one := range blockFlags {
+		if f&one.flag != 0 {
+			names = append(names, one.name)
+		}
+	}
+	return names
+}
+
 // ReservedNOP4 makes OP_NOP4 fail outside of tapscripts. Chains that pay to P2MR
 // outputs have given it a meaning there alone.
 const ReservedNOP4 Flags = 1 << 31

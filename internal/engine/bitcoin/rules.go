@@ -89,13 +89,7 @@ func (r rules) Check(h *chainstate.Header, parent *chainview.Block) error {
 func (rules) Added(*chainview.Block, *chainstate.Header) {}
 
 // Flags implements chainstate.Scripts.
-func (r rules) Flags(at *chainview.Block) script.Flags {
-	flags, ok := r.net.ScriptExceptions[at.Hash]
-	if !ok {
-		flags = script.P2SH | script.Witness | script.Taproot
-	}
-	return flags | r.net.ScriptFlags(at.Height)
-}
+func (r rules) Flags(at *chainview.Block) script.Flags { return r.net.BlockFlags(at) }
 
 // Spend implements chainstate.Scripts.
 func (rules) Spend(tx *wire.MsgTx, spent []*wire.TxOut, _ *chainview.Block) chainstate.Spend {

@@ -31,12 +31,15 @@ func ParseBlockTxs(raw [][]byte) ([]*wire.MsgTx, error) {
 	return txs, nil
 }
 
-// NewCoinbase pays the subsidy of the block at height and fees to script. Transactions
-// given by hand leave theirs unclaimed, as with Core.
+// NewCoinbase pays the subsidy of the block at height and fees to script. Its input has the height (BIP34).
+// Transactions given by hand leave their fees unclaimed, as with Core.
 func NewCoinbase(net *dialect.Network, height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
-	// The height (BIP34), and a push that keeps the script above its minimum
-	// length of two bytes.
-	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
+	const oneByte = 16 // the script needs two, and heights up to this one take one
+	builder := txscript.NewScriptBuilder().AddInt64(int64(height))
+	if height <= oneByte || net.PaddedCoinbase {
+		builder.AddOp(txscript.OP_0)
+	}
+	sig, err := builder.Script()
 	if err != nil {
 		panic(err) // five bytes cannot be too long
 	}

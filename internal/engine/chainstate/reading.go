@@ -184,7 +184,11 @@ func (r Reader) Outline(block *chainhash.Hash) (o chainview.Outline, err error) 
 	if err != nil {
 		return o, fmt.Errorf("block %v: %w: %w", block, chainview.ErrUnreadable, err)
 	}
-	return chainview.Outline{IDs: ids, Size: end, Stripped: header + base}, nil
+	o = chainview.Outline{IDs: ids, Size: end, Stripped: header + base}
+	if len(ids) > 0 {
+		o.Coinbase, _, err = consensus.FindTx(raw, header, &ids[0], 0)
+	}
+	return o, err
 }
 
 // RawInto implements chainview.RawIntoReader.

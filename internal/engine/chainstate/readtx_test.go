@@ -116,6 +116,11 @@ func TestOutline(t *testing.T) {
 		block := r.Lookup(&b.hash)
 		got, err := chainview.OutlineOf(r, block)
 		want, wantErr := chainview.OutlineOf(struct{ chainview.Reader }{r}, block) // parsed
+		coinbase := got.Coinbase
+		if coinbase == nil || coinbase.WitnessHash() != want.Coinbase.WitnessHash() {
+			t.Errorf("height %d: another coinbase: %+v", b.height, coinbase)
+		}
+		got.Coinbase, want.Coinbase = nil, nil
 		if err != nil || wantErr != nil || len(got.IDs) != len(b.txs) || !reflect.DeepEqual(got, want) {
 			t.Errorf("height %d: %+v, %v, want %+v, %v", b.height, got, err, want, wantErr)
 		}

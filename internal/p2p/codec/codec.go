@@ -20,8 +20,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// ProtocolVersion is the newest version of the protocol that this package
-// speaks.
+// ProtocolVersion is the version of the protocol with which messages got their
+// present form.
 const ProtocolVersion = 70016
 
 // MaxPayload is the longest payload, in bytes, that a message may have (Core:

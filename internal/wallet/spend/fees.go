@@ -38,10 +38,20 @@ func (p *Plan) rate() (rate FeeRate, reason string, err error) {
 		rate, reason = least, reasonRequired
 	}
 	if asked != nil && rate > FeeRate(*asked) {
-		return 0, "", refusalf("Fee rate (%s) is lower than the minimum fee rate setting (%s)",
-			p.perByte(FeeRate(*asked)), p.perByte(rate))
+		return 0, "", p.tooLow(FeeRate(*asked), rate)
 	}
 	return rate, reason, nil
+}
+
+// tooLow refuses a rate that is below the least one.
+func (p *Plan) tooLow(asked, least FeeRate) error {
+	text := fmt.Sprintf("Fee rate (%s) is lower than the minimum fee rate setting (%s)",
+		p.perByte(asked), p.perByte(least))
+	if p.NamesLimits {
+		text += fmt.Sprintf(".\nConsider modifying -mintxfee (%s) or -minrelaytxfee (%s).",
+			p.perByte(p.Options.Min), p.perByte(FeeRate(p.Pool.MinRelayFee)))
+	}
+	return refusal(text)
 }
 
 // longestTarget is for how many blocks the rate is estimated at which change is worth keeping.

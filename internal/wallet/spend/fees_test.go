@@ -101,6 +101,20 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// Core 31 names the options that set the least rate.
+func TestFeeLimitsAreNamed(t *testing.T) {
+	o := DefaultOptions()
+	p := Plan{
+		Request: &messages.Spend{FeeRate: new(int64(50))}, Options: o, Atom: "sat", NamesLimits: true,
+		Pool: messages.PoolClusters{MinRelayFee: 100},
+	}
+	const want = "Fee rate (0.050 sat/vB) is lower than the minimum fee rate setting (1.000 sat/vB).\n" +
+		"Consider modifying -mintxfee (1.000 sat/vB) or -minrelaytxfee (0.100 sat/vB)."
+	if _, _, err := p.rate(); !errors.Is(err, refusal(want)) {
+		t.Errorf("%v", err)
+	}
+}
+
 // Change is kept where it is worth spending at the estimate for a long time, if that is lower than
 // what the wallet would throw away.
 func TestDiscard(t *testing.T) {

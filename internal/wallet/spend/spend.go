@@ -84,6 +84,8 @@ type Plan struct {
 	Scale  int    // how many units of weight a virtual byte has
 	Random *rand.Rand
 
+	NamesLimits bool // a refused rate names the options that set the least one
+
 	// Native reports whether an output has a form that Bitcoin's networks do not know, of which an input takes
 	// NativeInput virtual bytes at least; nil: none has.
 	Native      func(pkScript []byte) bool

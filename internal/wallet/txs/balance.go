@@ -24,7 +24,47 @@ func (rs *Reports) Balances(r messages.GetBalances) messages.Balances {
 		all = rs.balance(0, true)
 		b.Used = all.Trusted + all.Pending - clean.Trusted - clean.Pending
 	}
+	if r.Unsent {
+		rs.addUnsent(&b, avoids && r.AvoidReuse)
+	}
 	return b
+}
+
+// addUnsent adds the coins that are spent only by transactions which are neither in a block nor in the mempool.
+func (rs *Reports) addUnsent(b *messages.Balances, avoids bool) {
+	trust, seen := newTrust(rs.ledger), make(map[*output]bool)
+	for t := range rs.ledger.states.waiting {
+		for _, in := range t.record.Tx.TxIn {
+			out := rs.ledger.ownOutput(in.PreviousOutPoint)
+			if out == nil || seen[out] || !t.pending() || rs.ledger.spends.spentInSight(out) {
+				continue
+			}
+			seen[out] = true
+			if to := rs.balanceOf(b, out, trust, avoids); to != nil {
+				*to += out.amount
+				b.Unsent -= out.amount
+			}
+		}
+	}
+}
+
+// balanceOf returns the balance that an unspent output counts in, nil for none.
+func (rs *Reports) balanceOf(b *messages.Balances, out *output, trust *trust, avoids bool) *btcutil.Amount {
+	var to *btcutil.Amount
+	switch {
+	case out.tx.state.kind == confirmed && rs.ledger.at.immature(out.tx):
+		to = &b.Immature
+	case trust.trusted(out.tx):
+		to = &b.Trusted
+	case out.tx.state.kind == inMempool:
+		to = &b.Pending
+	default:
+		return nil
+	}
+	if avoids && rs.labels.Used(out.to.dest) {
+		return &b.Used
+	}
+	return to
 }
 
 // balance sums up coins, with or without those on addresses that were spent from.

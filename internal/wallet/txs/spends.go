@@ -65,6 +65,13 @@ func (s spends) spent(out *output) bool {
 	})
 }
 
+// spentInSight reports whether an output is spent by a transaction that is confirmed, or in the mempool.
+func (s spends) spentInSight(out *output) bool {
+	return slices.ContainsFunc(s[out.point()], func(t *tx) bool {
+		return t.state.kind == confirmed || t.state.kind == inMempool
+	})
+}
+
 // conflictsOf returns the other transactions of the wallet that spend what t
 // spends, by their ids.
 func (s spends) conflictsOf(t *tx) []chainhash.Hash {

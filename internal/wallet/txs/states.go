@@ -10,10 +10,13 @@ import (
 type stateIndex struct {
 	byBlock map[chainhash.Hash][]*tx // confirmed or conflicted there
 	pool    map[*tx]bool             // in the mempool
+	waiting map[*tx]bool             // in neither, and not given up
 }
 
 func newStateIndex() stateIndex {
-	return stateIndex{byBlock: make(map[chainhash.Hash][]*tx), pool: make(map[*tx]bool)}
+	return stateIndex{
+		byBlock: make(map[chainhash.Hash][]*tx), pool: make(map[*tx]bool), waiting: make(map[*tx]bool),
+	}
 }
 
 // add notes a transaction by its state.
@@ -23,13 +26,16 @@ func (x *stateIndex) add(t *tx) {
 		x.byBlock[t.state.block.Hash] = append(x.byBlock[t.state.block.Hash], t)
 	case inMempool:
 		x.pool[t] = true
-	case inactive, abandoned, unrecognized:
+	case inactive, unrecognized:
+		x.waiting[t] = true
+	case abandoned:
 	}
 }
 
 // remove forgets a transaction, whose state is about to change.
 func (x *stateIndex) remove(t *tx) {
 	delete(x.pool, t)
+	delete(x.waiting, t)
 	if !t.state.inBlock() {
 		return
 	}

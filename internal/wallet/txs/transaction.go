@@ -35,6 +35,9 @@ func (rs *Reports) Transaction(id *chainhash.Hash) (messages.TxDetails, error) {
 	if !rs.ledger.at.immature(t) {
 		details.Amount = t.credit()
 	}
+	for _, out := range t.outs {
+		details.Change = append(details.Change, rs.change(out.to))
+	}
 	details.Amount -= debit + details.Fee
 	details.Details = rs.entries(t, listing{trust: trust, fees: rs.ledger.cfg.FeeEntries})
 	return details, nil

@@ -23,6 +23,18 @@ func (l *Ledger) Verify() error {
 			return fmt.Errorf("%v is not in the mempool", t.record.ID)
 		}
 	}
+	waiting := 0
+	for _, t := range l.txs {
+		if t.state.kind == inactive || t.state.kind == unrecognized {
+			waiting++
+			if !l.states.waiting[t] {
+				return fmt.Errorf("%v is not among those that wait", t.record.ID)
+			}
+		}
+	}
+	if waiting != len(l.states.waiting) {
+		return fmt.Errorf("%d transactions wait, want %d", len(l.states.waiting), waiting)
+	}
 	for _, p := range l.payees.byScript {
 		if mine := l.cfg.Owner.IsMine(p.pkScript); mine != p.mine {
 			return fmt.Errorf("script %x is the wallet's: %v, want %v", p.pkScript, p.mine, mine)

@@ -146,7 +146,7 @@ func (a *Attachment) local(cfg *corenode.Config, c Config) error {
 	if err != nil {
 		return err
 	}
-	a.configured, a.chain, cfg.Address = &found, found.Chain, found.Address
+	a.configured, a.chain, cfg.Address, cfg.MaxConns = &found, found.Chain, found.Address, found.MaxConns
 	if c.RPC != "" {
 		if cfg.Address, err = hostPort(c.RPC, found.Address.Port); err != nil {
 			return err

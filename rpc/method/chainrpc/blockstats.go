@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
@@ -12,10 +11,6 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
-
-// unspentOverhead is what Core counts for an entry of the set of unspent
-// outputs beside the output: outpoint, height and coinbase mark.
-const unspentOverhead = chainhash.HashSize + 4 + 4 + 1
 
 // blockStats are the figures of one block. Figures of single transactions leave
 // out the coinbase.
@@ -71,7 +66,7 @@ func (s *blockStats) addOutputs(tx *wire.MsgTx, coinbase bool) (value int64) {
 	s.outs += int64(len(tx.TxOut))
 	for _, out := range tx.TxOut {
 		value += out.Value
-		size := int64(out.SerializeSize()) + unspentOverhead
+		size := int64(out.SerializeSize()) + s.net.UnspentOverhead
 		s.unspentSize += size
 		if adds && !unspendable(out.PkScript) {
 			s.unspent++
@@ -100,7 +95,7 @@ func (s *blockStats) addInputs(spent []chainview.Coin) (value int64) {
 	for _, coin := range spent {
 		value += int64(coin.Value)
 		out := wire.TxOut{Value: int64(coin.Value), PkScript: coin.Script}
-		size := int64(out.SerializeSize()) + unspentOverhead
+		size := int64(out.SerializeSize()) + s.net.UnspentOverhead
 		s.unspentSize -= size
 		s.unspentSizeKept -= size
 	}

@@ -44,10 +44,16 @@ func dumpTxOutSet(d *Deps) command.Command {
 				Help: "latest: as of the tip; rollback: as of the block that the option names, or else of the last " +
 					"one whose set is known to be right by its hash",
 			},
-			{Name: "options", Type: command.NamedOptions, Optional: true, Help: "options", Inner: []command.Param{{
-				Name: "rollback", Type: command.Number, TypeText: "string or numeric", AnyType: true, Optional: true,
-				Help: "height or hash of an earlier block",
-			}}},
+			{Name: "options", Type: command.NamedOptions, Optional: true, Help: "options", Inner: []command.Param{
+				{
+					Name: "rollback", Type: command.Number, TypeText: "string or numeric", AnyType: true,
+					Optional: true, Help: "height or hash of an earlier block",
+				},
+				{
+					Name: "in_memory", Type: command.Bool, Default: "false", Since: 31,
+					Help: "has no effect: blocks are always taken back in memory",
+				},
+			}},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "coins_written", Help: "outputs in the file"},
@@ -93,6 +99,11 @@ func (d *Deps) dumpedBlock(reader chainview.Reader, a *command.Args) (*chainview
 			return nil, err
 		}
 		at = options.Get("rollback")
+		if inMemory := options.Get("in_memory"); inMemory != nil {
+			if _, err := inMemory.AsBool(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	active := reader.Active()
 	switch {

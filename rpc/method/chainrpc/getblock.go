@@ -52,6 +52,16 @@ func getBlockResults() []command.Result {
 		command.Result{Type: command.Number, Key: "strippedsize", Help: "bytes of the block without witness"},
 		command.Result{Type: command.Number, Key: "size", Help: "bytes of the block"},
 		command.Result{Type: command.Number, Key: "weight", Help: "weight of the block (BIP141)"},
+		command.Result{
+			Type: command.Object, Key: "coinbase_tx", Since: 32, Help: "what the coinbase has besides its outputs",
+			Inner: []command.Result{
+				{Type: command.Number, Key: "version", Help: "its version"},
+				{Type: command.Number, Key: "locktime", Help: "its lock time"},
+				{Type: command.Number, Key: "sequence", Help: "sequence number of its input"},
+				{Type: command.Hex, Key: "coinbase", Help: "script of its input"},
+				{Type: command.Hex, Key: "witness", Optional: true, Help: "witness of its input, of one element"},
+			},
+		},
 		command.Result{Type: command.Array, Key: "tx", Help: "the transactions", Inner: []command.Result{
 			{Type: command.Hex, Help: "id of a transaction"},
 		}},
@@ -97,10 +107,31 @@ func getBlockResults() []command.Result {
 // blockResult is the object that getblock returns.
 type blockResult struct {
 	header
-	StrippedSize int `json:"strippedsize"`
-	Size         int `json:"size"`
-	Weight       int `json:"weight"`
-	Txs          any `json:"tx"` // txIDs or blockTxs
+	StrippedSize int        `json:"strippedsize"`
+	Size         int        `json:"size"`
+	Weight       int        `json:"weight"`
+	Coinbase     coinbaseTx `json:"coinbase_tx"`
+	Txs          any        `json:"tx"` // txIDs or blockTxs
+}
+
+// coinbaseTx is the coinbase of a block without its outputs.
+type coinbaseTx struct {
+	Version  uint32        `json:"version"`
+	LockTime uint32        `json:"locktime"`
+	Sequence uint32        `json:"sequence"`
+	Script   jsontree.Hex  `json:"coinbase"`
+	Witness  *jsontree.Hex `json:"witness,omitempty"`
+}
+
+func newCoinbaseTx(tx *wire.MsgTx) coinbaseTx {
+	in := tx.TxIn[0]
+	shown := coinbaseTx{
+		Version: uint32(tx.Version), LockTime: tx.LockTime, Sequence: in.Sequence, Script: in.SignatureScript,
+	}
+	if len(in.Witness) > 0 {
+		shown.Witness = new(jsontree.Hex(in.Witness[0]))
+	}
+	return shown
 }
 
 func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
@@ -150,7 +181,7 @@ func (d *Deps) verboseBlock(
 			return nil, blockTexts.failure(err)
 		}
 		result := newBlock(d.Network, reader, b, len(outline.IDs), outline.Size, outline.Stripped)
-		result.Txs = txIDs(outline.IDs)
+		result.Coinbase, result.Txs = newCoinbaseTx(outline.Coinbase), txIDs(outline.IDs)
 		return result, nil
 	}
 	block, err := reader.Block(&b.Hash)
@@ -160,6 +191,7 @@ func (d *Deps) verboseBlock(
 	extra := len(b.Payload())
 	result := newBlock(d.Network, reader, b, len(block.Transactions),
 		block.SerializeSize()+extra, block.SerializeSizeStripped()+extra)
+	result.Coinbase = newCoinbaseTx(block.Transactions[0])
 	result.Txs, err = txObjects(printer, reader, &b.Hash, block, verbosity >= withPrevouts)
 	return result, err
 }

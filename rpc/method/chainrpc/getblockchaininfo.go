@@ -37,6 +37,24 @@ func getBlockchainInfo(d *Deps) command.Command {
 				Type: command.Bool, Key: "initialblockdownload",
 				Help: "whether the node seems to be behind the network since its start",
 			},
+			{
+				Type: command.Object, Key: "backgroundvalidation", Optional: true, Since: 32,
+				Help: "how far the blocks before a snapshot are validated that the chain began with",
+				Inner: []command.Result{
+					{Type: command.Number, Key: "snapshotheight", Help: "height of the snapshot"},
+					{Type: command.Number, Key: "blocks", Help: "height up to which they are"},
+					{Type: command.Hex, Key: "bestblockhash", Help: "hash of the block there"},
+					{
+						Type: command.Timestamp, Key: "mediantime",
+						Help: "median time of the block and the ten before it",
+					},
+					{Type: command.Hex, Key: "chainwork", Help: "expected number of hashes up to the block"},
+					{
+						Type: command.Number, Key: "verificationprogress",
+						Help: "share of the transactions up to the snapshot, 0 to 1",
+					},
+				},
+			},
 			{Type: command.Hex, Key: "chainwork", Help: "expected number of hashes in the active chain"},
 			{Type: command.Number, Key: "size_on_disk", Help: "bytes that blocks and undo data take"},
 			{Type: command.Bool, Key: "pruned", Help: "whether old blocks are deleted"},
@@ -108,6 +126,7 @@ type blockchainInfo struct {
 	MedianTime      int64          `json:"mediantime"`
 	Progress        float64        `json:"verificationprogress"`
 	InitialDownload bool           `json:"initialblockdownload"`
+	Background      *background    `json:"backgroundvalidation,omitempty"`
 	ChainWork       string         `json:"chainwork"`
 	SizeOnDisk      int64          `json:"size_on_disk"`
 	Pruned          bool           `json:"pruned"`
@@ -118,6 +137,33 @@ type blockchainInfo struct {
 	Weight          *weightRule    `json:"p2mr_validation_weight,omitempty"`
 	Future          *futureRule    `json:"future_block_time,omitempty"`
 	Warnings        any            `json:"warnings"`
+}
+
+// background is how far the blocks before a snapshot are validated.
+type background struct {
+	Snapshot   int32          `json:"snapshotheight"`
+	Blocks     int32          `json:"blocks"`
+	Best       chainhash.Hash `json:"bestblockhash"`
+	MedianTime int64          `json:"mediantime"`
+	ChainWork  string         `json:"chainwork"`
+	Progress   float64        `json:"verificationprogress"`
+}
+
+// background returns nil where the chain began with no snapshot, or all is validated.
+func (p *progress) background(reader chainview.Reader) *background {
+	a := chainview.AssumedOf(reader)
+	if a == nil {
+		return nil
+	}
+	b := a.Validated
+	shown := &background{
+		Snapshot: a.Base.Height, Blocks: b.Height, Best: b.Hash, MedianTime: b.MedianTimePast(),
+		ChainWork: uint256Text(b.Work()),
+	}
+	if count, err := p.before.upTo(reader, b); err == nil && a.Txs > 0 {
+		shown.Progress = float64(count) / float64(a.Txs)
+	}
+	return shown
 }
 
 func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
@@ -139,6 +185,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		MedianTime:      tip.MedianTimePast(),
 		Progress:        p.verified(reader, active, best),
 		InitialDownload: d.Initial.Lasts(active.Tip()),
+		Background:      p.background(reader),
 		ChainWork:       uint256Text(tip.Work()),
 		SizeOnDisk:      chainview.DiskSize(reader),
 		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),

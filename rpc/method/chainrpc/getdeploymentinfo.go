@@ -25,6 +25,10 @@ func getDeploymentInfo(d *Deps) command.Command {
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Hex, Key: "hash", Help: "hash of the block"},
 			{Type: command.Number, Key: "height", Help: "its height"},
+			{
+				Type: command.Array, Key: "script_flags", Since: 32, Help: "rules of its scripts",
+				Inner: []command.Result{{Type: command.String, Help: "name of a rule, in the order of the names"}},
+			},
 			{Type: command.UserKeys, Key: "deployments", Inner: []command.Result{
 				{Type: command.Object, Key: "name", Help: "name of a deployment", Inner: deploymentResults},
 			}},
@@ -74,6 +78,7 @@ var deploymentResults = []command.Result{
 type deploymentsResult struct {
 	Hash        chainhash.Hash   `json:"hash"`
 	Height      int32            `json:"height"`
+	Flags       []string         `json:"script_flags"`
 	Deployments jsontree.Members `json:"deployments"`
 }
 
@@ -82,7 +87,7 @@ func (d *Deps) deploymentInfo(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := deploymentsResult{Hash: b.Hash, Height: b.Height}
+	result := deploymentsResult{Hash: b.Hash, Height: b.Height, Flags: d.Network.BlockFlags(b).Names()}
 	for i := range d.Network.Deployments {
 		deployment := &d.Network.Deployments[i]
 		switch {

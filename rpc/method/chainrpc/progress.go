@@ -8,8 +8,9 @@ import (
 
 // progress tells how far the node has come with validating its chain.
 type progress struct {
-	deps *Deps
-	txs  txCounter
+	deps   *Deps
+	txs    txCounter
+	before branchCounter
 }
 
 // verified estimates the share of all transactions that the active chain
@@ -35,6 +36,31 @@ func (p *progress) upTo(reader chainview.Reader, active *chainview.Chain, b, bes
 	}
 	ahead := func() int32 { return best.Height - b.Height }
 	return p.deps.Network.Progress(count, b.Time(), p.deps.Now(), ahead)
+}
+
+// branchCounter counts the transactions up to a block that moves on, and reads only the blocks that came since.
+type branchCounter struct {
+	mu  sync.Mutex
+	at  *chainview.Block // nil: none was counted
+	sum int64
+}
+
+func (c *branchCounter) upTo(reader chainview.Reader, b *chainview.Block) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counted := int32(-1)
+	if c.at != nil && c.at.Height <= b.Height && b.Ancestor(c.at.Height).Is(c.at) {
+		counted = c.at.Height
+	} else {
+		c.sum = 0
+	}
+	n, err := sumTxs(reader, b, counted)
+	if err != nil {
+		c.at = nil
+		return 0, err
+	}
+	c.at, c.sum = b, c.sum+n
+	return c.sum, nil
 }
 
 // txCounter counts the transactions of the active chain. It remembers the last

@@ -70,7 +70,7 @@ func (r *rig) build() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.table = table
+	r.table = table.Speak(r.net.Reference)
 }
 
 // call returns the text of a result, or "code message" of an error.

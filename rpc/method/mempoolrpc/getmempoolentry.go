@@ -39,7 +39,7 @@ func (d *Deps) entryResults() []command.Result {
 		{Type: command.Array, Key: "depends", Help: "those that it spends from", Inner: ids},
 		{Type: command.Array, Key: "spentby", Help: "those that spend from it", Inner: ids},
 		{
-			Type: command.Bool, Key: "bip125-replaceable",
+			Type: command.Bool, Key: "bip125-replaceable", Until: 32, Switch: "bip125",
 			Help: "whether it, or one that it depends on, asks to be replaceable",
 		},
 		{Type: command.Bool, Key: "unbroadcast", Help: "whether it is of our own and no peer has asked for it yet"},
@@ -56,7 +56,7 @@ func (d *Deps) entryResults() []command.Result {
 	})
 }
 
-// entry is what is told of a transaction of the pool.
+// entry is what is told of a transaction of the pool, but for its last members.
 type entry struct {
 	VSize           int64          `json:"vsize"`
 	Weight          int64          `json:"weight"`
@@ -71,9 +71,21 @@ type entry struct {
 	Fees            entryFees      `json:"fees"`
 	Depends         []string       `json:"depends"`
 	SpentBy         []string       `json:"spentby"`
-	Replaceable     bool           `json:"bip125-replaceable"`
-	Unbroadcast     bool           `json:"unbroadcast"`
 }
+
+// entryFirst and entryLast are an entry with bip125-replaceable where it was, and at the end.
+type (
+	entryFirst struct {
+		entry
+		Replaceable bool `json:"bip125-replaceable"`
+		Unbroadcast bool `json:"unbroadcast"`
+	}
+	entryLast struct {
+		entry
+		Unbroadcast bool `json:"unbroadcast"`
+		Replaceable bool `json:"bip125-replaceable"`
+	}
+)
 
 type entryFees struct {
 	Base       jsontree.Amount `json:"base"`
@@ -82,6 +94,14 @@ type entryFees struct {
 	Descendant jsontree.Amount `json:"descendant"`
 
 	Chunk *jsontree.Amount `json:"chunk,omitempty"`
+}
+
+// entry returns what is shown of a transaction.
+func (d *Deps) entry(tx *messages.PoolTx) any {
+	if d.Network.DeprecatedLast {
+		return entryLast{newEntry(tx), tx.Unbroadcast, tx.Replaceable}
+	}
+	return entryFirst{newEntry(tx), tx.Replaceable, tx.Unbroadcast}
 }
 
 func newEntry(tx *messages.PoolTx) entry {
@@ -94,7 +114,6 @@ func newEntry(tx *messages.PoolTx) entry {
 			jsontree.Amount(tx.AncestorFees), jsontree.Amount(tx.DescendantFees), nil,
 		},
 		Depends: texts(tx.Depends), SpentBy: texts(tx.SpentBy),
-		Replaceable: tx.Replaceable, Unbroadcast: tx.Unbroadcast,
 	}
 	if tx.ChunkWeight > 0 {
 		e.ChunkWeight, e.Fees.Chunk = tx.ChunkWeight, (*jsontree.Amount)(&tx.ChunkFee)
@@ -129,7 +148,7 @@ func getMempoolEntry(d *Deps) command.Command {
 			if errors.Is(err, messages.ErrNotInPool) {
 				return nil, errNotInPool
 			}
-			return newEntry(&tx), err
+			return d.entry(&tx), err
 		},
 	}
 }
@@ -173,7 +192,7 @@ func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.C
 			case err != nil:
 				return nil, err
 			case verbose:
-				return members(list), nil
+				return d.members(list), nil
 			}
 			ids := make([]string, len(list))
 			for i := range list {

@@ -24,7 +24,10 @@ func (d *Deps) infoResults() []command.Result {
 			Help: "what a replacement must pay more for 1000 virtual bytes",
 		},
 		{Type: command.Number, Key: "unbroadcastcount", Help: "transactions that no peer has asked for yet"},
-		{Type: command.Bool, Key: "fullrbf", Help: "whether any transaction may be replaced"},
+		{
+			Type: command.Bool, Key: "fullrbf", Until: 32, Switch: "fullrbf",
+			Help: "whether any transaction may be replaced",
+		},
 		{Type: command.Bool, Key: "permitbaremultisig", Help: "whether bare multisig outputs are relayed"},
 		{Type: command.Number, Key: "maxdatacarriersize", Help: "bytes of OP_RETURN outputs that are relayed"},
 	}
@@ -53,7 +56,12 @@ func getMempoolInfo(d *Deps) command.Command {
 				TotalFee: jsontree.Amount(info.Fees), MaxMempool: info.MaxBytes,
 				MempoolMinFee: jsontree.Amount(info.MinFee), MinRelayFee: jsontree.Amount(info.MinRelayFee),
 				IncrementalFee: jsontree.Amount(info.IncrementalFee), Unbroadcast: info.Unbroadcast,
-				FullRBF: true, BareMultisig: info.BareMultisig, MaxDataCarrier: info.DataCarrier,
+				BareMultisig: info.BareMultisig, MaxDataCarrier: info.DataCarrier,
+			}
+			if d.Network.DeprecatedLast {
+				shown.fullRBFLast = &fullRBFLast{true}
+			} else {
+				shown.fullRBF = &fullRBF{true}
 			}
 			if c := info.Clusters; c != nil {
 				shown.clusterInfo = &clusterInfo{c.Count, c.VSize, c.Optimal}
@@ -75,12 +83,20 @@ type mempoolInfo struct {
 	MinRelayFee    jsontree.Amount `json:"minrelaytxfee"`
 	IncrementalFee jsontree.Amount `json:"incrementalrelayfee"`
 	Unbroadcast    int             `json:"unbroadcastcount"`
-	FullRBF        bool            `json:"fullrbf"`
-	BareMultisig   bool            `json:"permitbaremultisig"`
-	MaxDataCarrier int             `json:"maxdatacarriersize"`
-
+	*fullRBF
+	BareMultisig   bool `json:"permitbaremultisig"`
+	MaxDataCarrier int  `json:"maxdatacarriersize"`
 	*clusterInfo
+	*fullRBFLast
 }
+
+// fullRBF is in the middle of it, or at its end.
+type (
+	fullRBF struct {
+		On bool `json:"fullrbf"`
+	}
+	fullRBFLast fullRBF
+)
 
 type clusterInfo struct {
 	Count   int   `json:"limitclustercount"`

@@ -59,7 +59,7 @@ func (d *Deps) rawMempool(ctx context.Context, a *command.Args) (any, error) {
 	}
 	if verbose {
 		all, err := ask.Ask(ctx, d.Pool, messages.GetPoolTxs{})
-		return members(all.Txs), err
+		return d.members(all.Txs), err
 	}
 	list, err := ask.Ask(ctx, d.Pool, messages.GetPoolIDs{})
 	if err != nil || !withSequence {
@@ -71,10 +71,10 @@ func (d *Deps) rawMempool(ctx context.Context, a *command.Args) (any, error) {
 	}{list.IDs, list.Sequence}, nil
 }
 
-func members(txs []messages.PoolTx) jsontree.Members {
+func (d *Deps) members(txs []messages.PoolTx) jsontree.Members {
 	shown := make(jsontree.Members, len(txs))
 	for i := range txs {
-		shown[i] = jsontree.Member{Key: txs[i].ID.String(), Value: newEntry(&txs[i])}
+		shown[i] = jsontree.Member{Key: txs[i].ID.String(), Value: d.entry(&txs[i])}
 	}
 	return shown
 }

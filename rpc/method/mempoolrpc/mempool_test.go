@@ -49,16 +49,28 @@ func newRig(t *testing.T) *rig { return newRigWith(t, nil) }
 
 func newRigWith(t *testing.T, spenders mempoolrpc.Spenders) *rig {
 	t.Helper()
-	net, err := dialect.Bitcoin("regtest")
+	return makeRig(t, dialect.Core30, spenders)
+}
+
+// newRigAs is newRig with the words of a version of Bitcoin Core, and those of -deprecatedrpc.
+func newRigAs(t *testing.T, reference int, kept ...string) *rig {
+	t.Helper()
+	return makeRig(t, reference, nil, kept...)
+}
+
+func makeRig(t *testing.T, reference int, spenders mempoolrpc.Spenders, kept ...string) *rig {
+	t.Helper()
+	net, err := dialect.Named("", "regtest", dialect.Choices{Reference: reference})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t}
 	pool := actortest.New(t).Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-	r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool, Spenders: spenders}))
+	table, err := command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{Network: net, Pool: pool, Spenders: spenders}))
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.table = table.Speak(net.Reference, kept...)
 	return r
 }
 
@@ -88,6 +100,8 @@ func (r *rig) pool(c actor.Context) {
 			}
 		}
 		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
+	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+		m.Answer(messages.PoolInfo{}, nil)
 	case *ask.Call[messages.GetPoolRelatives, []messages.PoolTx]:
 		m.Answer(nil, messages.ErrNotInPool)
 	case *ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]:

@@ -101,7 +101,7 @@ func (d *Deps) submit(ctx context.Context, a *command.Args) (any, error) {
 		return nil, err
 	}
 	d.seen(ctx)
-	return describePackage(txs, &result), nil
+	return d.describePackage(txs, &result), nil
 }
 
 // isTree reports whether the last transaction spends from all others, and no
@@ -120,18 +120,20 @@ func isTree(txs []*wire.MsgTx) bool {
 	return true
 }
 
-func describePackage(txs []*wire.MsgTx, result *messages.PackageResult) submitted {
+func (d *Deps) describePackage(txs []*wire.MsgTx, result *messages.PackageResult) submitted {
 	shown := submitted{Message: "success"}
 	if result.Failed != nil {
 		shown.Message = result.Failed.Error()
 	}
 	for i, tx := range txs {
 		r := &result.Results[i]
-		if !r.Known {
-			continue // as in Core
+		if !r.Known && d.Network.NotValidated == "" {
+			continue // as in Core 30
 		}
 		one := packaged{TxID: tx.TxHash()}
 		switch {
+		case !r.Known:
+			one.Error = d.Network.NotValidated
 		case r.OtherWitness != nil:
 			one.OtherWitness = r.OtherWitness
 		case r.Rejected != nil:

@@ -122,11 +122,10 @@ func TestSetMockTimeRefuses(t *testing.T) {
 			}
 		})
 	}
-	later, err := dialect.Bitcoin("regtest")
+	later, err := dialect.Named("", "regtest", dialect.Choices{Reference: dialect.Core32})
 	if err != nil {
 		t.Fatal(err)
 	}
-	later.Answers = dialect.Answers{}
 	const want = `{"code":-8,"message":"Mocktime must be in the range [0, 4294967295], not 4294967296."}`
 	if got := newRigOn(t, later).call("setmocktime", `[4294967296]`); got != want {
 		t.Errorf("later: got %s", got)

@@ -33,9 +33,9 @@ func setMockTime(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if last := d.Network.Answers.MockTimeEnd(); seconds < 0 || seconds > last {
+			if seconds < 0 || seconds > d.Network.MaxMockTime {
 				return nil, command.Errorf(command.InvalidParameter,
-					"Mocktime must be in the range [0, %d], not %d.", last, seconds)
+					"Mocktime must be in the range [0, %d], not %d.", d.Network.MaxMockTime, seconds)
 			}
 			var at time.Time
 			if seconds != 0 {

@@ -156,7 +156,7 @@ func (d *Deps) templateReply(t *template) (*templateReply, error) {
 func (d *Deps) addRules(r *templateReply, tip *chainview.Block, segwit bool) {
 	r.Rules = append(r.Rules, "csv")
 	if segwit {
-		r.Rules = append(r.Rules, "!segwit")
+		r.Rules = append(r.Rules, d.Network.SegwitRules...)
 	}
 	if d.Network.SignetChallenge != nil {
 		r.Rules = append(r.Rules, "!signet")

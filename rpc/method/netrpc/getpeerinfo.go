@@ -38,6 +38,8 @@ type peerInfo struct {
 	Services       string            `json:"services"`
 	ServiceNames   []string          `json:"servicesnames"`
 	RelayTxs       bool              `json:"relaytxes"`
+	LastInv        uint64            `json:"last_inv_sequence"`
+	ToAnnounce     int               `json:"inv_to_send"`
 	LastSend       int64             `json:"lastsend"`
 	LastRecv       int64             `json:"lastrecv"`
 	LastTx         int64             `json:"last_transaction"`
@@ -90,6 +92,11 @@ var peerResults = []command.Result{
 		Inner: []command.Result{{Type: command.String, Help: "name of a service"}},
 	},
 	{Type: command.Bool, Key: "relaytxes", Help: "whether transactions are announced to the peer"},
+	{
+		Type: command.Number, Key: "last_inv_sequence", Since: 32,
+		Help: "sequence number of the pool when transactions were last announced to the peer",
+	},
+	{Type: command.Number, Key: "inv_to_send", Since: 32, Help: "transactions that are to be announced to the peer"},
 	{Type: command.Timestamp, Key: "lastsend", Help: "when something was last sent"},
 	{Type: command.Timestamp, Key: "lastrecv", Help: "when something last came"},
 	{Type: command.Timestamp, Key: "last_transaction", Help: "when a valid transaction last came"},
@@ -106,7 +113,7 @@ var peerResults = []command.Result{
 	{Type: command.Bool, Key: "inbound", Help: "whether the peer made the connection"},
 	{Type: command.Bool, Key: "bip152_hb_to", Help: "whether the peer is to send compact blocks unasked"},
 	{Type: command.Bool, Key: "bip152_hb_from", Help: "whether the peer wants compact blocks unasked"},
-	{Type: command.Number, Key: "startingheight", Help: "height of the peer's chain when it connected"},
+	{Type: command.Number, Key: "startingheight", Until: 32, Help: "height of the peer's chain when it connected"},
 	{
 		Type: command.Number, Key: "presynced_headers",
 		Help: "height that a check of a chain's work has come to, -1 without one",
@@ -173,6 +180,7 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 		}
 		r := relay[peers[i].ID]
 		infos[i].LastTx, infos[i].MinFee = seconds(r.LastTx), jsontree.Amount(r.MinFeeFilter)
+		infos[i].LastInv, infos[i].ToAnnounce = r.LastInv, r.ToAnnounce
 	}
 	return infos, nil
 }

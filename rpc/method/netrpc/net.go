@@ -23,6 +23,7 @@ type Deps struct {
 	Version         int    // of Core's interface: 300200 for 30.2.0
 	Subversion      string // see Subversion
 	ProtocolVersion int    // of P2P messages
+	AddressesOnly   bool   // addpeeraddress refuses a text that is no address
 
 	// Peers is the peer table, Sync and Relay follow the peers' chains and
 	// relay transactions. Any may be absent.
@@ -33,9 +34,6 @@ type Deps struct {
 
 	// Archive is the service of nodes that give all blocks with their witnesses; 0: there is none.
 	Archive wire.ServiceFlag
-
-	// NoPeerAddress is that of the network's answers.
-	NoPeerAddress bool
 
 	AddConnection bool // tests may choose the type of a connection
 

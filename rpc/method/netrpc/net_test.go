@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -29,14 +30,20 @@ func call(t *testing.T, d netrpc.Deps, method string, params ...string) string {
 
 func try(t *testing.T, d netrpc.Deps, method string, params ...string) (string, error) {
 	t.Helper()
+	return tryAs(t, dialect.Core30, d, method, params...)
+}
+
+// tryAs is try with the words of a version of Bitcoin Core.
+func tryAs(t *testing.T, reference int, d netrpc.Deps, method string, params ...string) (string, error) {
+	t.Helper()
 	list := jsontree.NewArray()
 	for _, p := range params {
 		list.Append(jsontree.NewString(p))
 	}
-	return tryWith(t, d, method, list)
+	return tryWith(t, reference, d, method, list)
 }
 
-func tryWith(t *testing.T, d netrpc.Deps, method string, list *jsontree.Value) (string, error) {
+func tryWith(t *testing.T, reference int, d netrpc.Deps, method string, list *jsontree.Value) (string, error) {
 	t.Helper()
 	table, err := command.NewTable(netrpc.Commands(d))
 	if err != nil {
@@ -45,6 +52,7 @@ func tryWith(t *testing.T, d netrpc.Deps, method string, list *jsontree.Value) (
 	if err := table.Check(); err != nil {
 		t.Error(err)
 	}
+	table.Speak(reference)
 	prepared, err := table.Prepare(command.Caller{}, method, list)
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func addPeerAddress(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if !got.Added && got.Failed == "" && !d.NoPeerAddress {
+			if d.AddressesOnly && !got.Added && got.Failed == "" {
 				return nil, command.Error{Code: command.InvalidIPOrSubnet, Message: "Invalid IP address"}
 			}
 			answer := jsontree.Members{}

@@ -3,6 +3,7 @@ package netrpc_test
 import (
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/method/netrpc"
@@ -22,12 +23,12 @@ func TestAddPeerAddress(t *testing.T) {
 		{messages.AddedAddress{}, true, `{"success":false}`, ""},
 		{messages.AddedAddress{}, false, "", refused},
 	} {
-		d := netrpc.Deps{Peers: (&table{address: test.added}).start(t), NoPeerAddress: test.quiet}
+		d := netrpc.Deps{Peers: (&table{address: test.added}).start(t), AddressesOnly: !test.quiet}
 		params, err := jsontree.Parse([]byte(`["x", 8333]`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tryWith(t, d, "addpeeraddress", params)
+		got, err := tryWith(t, dialect.Core30, d, "addpeeraddress", params)
 		if got != test.result || err == nil != (test.error == "") || err != nil && err.Error() != test.error {
 			t.Errorf("%+v: %s, %v", test, got, err)
 		}

@@ -27,15 +27,15 @@ func (e *entry) set(key string, value any) {
 
 // entries shows payments. With the details of its transaction each stands for
 // itself.
-func entries(list []messages.TxEntry, withTx bool) []jsontree.Members {
+func (m *methods) entries(list []messages.TxEntry, withTx bool) []jsontree.Members {
 	shown := make([]jsontree.Members, len(list))
 	for i := range list {
-		shown[i] = entryOf(&list[i], withTx)
+		shown[i] = m.entryOf(&list[i], withTx)
 	}
 	return shown
 }
 
-func entryOf(p *messages.TxEntry, withTx bool) jsontree.Members {
+func (m *methods) entryOf(p *messages.TxEntry, withTx bool) jsontree.Members {
 	e := make(entry, 0, 32)
 	if p.Address != "" {
 		e.add("address", p.Address)
@@ -59,7 +59,7 @@ func entryOf(p *messages.TxEntry, withTx bool) jsontree.Members {
 		e.add("abandoned", p.Abandoned)
 	}
 	if withTx {
-		e.addTx(&p.Tx)
+		e.addTx(&p.Tx, m.Network.TxNotes)
 	}
 	if sent {
 		e.add("abandoned", p.Abandoned)
@@ -67,9 +67,9 @@ func entryOf(p *messages.TxEntry, withTx bool) jsontree.Members {
 	return jsontree.Members(e)
 }
 
-// addTx adds what is known of a transaction. The texts kept with it come last,
-// and as in Core they win over a member of the same name.
-func (e *entry) addTx(tx *messages.WalletTx) {
+// addTx adds what is known of a transaction. The texts kept with it come last: those of some names, or
+// all, of which each stands in place of a member of its name, as in Core 30.
+func (e *entry) addTx(tx *messages.WalletTx, names []string) {
 	e.add("confirmations", tx.Confirmations)
 	if tx.Coinbase {
 		e.add("generated", true)
@@ -89,8 +89,13 @@ func (e *entry) addTx(tx *messages.WalletTx) {
 	e.add("time", tx.Time)
 	e.add("timereceived", tx.TimeReceived)
 	e.add("bip125-replaceable", tx.Replaceable)
-	for _, key := range slices.Sorted(maps.Keys(tx.Values)) {
-		e.set(key, tx.Values[key])
+	if names == nil {
+		names = slices.Sorted(maps.Keys(tx.Values))
+	}
+	for _, name := range names {
+		if text, there := tx.Values[name]; there {
+			e.set(name, text)
+		}
 	}
 }
 
@@ -147,7 +152,7 @@ var txResults = []command.Result{
 	{Type: command.Timestamp, Key: "time", Help: "its time"},
 	{Type: command.Timestamp, Key: "timereceived", Help: "when the wallet first saw it"},
 	{
-		Type: command.String, Key: "bip125-replaceable",
+		Type: command.String, Key: "bip125-replaceable", Until: 32, Switch: "bip125",
 		Help: "\"yes\", \"no\" or \"unknown\": whether it may be replaced by one with a higher fee",
 	},
 	{Type: command.String, Key: "comment", Optional: true, Help: "a comment kept with it"},

@@ -15,6 +15,7 @@ type balances struct {
 		Trusted  jsontree.Amount  `json:"trusted"`
 		Pending  jsontree.Amount  `json:"untrusted_pending"`
 		Immature jsontree.Amount  `json:"immature"`
+		Unsent   jsontree.Amount  `json:"nonmempool"`
 		Used     *jsontree.Amount `json:"used,omitempty"` // wallets that avoid reuse
 	} `json:"mine"`
 	Last block `json:"lastprocessedblock"`
@@ -32,6 +33,10 @@ func (m *methods) getBalances() command.Command {
 				{Type: command.Amount, Key: "untrusted_pending", Help: "unconfirmed and made by others"},
 				{Type: command.Amount, Key: "immature", Help: "coinbase outputs that are too young to be spent"},
 				{
+					Type: command.Amount, Key: "nonmempool", Since: 32, Help: "0 or less: those among them that " +
+						"transactions spend which are neither in a block nor in the memory pool",
+				},
+				{
 					Type: command.Amount, Key: "used", Optional: true,
 					Help: "(only for wallets that avoid reuse) on addresses that were spent from",
 				},
@@ -40,7 +45,7 @@ func (m *methods) getBalances() command.Command {
 		}}},
 		Examples: []string{`[]`},
 		Run: m.on(func(ctx context.Context, w chosen, _ *command.Args) (any, error) {
-			got, err := ask.Ask(ctx, w.ref, messages.GetBalances{AvoidReuse: true})
+			got, err := ask.Ask(ctx, w.ref, messages.GetBalances{AvoidReuse: true, Unsent: m.Network.CountsUnsent})
 			if err != nil {
 				return nil, err
 			}
@@ -48,6 +53,7 @@ func (m *methods) getBalances() command.Command {
 			shown.Mine.Trusted = jsontree.Amount(got.Trusted)
 			shown.Mine.Pending = jsontree.Amount(got.Pending)
 			shown.Mine.Immature = jsontree.Amount(got.Immature)
+			shown.Mine.Unsent = jsontree.Amount(got.Unsent)
 			if got.HasUsed {
 				shown.Mine.Used = new(jsontree.Amount(got.Used))
 			}

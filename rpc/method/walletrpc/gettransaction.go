@@ -37,8 +37,14 @@ func (m *methods) getTransaction() command.Command {
 			{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
 			{
 				Type: command.Object, Key: "decoded", Optional: true,
-				Help:  "the transaction as decoderawtransaction shows it",
-				Inner: []command.Result{{Type: command.Elision, Help: "members as there"}},
+				Help: "the transaction as decoderawtransaction shows it",
+				Inner: []command.Result{
+					{Type: command.Elision, Help: "members as there"},
+					{
+						Type: command.Array, Key: "vout",
+						Inner: []command.Result{{Type: command.Object, Inner: changeResults}},
+					},
+				},
 			},
 			lastBlockResult,
 		})}},
@@ -48,6 +54,15 @@ func (m *methods) getTransaction() command.Command {
 		},
 		Run: m.on(m.transaction),
 	}
+}
+
+// changeResults declares an output of a transaction of the wallet.
+var changeResults = []command.Result{
+	{Type: command.Elision, Help: "members as there"},
+	{
+		Type: command.Bool, Key: "ischange", Optional: true, Since: 32,
+		Help: "true, for an output that is taken for change",
+	},
 }
 
 func (m *methods) transaction(ctx context.Context, w chosen, a *command.Args) (any, error) {
@@ -68,15 +83,15 @@ func (m *methods) transaction(ctx context.Context, w chosen, a *command.Args) (a
 	if got.HasFee {
 		e.add("fee", jsontree.Amount(got.Fee))
 	}
-	e.addTx(&got.Tx)
-	e.set("details", entries(got.Details, false))
+	e.addTx(&got.Tx, m.Network.TxNotes)
+	e.set("details", m.entries(got.Details, false))
 	e.set("hex", hex.EncodeToString(got.Tx.Raw))
 	if verbose {
 		tx, ok := rawtx.Decode(got.Tx.Raw, rawtx.WitnessForm)
 		if !ok {
 			return nil, fmt.Errorf("transaction %v of wallet %q cannot be read", txid, w.name)
 		}
-		e.set("decoded", m.printer.Tx(tx, txjson.Options{}))
+		e.set("decoded", m.printer.Tx(tx, txjson.Options{Change: got.Change}))
 	}
 	e.set("lastprocessedblock", block(got.Last))
 	return jsontree.Members(e), nil

@@ -108,7 +108,10 @@ var walletInfoResults = []command.Result{
 		Type: command.Timestamp, Key: "unlocked_until", Optional: true,
 		Help: "(encrypted wallets only) until when it is unlocked, 0 when it is locked",
 	},
-	{Type: command.Amount, Key: "paytxfee", Help: "fee rate for 1000 virtual bytes that settxfee set; 0 for none"},
+	{
+		Type: command.Amount, Key: "paytxfee", Until: 32,
+		Help: "fee rate for 1000 virtual bytes that settxfee set; 0 for none",
+	},
 	{Type: command.Bool, Key: "private_keys_enabled", Help: "false when it is made only to watch"},
 	{
 		Type: command.Bool, Key: "avoid_reuse",

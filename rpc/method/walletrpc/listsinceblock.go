@@ -70,9 +70,9 @@ func (m *methods) listSinceBlock() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			shown := sinceBlock{Transactions: entries(got.Transactions, true), LastBlock: got.LastBlock}
+			shown := sinceBlock{Transactions: m.entries(got.Transactions, true), LastBlock: got.LastBlock}
 			if q.IncludeRemoved {
-				shown.Removed = new(entries(got.Removed, true))
+				shown.Removed = new(m.entries(got.Removed, true))
 			}
 			return shown, nil
 		}),

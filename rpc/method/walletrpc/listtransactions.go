@@ -42,7 +42,7 @@ func (m *methods) listTransactions() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return entries(got, true), nil
+			return m.entries(got, true), nil
 		}),
 	}
 }

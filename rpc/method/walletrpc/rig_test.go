@@ -106,6 +106,7 @@ type rig struct {
 	registry  *double
 	deps      walletrpc.Deps
 	table     *command.Table
+	kept      []string // the words of -deprecatedrpc
 }
 
 func newRig(tb testing.TB) *rig {
@@ -140,7 +141,7 @@ func (r *rig) build() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.table = table
+	r.table = table.Speak(r.deps.Network.Reference, r.kept...)
 }
 
 // load adds a wallet in a state.

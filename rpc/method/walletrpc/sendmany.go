@@ -90,7 +90,7 @@ func (m *methods) runSendMany(ctx context.Context, w chosen, a *command.Args) (a
 	if err := s.needUnlocked(); err != nil {
 		return nil, err
 	}
-	return sendMoney(ctx, w, a, q, 9)
+	return m.sendMoney(ctx, w, a, s, q, 9)
 }
 
 // subtractFee marks the payments that bear the fee: they are named by their address or

@@ -115,7 +115,7 @@ func (m *methods) runSendToAddress(ctx context.Context, w chosen, a *command.Arg
 		return nil, err
 	}
 	q.Payments[0].SubtractFee = subtract
-	return sendMoney(ctx, w, a, q, 10)
+	return m.sendMoney(ctx, w, a, s, q, 10)
 }
 
 // newSend returns a request that signs and sends.
@@ -185,9 +185,15 @@ func (m *methods) payments(outputs []arg.Member) ([]messages.Payment, error) {
 	return list, err
 }
 
+var errNeedsSend = command.Error{
+	Code: command.WalletError,
+	Message: "Error: sendtoaddress and sendmany are not supported for wallets with external signers; use send " +
+		"instead",
+}
+
 // sendMoney has the wallet pay, and tells as much as argument verbose asks for.
-func sendMoney(
-	ctx context.Context, w chosen, a *command.Args, q messages.Spend, verbose int,
+func (m *methods) sendMoney(
+	ctx context.Context, w chosen, a *command.Args, s state, q messages.Spend, verbose int,
 ) (any, error) {
 	tell, err := a.BoolOr(verbose, false)
 	if err != nil {
@@ -195,6 +201,9 @@ func sendMoney(
 	}
 	if q.Key, err = idempotencyKey(a, verbose+1); err != nil {
 		return nil, err
+	}
+	if m.Network.DevicesNeedSend && hasSigner(s) {
+		return nil, errNeedsSend
 	}
 	got, err := ask.Ask(ctx, w.ref, q)
 	switch {

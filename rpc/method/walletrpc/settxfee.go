@@ -13,7 +13,7 @@ func (m *methods) setTxFee() command.Command {
 	return command.Command{
 		Name:     "settxfee",
 		Category: command.Wallet,
-		About:    command.Funds,
+		About:    command.Funds, Until: 32,
 		Summary: "(DEPRECATED) Sets the fee rate that the wallet pays where a request names none, until it is\n" +
 			"unloaded. Served with -deprecatedrpc=settxfee only.",
 		Params: []command.Param{
