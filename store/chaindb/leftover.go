@@ -105,10 +105,16 @@ func restoreReplaced(disk vfs.FS, dir string) error {
 	for _, l := range left {
 		file, _, _ := l.Names()
 		restore := l.Back
-		if _, err := disk.Stat(file); errors.Is(err, os.ErrNotExist) && !l.Replaced {
-			restore = l.Settle // nothing else has its blocks
+		_, err := disk.Stat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			if err = nil; !l.Replaced {
+				restore = l.Settle // nothing else has its blocks
+			}
 		}
-		if err := restore(disk); err != nil {
+		if err == nil {
+			err = restore(disk)
+		}
+		if err != nil {
 			return fmt.Errorf("bring block files in order: %w", err)
 		}
 	}
