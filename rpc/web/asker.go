@@ -58,7 +58,6 @@ func (a *asker) Call(ctx context.Context, wallet *string, method string, params 
 		return nil, fmt.Errorf("reply to %s: %w", method, err)
 	}
 	if envelope.Error != nil {
-		envelope.Error.Status = status
 		return nil, *envelope.Error
 	}
 	return envelope.Result, nil

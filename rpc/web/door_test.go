@@ -284,7 +284,7 @@ func TestSessionsEnd(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second) // an idle request has kept nothing
 		synctest.Wait()
-		if s.find(cookie, "", false) != nil || begun.ended.Err() == nil || len(s.byKey)+len(s.byLogin) != 0 {
+		if begun.ended.Err() == nil || s.find(cookie, "", false) != nil || len(s.byKey)+len(s.byLogin) != 0 {
 			t.Error("goes on after an hour")
 		}
 		first, _ := s.begin(visitor)
