@@ -1,11 +1,9 @@
 package chaindb
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/syndtr/goleveldb/leveldb/util"
 
@@ -30,7 +28,6 @@ func (db leftovers) order() error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	slices.SortFunc(left, func(a, b *blockfile.Leftover) int { return cmp.Compare(a.Number, b.Number) })
 	indexed, err := db.indexedBlocks(left)
 	if err != nil {
 		return err

@@ -116,7 +116,10 @@ func TestFilesAbove(t *testing.T) {
 	for n, size := range []int{40 << 10, 40 << 10, 14 << 10, 14 << 10, 40 << 10, 40 << 10, 14 << 10} {
 		raw := make([]byte, size)
 		raw[0] = byte(n)
-		must(t, db.Commit(&Change{Blocks: []NewBlock{{chainhash.DoubleHashH(raw[:80]), raw}}}))
+		hash := chainhash.DoubleHashH(raw[:80])
+		must(t, db.Commit(&Change{
+			Blocks: []NewBlock{{hash, raw}}, Undo: []BlockUndo{{hash, make([]byte, 3<<10)}},
+		}))
 	}
 	list := func(above, most int) (got []string) {
 		db.FilesAbove(above, func(f BlockFile) bool {
@@ -129,8 +132,8 @@ func TestFilesAbove(t *testing.T) {
 		above, most int
 		want        string
 	}{
-		{-1, 9, "0:1:40 1:2:54 2:2:54"}, {0, 9, "1:2:54 2:2:54"}, {1, 9, "2:2:54"}, {2, 9, ""}, {9, 9, ""},
-		{-1, 1, "0:1:40"}, {-1, 2, "0:1:40 1:2:54"}, {0, 1, "1:2:54"},
+		{-1, 9, "0:1:43 1:2:60 2:2:60"}, {0, 9, "1:2:60 2:2:60"}, {1, 9, "2:2:60"}, {2, 9, ""}, {9, 9, ""},
+		{-1, 1, "0:1:43"}, {-1, 2, "0:1:43 1:2:60"}, {0, 1, "1:2:60"},
 	} {
 		if got := strings.Join(list(test.above, test.most), " "); got != test.want {
 			t.Errorf("above %d, %d of them: %s, want %s", test.above, test.most, got, test.want)

@@ -252,6 +252,9 @@ func TestClosedUnderneath(t *testing.T) {
 	if db.gate.inside != 0 {
 		t.Errorf("%d users", db.gate.inside)
 	}
+	if size, err := (&Coins{db: db}).DiskSize(); !errors.Is(err, ErrClosed) {
+		t.Errorf("%d bytes, %v", size, err)
+	}
 	if err := db.Close(); err == nil {
 		t.Error("nobody is told that the metadata was closed")
 	}
