@@ -39,10 +39,7 @@ func (a *asker) Has(method string) bool {
 // Call makes a call in the asker's name, within the limits for all; wallet is that of the path
 // /wallet/, or nil. The error of a call that was refused is a callError.
 func (a *asker) Call(ctx context.Context, wallet *string, method string, params ...any) (json.RawMessage, error) {
-	if params == nil {
-		params = []any{}
-	}
-	list, err := json.Marshal(params)
+	list, err := json.Marshal(params) // none is null, as good as an empty list
 	if err != nil {
 		return nil, fmt.Errorf("parameters of %s: %w", method, err)
 	}

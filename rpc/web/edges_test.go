@@ -299,6 +299,7 @@ func TestFailure(t *testing.T) {
 		words  string
 	}{
 		{callError{Code: -8, Message: "no such search"}, http.StatusBadRequest, "no such search"},
+		{callError{Code: 1, Message: "no"}, http.StatusBadRequest, "no"},
 		{callError{Code: internalError, Message: "Internal error"}, http.StatusInternalServerError, "Internal error"},
 		{callError{Message: "busy", Status: 503}, http.StatusServiceUnavailable, "busy"},
 		{fmt.Errorf("x: %w", callError{Message: "none", Status: 401}), http.StatusUnauthorized, "x: none"},
