@@ -49,15 +49,10 @@ func writeFile(path, contents string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Chmod(mode); err != nil {
-		_ = f.Close()
-		return err
+	if err = f.Chmod(mode); err == nil {
+		_, err = f.WriteString(contents)
 	}
-	if _, err := f.WriteString(contents); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }
 
 // remove deletes the file, unless it is gone or another server has replaced

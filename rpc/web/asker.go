@@ -39,10 +39,7 @@ func (a *asker) Has(method string) bool {
 // Call makes a call in the asker's name, within the limits for all; wallet is that of the path
 // /wallet/, or nil. The error of a call that was refused is a callError.
 func (a *asker) Call(ctx context.Context, wallet *string, method string, params ...any) (json.RawMessage, error) {
-	if params == nil {
-		params = []any{}
-	}
-	list, err := json.Marshal(params)
+	list, err := json.Marshal(params) // none is null, as good as an empty list
 	if err != nil {
 		return nil, fmt.Errorf("parameters of %s: %w", method, err)
 	}
@@ -58,7 +55,6 @@ func (a *asker) Call(ctx context.Context, wallet *string, method string, params 
 		return nil, fmt.Errorf("reply to %s: %w", method, err)
 	}
 	if envelope.Error != nil {
-		envelope.Error.Status = status
 		return nil, *envelope.Error
 	}
 	return envelope.Result, nil

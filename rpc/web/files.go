@@ -1,11 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -40,12 +40,7 @@ func readAssets() (map[string]asset, error) {
 		if err != nil {
 			return err
 		}
-		kind := kinds[path.Ext(name)]
-		if kind == "" {
-			if kind = mime.TypeByExtension(path.Ext(name)); kind == "" {
-				kind = "application/octet-stream"
-			}
-		}
+		kind := cmp.Or(kinds[path.Ext(name)], "application/octet-stream")
 		sum := sha256.Sum256(body)
 		all[strings.TrimPrefix(name, "assets/")] = asset{
 			kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, body,

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/cores"
@@ -234,7 +233,7 @@ func (h *Handler) serveSession(d *rpc.Door, w http.ResponseWriter, r *http.Reque
 		Token    string   `json:"token"`
 		Methods  []string `json:"methods"`
 		Starting string   `json:"starting"`
-	}{who.Name(), token, slices.Concat([]string{}, methods), starting})
+	}{who.Name(), token, append([]string{}, methods...), starting})
 	d.Reply(w, http.StatusOK, jsonKind, text)
 }
 

@@ -68,8 +68,8 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, bad := readBody(d, w, r, maxForm)
+	defer clear(body)
 	user, password, ok := readLogin(body)
-	clear(body)
 	if bad == 0 && !ok {
 		bad = http.StatusBadRequest
 	}

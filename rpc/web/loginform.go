@@ -2,33 +2,32 @@ package web
 
 import "bytes"
 
-// readLogin reads the fields of the form for logging in. It makes no text of the password, which the caller is to
-// overwrite: url.ParseQuery would leave copies of it in memory.
+// readLogin reads the fields of the form for logging in, and unescapes them in their place: the password is a part of
+// the body, which the caller is to overwrite. url.ParseQuery would leave copies of the password in memory.
 func readLogin(body []byte) (user string, password []byte, ok bool) {
-	hasUser := false
+	hasUser, hasPassword := false, false
 	for field := range bytes.SplitSeq(body, []byte("&")) {
+		if bytes.IndexByte(field, ';') >= 0 {
+			return "", nil, false
+		}
 		name, value, _ := bytes.Cut(field, []byte("="))
-		key, okay := unescaped(name)
-		text, fine := unescaped(value)
+		key, okay := unescape(name)
+		text, fine := unescape(value)
 		switch {
-		case !okay || !fine || bytes.IndexByte(field, ';') >= 0:
-			clear(text)
-			clear(password)
+		case !okay || !fine:
 			return "", nil, false
 		case string(key) == "user" && !hasUser:
 			user, hasUser = string(text), true
-		case string(key) == "password" && password == nil:
-			password = text
-			continue
+		case string(key) == "password" && !hasPassword:
+			password, hasPassword = text, true
 		}
-		clear(text)
 	}
 	return user, password, true
 }
 
-// unescaped returns what a part of a form stands for, in memory of its own.
-func unescaped(part []byte) (text []byte, ok bool) {
-	text = make([]byte, 0, len(part))
+// unescape returns what a part of a form stands for, in the memory of the part.
+func unescape(part []byte) (text []byte, ok bool) {
+	text = part[:0]
 	for i := 0; i < len(part); i++ {
 		switch c := part[i]; {
 		case c == '+':
@@ -41,7 +40,6 @@ func unescaped(part []byte) (text []byte, ok bool) {
 				high, low = digit(part[i+1]), digit(part[i+2])
 			}
 			if high < 0 || low < 0 {
-				clear(text)
 				return nil, false
 			}
 			text = append(text, byte(high<<4|low))

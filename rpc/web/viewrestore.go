@@ -84,8 +84,6 @@ func look(ctx context.Context, v viewer, file, name string) *preview {
 	if err := read(ctx, v, nil, p, "previewrestore", params...); err != nil {
 		p.CallProblem = err.Error()
 	}
-	if len(p.Descriptors) > maxPreviewed {
-		p.Descriptors = p.Descriptors[:maxPreviewed]
-	}
+	p.Descriptors = p.Descriptors[:min(len(p.Descriptors), maxPreviewed)]
 	return p
 }

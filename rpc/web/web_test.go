@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -35,7 +36,12 @@ func methods(t *testing.T) *command.Table {
 			Run: func(_ context.Context, a *command.Args) (any, error) {
 				path, _ := a.String(0)
 				text, err := os.ReadFile(path)
-				return map[string]any{"intact": string(text) != "bad", "text": string(text)}, err
+				name, _ := a.String(1)
+				preview := map[string]any{"intact": string(text) != "bad", "text": string(text), "name": name}
+				if string(text) == "cut" {
+					preview["intact"], preview["restore"] = false, map[string]any{}
+				}
+				return preview, err
 			},
 		},
 		{
@@ -48,7 +54,11 @@ func methods(t *testing.T) *command.Table {
 				name, _ := a.String(0)
 				path, _ := a.String(1)
 				text, err := os.ReadFile(path)
-				return name + " " + string(text), err
+				result := name + " " + string(text)
+				if load, err := a.Bool(2); err == nil {
+					result += fmt.Sprintf(" load %v", load)
+				}
+				return result, err
 			},
 		},
 		{Name: "hidden", Category: command.Hidden, Run: func(context.Context, *command.Args) (any, error) {
@@ -86,6 +96,14 @@ func unready(t *testing.T, c rpc.Config) *node {
 	if c.Password == "" && c.Auth == nil {
 		c.User, c.Password = "u", "p"
 	}
+	n := serve(t, c)
+	n.page = page
+	return n
+}
+
+// serve starts a server with a page, which the node does not know.
+func serve(t *testing.T, c rpc.Config) *node {
+	t.Helper()
 	s, err := rpc.NewServer(c)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +118,7 @@ func unready(t *testing.T, c rpc.Config) *node {
 			t.Error(err)
 		}
 	})
-	return &node{s, page, s.Addrs()[0].String()}
+	return &node{Server: s, addr: s.Addrs()[0].String()}
 }
 
 // A browser keeps cookies, and follows no redirect by itself.
@@ -282,11 +300,22 @@ func TestReadLogin(t *testing.T) {
 		"user=%4", "user=%", "user=a%20b+c&password=%25%2B%C3%BC", "us%65r=x&password=", "user=a;b&password=c",
 		"a;user=b", "=x", "user", "&&user=u&", "password=%00", "x=%zz&user=u", "user=u=v", "+user=1",
 	} {
-		user, password, ok := readLogin([]byte(form))
-		want, err := url.ParseQuery(form)
-		if ok != (err == nil) || ok && (user != want.Get("user") || string(password) != want.Get("password")) {
-			t.Errorf("%q: got %q, %q, %v, want %v, %v", form, user, password, ok, want, err)
+		checkLogin(t, form)
+	}
+	for c := range 256 {
+		for _, digits := range []string{string([]byte{byte(c), '7'}), string([]byte{'7', byte(c)})} {
+			checkLogin(t, "user=a%"+digits+"b")
 		}
+	}
+}
+
+// checkLogin compares what is read of a form with what url.ParseQuery reads.
+func checkLogin(t *testing.T, form string) {
+	t.Helper()
+	user, password, ok := readLogin([]byte(form))
+	want, err := url.ParseQuery(form)
+	if ok != (err == nil) || ok && (user != want.Get("user") || string(password) != want.Get("password")) {
+		t.Errorf("%q: got %q, %q, %v, want %v, %v", form, user, password, ok, want, err)
 	}
 }
 

@@ -72,6 +72,8 @@ func InitKey(disk vfs.FS, dir string, obfuscate bool) (Key, error) {
 			return Key{}, fmt.Errorf("%w! Stored key: '%x', stored path: '%s'", ErrKeyStored, key[:], path)
 		}
 		return key, err
+	} else if !errors.Is(err, fs.ErrNotExist) { // a key in its place would make all blocks unreadable
+		return Key{}, err
 	}
 	numbers, err := Blocks.Numbers(disk, dir)
 	if err != nil {

@@ -69,21 +69,22 @@ func (b *bucket) DeleteBucket(key []byte) error {
 	if !ok {
 		return dbError(database.ErrBucketNotFound, "no bucket %q", key)
 	}
-	child := &bucket{b.tx, id}
-	for _, name := range b.tx.dir.names(id) {
-		if err := child.DeleteBucket([]byte(name)); err != nil {
-			return err
-		}
-	}
-	c := child.cursor()
-	for ok := c.First(); ok; ok = c.Next() {
-		if err := c.Delete(); err != nil {
-			return err
-		}
-	}
-	b.tx.ownDir().remove(b.id, string(key))
-	b.tx.remove(directoryKey(b.id, string(key)))
+	b.tx.dropBucket(b.id, string(key), id)
 	return nil
+}
+
+// dropBucket deletes a bucket with all that is in it.
+func (t *tx) dropBucket(parent bucketID, name string, id bucketID) {
+	for _, child := range t.dir.names(id) {
+		inner, _ := t.dir.child(id, []byte(child))
+		t.dropBucket(id, child, inner)
+	}
+	c := (&bucket{t, id}).cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		t.remove(c.key)
+	}
+	t.ownDir().remove(parent, name)
+	t.remove(directoryKey(parent, name))
 }
 
 // ForEach implements [database.Bucket].

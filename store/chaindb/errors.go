@@ -80,9 +80,6 @@ func toBTCD(hash *chainhash.Hash, err error) error {
 	if err == nil {
 		return nil
 	}
-	if dbErr := (database.Error{}); errors.As(err, &dbErr) {
-		return dbErr
-	}
 	code := database.ErrDriverSpecific
 	switch {
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrPruned):

@@ -47,10 +47,6 @@ func (t *tx) putJournal(key, run []byte) error {
 // hasUndo tells whether a block's undo data is in the rev file already: when
 // the block was connected before and left the chain.
 func (t *tx) hasUndo(hash *chainhash.Hash, undo []byte) bool {
-	known, err := t.snap.Has(hashKey(prefixUndo, hash), nil)
-	if err != nil || !known {
-		return false
-	}
 	stored, err := t.storedUndo(hash)
 	return err == nil && bytes.Equal(stored, undo)
 }

@@ -1,11 +1,9 @@
 package chaindb
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/syndtr/goleveldb/leveldb/util"
 
@@ -30,7 +28,6 @@ func (db leftovers) order() error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	slices.SortFunc(left, func(a, b *blockfile.Leftover) int { return cmp.Compare(a.Number, b.Number) })
 	indexed, err := db.indexedBlocks(left)
 	if err != nil {
 		return err
@@ -105,10 +102,16 @@ func restoreReplaced(disk vfs.FS, dir string) error {
 	for _, l := range left {
 		file, _, _ := l.Names()
 		restore := l.Back
-		if _, err := disk.Stat(file); errors.Is(err, os.ErrNotExist) && !l.Replaced {
-			restore = l.Settle // nothing else has its blocks
+		_, err := disk.Stat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			if err = nil; !l.Replaced {
+				restore = l.Settle // nothing else has its blocks
+			}
 		}
-		if err := restore(disk); err != nil {
+		if err == nil {
+			err = restore(disk)
+		}
+		if err != nil {
 			return fmt.Errorf("bring block files in order: %w", err)
 		}
 	}

@@ -12,6 +12,12 @@ type form struct {
 	large  bool // signatures may be a byte longer than those of wallets
 }
 
+// inputSize is what a descriptor says of a form.
+type inputSize struct {
+	size descriptor.InputSize
+	ok   bool
+}
+
 // InputSize returns the size of an input that spends an own script. It is false for other
 // scripts, and if the way to spend the script is not known. If large is set, signatures
 // are made elsewhere, and may be a byte longer than those of wallets.
@@ -31,17 +37,14 @@ func (s *Set) InputSize(pkScript []byte, large bool) (descriptor.InputSize, bool
 // inputSize asks the descriptor once for each form of its scripts: they have one size.
 func (m *descriptorManager) inputSize(index int32, pkScript []byte, large bool) (descriptor.InputSize, bool) {
 	at := form{len(pkScript), pkScript[0], large}
-	if known, ok := m.sizes[at]; ok {
-		return known, known != descriptor.InputSize{}
+	if known, asked := m.sizes[at]; asked {
+		return known.size, known.ok
 	}
 	size, ok := m.desc.InputSize(uint32(index), pkScript, large)
-	if !ok {
-		size = descriptor.InputSize{}
-	}
 	if m.sizes == nil {
-		m.sizes = make(map[form]descriptor.InputSize)
+		m.sizes = make(map[form]inputSize)
 	}
-	m.sizes[at] = size
+	m.sizes[at] = inputSize{size, ok}
 	return size, ok
 }
 

@@ -34,8 +34,8 @@ type descriptorManager struct {
 	// scripts are the first scripts of the derived indices.
 	scripts map[int32]*script
 
-	// sizes are those of inputs that spend its scripts: the zero value where one is not known.
-	sizes map[form]descriptor.InputSize
+	// sizes are those of inputs that spend its scripts, as far as they were asked for.
+	sizes map[form]inputSize
 }
 
 // newManager takes a descriptor without private keys.

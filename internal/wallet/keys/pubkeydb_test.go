@@ -104,6 +104,7 @@ func TestPathPlace(t *testing.T) {
 	xpub := descriptor.EncodeXPub(key, qbit.Descriptors())
 	for path, want := range map[string]string{
 		"/87h/1h/0h/0/*": "0 false -", "/87h/1h/5h/1/*": "5 true -", "/87h/1h/0h/0/7": "0 false 7",
+		"/87h/1h/0h/0/0": "0 false 0",
 		"/86h/1h/0h/0/*": "", "/87h/1h/0h/2/*": "", "/87h/1h/0/0/*": "", "/87h/1/0h/0/*": "", "/87h/1h/0h/0": "",
 		"/87h/1h/0h/0/1/*": "",
 	} {

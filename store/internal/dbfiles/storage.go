@@ -201,8 +201,11 @@ func (d *Storage) GetMeta() (storage.FileDesc, error) {
 	if !ok || !known || fd.Type != storage.TypeManifest {
 		return storage.FileDesc{}, &storage.ErrCorrupted{Err: fmt.Errorf("file %s holds %q", currentFile, content)}
 	}
-	if _, err := d.fs.Stat(d.path(name)); err != nil {
+	switch _, err := d.fs.Stat(d.path(name)); {
+	case errors.Is(err, os.ErrNotExist):
 		return storage.FileDesc{}, &storage.ErrCorrupted{Fd: fd, Err: err}
+	case err != nil:
+		return storage.FileDesc{}, err
 	}
 	return fd, nil
 }

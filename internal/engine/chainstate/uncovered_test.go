@@ -1,0 +1,70 @@
+package chainstate
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
+)
+
+// A chain state is rebuilt from stripped blocks where the block that is assumed to be valid covers them, in the best
+// chain of headers with the least work; else it is said why not.
+func TestUncovered(t *testing.T) {
+	net, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, chain := treeOf(t, 9)
+	side := grow(t, tree, chain[3], 7)
+	choice := forkchoice.New(tree, chain[0], func(*chainview.Block, chainview.Status) {})
+	choice.AddHeader(chain[9])
+	for _, test := range []struct {
+		name     string
+		assumed  chainhash.Hash
+		work     int64
+		stripped int // blocks from 1 on
+		want     string
+	}{
+		{"nothing assumed", chainhash.Hash{}, 0, 2, "without -assumevalid=<hash>"},
+		{"too little work", chain[5].Hash, 21, 2, "does not satisfy nMinimumChainWork"},
+		{"just the work", chain[5].Hash, 20, 2, ""},
+		{"an unknown block", chainhash.Hash{9}, 0, 2, "with unknown -assumevalid block"},
+		{"another chain", side.Hash, 0, 2, "is not on the best-header chain"},
+		{"the same block", chain[5].Hash, 0, 5, ""},
+		{"a later block", chain[5].Hash, 0, 6, "does not cover witness-pruned block"},
+		{"the tip", chain[5].Hash, 0, 9, "at height 9. Pass"},
+		{"none", chain[5].Hash, 0, 0, ""},
+	} {
+		e := &Engine{choice: choice, tree: tree, minWork: big.NewInt(test.work)}
+		e.net = net
+		net.AssumeValid = test.assumed
+		for i := 1; i <= 9; i++ {
+			tree.SetStatus(chain[i], chainview.HasData|chainview.Valid)
+			if i <= test.stripped {
+				tree.SetStatus(chain[i], chainview.HasData|chainview.Valid|chainview.Stripped)
+			}
+		}
+		got := uncovered(e)
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		if got != "" && test.work == 0 && !strings.Contains(got, "fresh sync") {
+			t.Errorf("%s: %q does not say what to do", test.name, got)
+		}
+		for i, b := range chain[1:] {
+			below := map[chainhash.Hash]int{chain[5].Hash: 5, side.Hash: 3}[test.assumed]
+			want := i+1 <= below && test.work <= 20
+			if isAssumedAncestor(e, b) != want {
+				t.Errorf("%s: block %d is assumed: %v", test.name, i+1, !want)
+			}
+		}
+		if isAssumedAncestor(e, side) {
+			t.Errorf("%s: a block beside the chain is assumed", test.name)
+		}
+	}
+}
