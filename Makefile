@@ -62,7 +62,9 @@ $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, nor
 # writes down where the sources are, for the linter too: what it has compiled is not compiled again, nor in another clone.
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
-fmt lint vet test-balancer test-browser $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false
+# The race detector looks at memory of Go alone, and the C of sqlite has its own: with it that C is only slow.
+C_OF_SQLITE := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/...,'-gcflags=$(p)=-dwarf=false -race=false')
+fmt lint vet test-balancer test-browser $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(C_OF_SQLITE)
 
 # Runs tests by the arguments of `go test`, and names the ten slowest.
 sum = @log=$$(mktemp) && trap "rm -f $$log" EXIT && failed=0 && \
