@@ -56,7 +56,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure
+RUNS := race race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure test-balancer test-browser
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, nor
@@ -64,7 +64,9 @@ $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
 # The race detector looks at memory of Go alone, and the C of sqlite has its own: with it that C is only slow.
 C_OF_SQLITE := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/...,'-gcflags=$(p)=-dwarf=false -race=false')
-fmt lint vet test-balancer test-browser $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(C_OF_SQLITE)
+fmt lint vet $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(C_OF_SQLITE)
+# A program under the race detector rests for a second before it ends, for races of goroutines that are left.
+race-packages race-nodes: export GORACE := atexit_sleep_ms=100
 
 # Runs tests by the arguments of `go test`, and names the ten slowest.
 sum = @log=$$(mktemp) && trap "rm -f $$log" EXIT && failed=0 && \
@@ -113,10 +115,10 @@ large-pure:
 	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./internal/rawtx
 
 test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's packages if it is missing
-	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
+	TRAWL_BALANCER=1 $(GO) test $(QUICK) -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
 
 test-browser: chromium ## the page in Chromium, which is installed from Debian's packages if it is missing
-	$(GO) -C internal/e2e/browser test -count=1 -parallel=4 -timeout=10m .
+	$(GO) -C internal/e2e/browser test $(QUICK) -count=1 -parallel=4 -timeout=10m .
 
 # Programs of Debian that tests need. They are installed one at a time: its package manager does not wait for itself.
 chromium: DEBIAN := chromium fonts-dejavu-core
