@@ -23,8 +23,9 @@ CHAINS   ?= short
 PLACES   ?= 20
 PACKAGES ?=
 LINT_VERSION := v2.10.1
-# Built once for all clones of a user: it takes minutes.
-LINT     := $(or $(XDG_CACHE_HOME),$(addsuffix /.cache,$(HOME)),$(CURDIR)/bin)/trawl/golangci-lint-$(LINT_VERSION)-$(GOTOOLCHAIN)
+LINTERS  := $(shell awk '/^  settings:/ {exit} $$1 == "-" {print $$2}' .golangci.yml)
+# Built once for all clones of a user, with the linters that .golangci.yml names: with all it takes minutes.
+LINT     := $(or $(XDG_CACHE_HOME),$(addsuffix /.cache,$(HOME)),$(CURDIR)/bin)/trawl/golangci-lint-$(LINT_VERSION)-$(GOTOOLCHAIN)-$(firstword $(shell echo $(LINTERS) | cksum))
 
 # Folders that are modules of their own, and that CI tests: what programs that embed a node need not have.
 MODULES  := bench deploy/grafana internal/e2e/browser
@@ -46,8 +47,9 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy lint vet ## everything that CI runs
-	@failed=0; for target in race large; do $(MAKE) $$target || failed=1; done; exit $$failed
+# The linter computes while tests wait; beside nodes, whose tests have time limits, it would be in the way.
+test: tidy ## everything that CI runs
+	@failed=0; $(MAKE) -kj2 -Otarget vet lint race || failed=1; $(MAKE) large || failed=1; exit $$failed
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
@@ -55,13 +57,17 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 # Tests write to memory where there is room: most wait for the disk. The go command keeps its programs on the disk, by
 # a variable that temporary folders of tests would follow as well.
 TMP  := $(shell test "$$(df --output=avail -m /dev/shm 2>/dev/null | tail -1)" -gt 6000 && echo /dev/shm)
-RUNS := race race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure
+RUNS := race race-packages serial-packages race-nodes large-nodes large-wallets large-stores large-pure test-balancer test-browser
 $(RUNS): export GOTMPDIR := $(if $(TMP),$(or $(GOTMPDIR),$(TMPDIR),/tmp))
 $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, nor
 # writes down where the sources are, for the linter too: what it has compiled is not compiled again, nor in another clone.
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
-fmt lint vet test-balancer test-browser $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false
+# The race detector looks at memory of Go alone, and the C of sqlite has its own: with it that C is only slow.
+C_OF_SQLITE := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/...,'-gcflags=$(p)=-dwarf=false -race=false')
+fmt lint vet $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(C_OF_SQLITE)
+# A program under the race detector rests for a second before it ends, for races of goroutines that are left.
+race-packages race-nodes: export GORACE := atexit_sleep_ms=100
 
 # Runs tests by the arguments of `go test`, and names the ten slowest.
 sum = @log=$$(mktemp) && trap "rm -f $$log" EXIT && failed=0 && \
@@ -110,10 +116,10 @@ large-pure:
 	$(GO) test $(QUICK) -run='^($(LARGE_PURE))$$' -timeout=5m ./internal/rawtx
 
 test-balancer: haproxy ## nodes behind haproxy, which is installed from Debian's packages if it is missing
-	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
+	TRAWL_BALANCER=1 $(GO) test $(QUICK) -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
 
 test-browser: chromium ## the page in Chromium, which is installed from Debian's packages if it is missing
-	$(GO) -C internal/e2e/browser test -count=1 -parallel=4 -timeout=10m .
+	$(GO) -C internal/e2e/browser test $(QUICK) -count=1 -parallel=4 -timeout=10m .
 
 # Programs of Debian that tests need. They are installed one at a time: its package manager does not wait for itself.
 chromium: DEBIAN := chromium fonts-dejavu-core
@@ -137,9 +143,7 @@ fmt: $(LINT) ## fail when a file is not formatted
 	@test -z "$$($(LINT) fmt --diff)" || { $(LINT) fmt --diff; exit 1; }
 
 $(LINT):
-	mkdir -p $(@D) && dir=$$(mktemp -d -p $(@D)) && trap 'rm -rf $$dir' EXIT && \
-	GOBIN=$$dir CGO_ENABLED=0 $(GO) install -ldflags=-w github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION) && \
-	mv $$dir/golangci-lint $@
+	.ci/build-linter $(LINT_VERSION) $@ $(LINTERS)
 
 tidy: ## fail when go.mod is not tidy
 	$(GO) mod tidy -diff

@@ -192,24 +192,23 @@ func (r *rig) oracle(scripts [][]byte, from, to int32) (all []messages.SearchEnt
 			found = found || e.Script[0] != 0x6a
 		}
 		for i, tx := range block.Transactions {
+			id := tx.TxHash()
 			for n, in := range tx.TxIn {
 				if i == 0 {
 					break
 				}
 				if s := has(spent[i-1][n].Script); s >= 0 {
 					add(s, messages.SearchEntry{
-						Type: messages.SearchSpend, Amount: int64(spent[i-1][n].Value), TxID: tx.TxHash(), N: uint32(n),
+						Type: messages.SearchSpend, Amount: int64(spent[i-1][n].Value), TxID: id, N: uint32(n),
 						PrevTxID: in.PreviousOutPoint.Hash, PrevVout: in.PreviousOutPoint.Index,
 					})
 				}
 			}
 			for n, out := range tx.TxOut {
 				if s := has(out.PkScript); s >= 0 {
-					add(
-						s, messages.SearchEntry{
-							Type: messages.SearchReceive, Amount: out.Value, TxID: tx.TxHash(), N: uint32(n),
-						},
-					)
+					add(s, messages.SearchEntry{
+						Type: messages.SearchReceive, Amount: out.Value, TxID: id, N: uint32(n),
+					})
 				}
 			}
 		}

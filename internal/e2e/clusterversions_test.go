@@ -49,7 +49,7 @@ func otherVersion(t *testing.T, changes ...change) string {
 	}
 	program := filepath.Join(dir, "trawld")
 	build := exec.Command(
-		"go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "../../cmd/trawld",
+		"go", "build", "-ldflags=-w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "../../cmd/trawld",
 	)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -58,7 +58,7 @@ func (b *builder) build(name string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(b.dir, name)
-	args := []string{"build", "-o", path}
+	args := []string{"build", "-ldflags=-w", "-o", path} // without tables for debuggers
 	if Race {
 		args = append(args, "-race")
 	}
