@@ -121,7 +121,7 @@ func (r *Relay) flush(p *peer, now time.Time) {
 		return
 	}
 	p.nextInv = r.nextInv(p, now)
-	defer r.announced(p)
+	defer p.told(r.pool)
 	if len(p.pending) == 0 {
 		return
 	}
@@ -146,11 +146,11 @@ func (r *Relay) nextInv(p *peer, now time.Time) time.Time {
 	return r.nextInbound[by]
 }
 
-// announced notes that a peer may ask for all transactions that have come until now.
-func (r *Relay) announced(p *peer) {
-	p.sequence = r.pool.Last()
+// told notes that a peer may ask for all transactions that have come until now.
+func (p *peer) told(pool *poolview.View) {
+	p.sequence = pool.Last()
 	if p.listens {
-		p.lastInv = max(r.pool.Sequence(), 1)
+		p.lastInv = max(pool.Sequence(), 1)
 	}
 }
 

@@ -175,7 +175,7 @@ func (r *Relay) wholePool(p *peer) {
 	}
 	sortBySequence(list)
 	p.sendInv(list)
-	r.announced(p)
+	p.told(r.pool)
 }
 
 func sortBySequence(list []*poolview.Tx) {
