@@ -358,8 +358,8 @@ func TestLastBlocksAreRead(t *testing.T) {
 	})
 }
 
-// The state of a peer tells how many transactions it is to hear of, and the pool's number of the next change when it was
-// told of some.
+// The state of a peer tells how many transactions it is to hear of, and the pool's number of the next change when it
+// was told of some.
 func TestDescribeAnnounced(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, silent := r.join(p2p.Inbound), r.join(p2p.BlockRelayOnly)
