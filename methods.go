@@ -12,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chainrpc"
@@ -85,6 +84,7 @@ type Host struct {
 	LogPath     string    // absolute path of the log file
 	Comments    []string  // in the user agent (-uacomment)
 	LastWarning bool      // methods tell the latest warning as text, in place of a list of all
+	Deprecated  []string  // what is going away and stays, by the words of -deprecatedrpc
 
 	Log controlrpc.LogFilter // what the method logging tells and changes; nil: nothing
 
@@ -126,9 +126,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		netrpc.Commands(netrpc.Deps{
 			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,
-			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
+			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: int(n.net.ProtocolVersion),
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
-			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
+			AddressesOnly: n.net.AddsAddressesOnly, RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtxrpc.Commands(txMethods),
@@ -146,7 +146,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Reword(n.net.HelpWords...).Know(
+	t.Speak(n.net.Reference, h.Deprecated...).Reword(n.net.HelpWords...).Know(
 		command.KnownError{Err: chainview.ErrNotReady, As: loading},
 		command.KnownError{Err: chainview.ErrClosed, As: loading}, // until its actor has opened it again
 		command.KnownError{Err: ask.ErrStopped, As: stopped},
