@@ -54,6 +54,7 @@ func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {
 func (n parts) startAttach(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(attachPart, attach.New(attach.Config{
 		Node: n.cfg.Attach.Client(), Network: n.net, Chain: u.Ref(chainPart), Log: n.cfg.Log,
+		Learned: func(v int) { attachment.NoteVersion(n.cfg.Dir, v) }, Chosen: n.cfg.Reference != 0,
 	}), attach.Requests, nil)
 }
 

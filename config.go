@@ -42,11 +42,12 @@ type Config struct {
 	// chains pay to P2MR outputs.
 	Dialect string
 
+	Reference int // speak as Bitcoin Core 30 or 32; default: as the one attached to, or else 30; not for qbit
+
 	// Regtest changes the rules of a regtest.
 	Regtest RegtestConfig
 
-	// SignetChallenge is the output script that blocks of a signet of one's
-	// own are signed for. Default: that of the public signet.
+	// SignetChallenge is the output script that blocks of a signet are signed for. Default: that of the public one.
 	SignetChallenge []byte
 
 	BlocksDir string   // default: blocks in Dir
@@ -167,13 +168,11 @@ type RegtestConfig struct {
 // of -2 never.
 type VersionBitsRules = dialect.VersionBits
 
-// HasActivation reports whether a rule of that name has a height that a
-// [RegtestConfig] of the dialect can choose.
+// HasActivation reports whether a rule of that name has a height that a [RegtestConfig] of the dialect can choose.
 func HasActivation(family, name string) bool { return dialect.HasRule(family, name) }
 
-// HasVersionBits reports whether miners decide a rule of that name, so that a
-// [RegtestConfig] can say how.
-func HasVersionBits(name string) bool { return dialect.HasDeployment(name, 0) }
+// HasVersionBits is the same of rules that miners decide by a [Config.Reference].
+func HasVersionBits(name string, reference int) bool { return dialect.HasDeployment(name, reference) }
 
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {
@@ -194,16 +193,13 @@ type WalletConfig struct {
 	Spending    spend.Choices // how wallets pay
 }
 
-// network checks what is required and returns the chain's values.
-func (c *Config) network() (*dialect.Network, error) {
+// network checks what is required and returns the chain's values, with the words of a version of Bitcoin Core.
+func (c *Config) network(speaks int) (*dialect.Network, error) {
 	if c.Dir == "" {
 		return nil, errors.New("trawl: Config.Dir is required")
 	}
-	if c.SignetChallenge != nil && c.Chain != "signet" {
-		return nil, errors.New("trawl: Config.SignetChallenge is for signet")
-	}
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
-		SignetChallenge: c.SignetChallenge, AnyOutput: c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT,
+		Reference: speaks, SignetChallenge: c.SignetChallenge, AnyOutput: c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT,
 		Periodic: c.Regtest.Periodic, Activation: c.Regtest.Activation, VersionBits: c.Regtest.VersionBits,
 		BIP94: c.Regtest.BIP94, BlockVersion: c.BlockCreation.Version,
 	})

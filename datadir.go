@@ -13,7 +13,7 @@ import (
 // own there before. It refuses data of another program, as of Bitcoin Core, whose files have the same names, and
 // data of another network or of a later revision. The error says which data was found and how to proceed.
 func CheckDirs(cfg Config) error {
-	net, err := cfg.network()
+	net, err := cfg.network(cfg.Reference)
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,7 @@ type Host struct {
 	LogPath     string    // absolute path of the log file
 	Comments    []string  // in the user agent (-uacomment)
 	LastWarning bool      // methods tell the latest warning as text, in place of a list of all
+	Deprecated  []string  // what is going away and stays, by the words of -deprecatedrpc
 
 	Log controlrpc.LogFilter // what the method logging tells and changes; nil: nothing
 
@@ -127,7 +128,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Warnings: n.warnings, LastWarning: h.LastWarning, ServiceNames: n.net.ServiceNames, Archive: n.net.Archive,
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: int(n.net.ProtocolVersion),
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
-			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
+			AddressesOnly: n.net.AddsAddressesOnly, RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtxrpc.Commands(txMethods),
@@ -145,7 +146,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Reword(n.net.HelpWords...).Know(
+	t.Speak(n.net.Reference, h.Deprecated...).Reword(n.net.HelpWords...).Know(
 		command.KnownError{Err: chainview.ErrNotReady, As: loading},
 		command.KnownError{Err: chainview.ErrClosed, As: loading}, // until its actor has opened it again
 		command.KnownError{Err: ask.ErrStopped, As: stopped},

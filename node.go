@@ -75,7 +75,11 @@ type Node struct {
 // and building the filter index go on in the background. After an error nothing
 // is left running.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
-	net, err := cfg.network()
+	speaks := cfg.Reference
+	if cfg.Attach != nil && speaks == 0 {
+		speaks = dialect.ReferenceOf(cfg.Attach.CoreVersion(ctx, cfg.Dir))
+	}
+	net, err := cfg.network(speaks)
 	if err != nil {
 		return nil, err
 	}

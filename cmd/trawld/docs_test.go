@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the generated files")
 // The files that say which methods there are, to people, to programs and to the
 // client, all come from the table that the daemon serves.
 func TestGenerated(t *testing.T) {
-	table := servedTable(t)
+	table := servedTable(t).Declared()
 	if err := table.Check(); err != nil {
 		t.Error(err)
 	}
@@ -54,7 +54,8 @@ writes it, a test keeps it current. The same texts come from the method ` + "`he
 func servedTable(t *testing.T) *command.Table {
 	t.Helper()
 	node, err := trawl.Open(t.Context(), trawl.Config{
-		Dir: t.TempDir(), Chain: "regtest", BlockFilterIndex: true, Wallets: &trawl.WalletConfig{LoadNone: true},
+		Dir: t.TempDir(), Chain: "regtest", Reference: 30, BlockFilterIndex: true,
+		Wallets: &trawl.WalletConfig{LoadNone: true},
 	})
 	if err != nil {
 		t.Fatal(err)

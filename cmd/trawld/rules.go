@@ -20,6 +20,10 @@ func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
 		}
 		return trawl.RegtestConfig{}, nil
 	}
+	core, err := reference(o)
+	if err != nil {
+		return trawl.RegtestConfig{}, err
+	}
 	c := trawl.RegtestConfig{
 		Activation:  make(map[string]int32),
 		VersionBits: make(map[string]trawl.VersionBitsRules),
@@ -36,7 +40,7 @@ func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
 		}
 	}
 	for _, text := range o.Strings("vbparams") {
-		if err := readVersionBits(c.VersionBits, text); err != nil {
+		if err := readVersionBits(c.VersionBits, core, text); err != nil {
 			return c, err
 		}
 	}
@@ -61,7 +65,7 @@ func readActivation(to map[string]int32, dialect, text string) error {
 }
 
 // readVersionBits reads a value of -vbparams.
-func readVersionBits(to map[string]trawl.VersionBitsRules, text string) error {
+func readVersionBits(to map[string]trawl.VersionBitsRules, core int, text string) error {
 	parts := strings.Split(text, ":")
 	if len(parts) < 3 || len(parts) > 4 {
 		return refuse("Version bits parameters malformed, expecting deployment:start:end[:min_activation_height]")
@@ -73,7 +77,7 @@ func readVersionBits(to map[string]trawl.VersionBitsRules, text string) error {
 			return refuse("Invalid %s (%s)", name, parts[i+1])
 		}
 	}
-	if !trawl.HasVersionBits(parts[0]) {
+	if !trawl.HasVersionBits(parts[0], core) {
 		return refuse("Invalid deployment (%s)", parts[0])
 	}
 	to[parts[0]] = trawl.VersionBitsRules{

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -91,6 +93,8 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	}
 	if c.Qbit {
 		trawl.Args = append(trawl.Args, "-dialect=qbit")
+	} else {
+		trawl.Args = append(trawl.Args, "-core="+referenceOf(tb, binary))
 	}
 	if c.Peers {
 		trawl.P2P, p.CoreP2P = e2e.FreeAddr(tb), e2e.FreeAddr(tb)
@@ -103,6 +107,29 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	}
 	p.Trawl = e2e.Start(tb, trawl)
 	return p
+}
+
+var versionForm = regexp.MustCompile(`version v(\d+)\.`)
+
+// referenceOf returns what -core has to be beside a bitcoind; without one the answers are those of Core 30.2.
+func referenceOf(tb testing.TB, binary string) string {
+	tb.Helper()
+	if binary == "" {
+		return "30"
+	}
+	text, err := exec.CommandContext(tb.Context(), binary, "-version").Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	const later = 31 // speaks as 32 does
+	found := versionForm.FindSubmatch(text)
+	if found == nil {
+		tb.Fatalf("%s says no version: %.100s", binary, text)
+	}
+	if major, err := strconv.Atoi(string(found[1])); err == nil && major >= later {
+		return "32"
+	}
+	return "30"
 }
 
 // KillCore ends the bitcoind at once.

@@ -187,11 +187,19 @@ func (d *Daemon) args(blocks []string) []string {
 	if d.P2P != "" {
 		args = append(args, PeerArgs(d.P2P)...)
 	}
+	if d.config.Program == "" && !slices.ContainsFunc(d.config.Args, choosesReference) {
+		args = append(args, "-core=30") // the recordings are of Core 30.2
+	}
 	args = append(args, d.config.Args...)
 	for _, file := range blocks {
 		args = append(args, "-loadblock="+d.unpacked(file))
 	}
 	return args
+}
+
+// choosesReference reports whether an option says which program the daemon speaks as.
+func choosesReference(arg string) bool {
+	return strings.HasPrefix(arg, "-core=") || arg == "-dialect=qbit"
 }
 
 // unpacked returns the path of a plain copy of a block file: the daemon reads

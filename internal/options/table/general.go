@@ -51,6 +51,8 @@ var general = []options.Option{
 	{Name: "coinstatsindex", Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command " +
 		"line only (default: trawl.conf, or else bitcoin.conf)"},
+	{Name: "core", Arg: "<version>", Flags: noNegation | needsValue, Help: "Speak as Bitcoin Core <version> does: 30 " +
+		"(30.2) or 32; not with the dialect qbit (default: 30; attached: as the Bitcoin Core beside it)"},
 	{Name: "daemon", Help: "Run in the background (default: 0)"},
 	{Name: "daemonwait", Help: "Run in the background, and return when the node serves or has failed to start; " +
 		"implies -daemon (default: 0)"},
@@ -128,6 +130,10 @@ var general = []options.Option{
 	{
 		Name: "pid", Arg: "<file>",
 		Help: "Write the process number to <file>, relative to the network's folder (default: bitcoind.pid)",
+	},
+	{
+		Name: "prevoutfetchthreads", Arg: "<n>", Flags: debug | unused,
+		Help: "Threads that read outputs ahead which blocks spend",
 	},
 	{
 		Name: "prune", Arg: "<n>",
