@@ -128,7 +128,7 @@ var steps = []step{
 	},
 	{
 		name: "wallets", what: "wallets that receive, spend, see reorganisations and are migrated, beside Bitcoin Core",
-		run: "Wallets|Migrate", packages: []string{"./internal/differ"}, needs: "core",
+		run: "Wallets|Migrate|ExportWatchOnly", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "spending",
