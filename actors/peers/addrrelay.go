@@ -55,8 +55,12 @@ func newAddrRelay(b *base, book *addrBook, bans unwelcomer, n *networks, s *secr
 
 // join begins with a peer that has shaken hands.
 func (r *addrRelay) join(p *addrPeer) {
-	p.begin(r.cfg.Now())
+	now := r.cfg.Now()
+	p.begin(now)
 	r.peers = append(r.peers, p)
+	if r.cfg.Network.Traffic.OwnAddressFirst {
+		r.send(p, now)
+	}
 }
 
 // leave ends with a peer.

@@ -55,6 +55,9 @@ func TestOwnAddressFirst(t *testing.T) {
 			t.Errorf("first %v: never sent again", first)
 		}
 		old := r.add(2, p2p.OutboundFullRelay, func(p *addrPeer) { p.v2 = false })
+		if len(old.messages) > 0 != first {
+			t.Errorf("first %v: sent %v when the handshake is done", first, old.messages)
+		}
 		if r.sendDue(); len(old.messages) != 1 || !slices.Equal(old.messages[0], []netaddr.Addr{own}) {
 			t.Errorf("first %v: sent %v to a peer that was connected to", first, old.messages)
 		}

@@ -104,6 +104,9 @@ func (cfg *Config) once(ctx context.Context, to Observer) bool {
 	if err != nil && ctx.Err() == nil {
 		cfg.printf("tor: %v", err)
 	}
+	if errors.Is(err, errLong) {
+		return true
+	}
 	if service != (netaddr.Addr{}) {
 		to.Published(service)
 		defer to.Withdrawn(service)

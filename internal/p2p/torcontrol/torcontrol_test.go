@@ -238,7 +238,7 @@ func TestService(t *testing.T) {
 
 // The longest line and the longest reply are read; what is longer ends the connection.
 func TestLongestReplies(t *testing.T) {
-	const published, ended = "+" + service, "tor: MAX_LINE_LENGTH exceeded"
+	const published, ended = "+" + service, "tor: MAX_LINE_LENGTH exceeded\nNot connected to Tor control port"
 	info := func(more string) map[string]string {
 		return map[string]string{"PROTOCOLINFO": "250-AUTH METHODS=NULL\r\n" + more + "250 OK\r\n"}
 	}
