@@ -83,6 +83,7 @@ func TestRulesAreRead(t *testing.T) {
 		return err
 	}
 	options := []string{
+		"-core=30",
 		"-testactivationheight=segwit@3", "-testactivationheight=segwit@433", "-testactivationheight=dersig@0",
 		"-vbparams=testdummy:-1:-5:9", "-vbparams=taproot:-2:9223372036854775807",
 	}

@@ -16,7 +16,9 @@ import (
 // The choices and values of the other dialect stay out of Bitcoin's networks.
 func TestBitcoinIsUntouched(t *testing.T) {
 	for _, chain := range dialect.Chains() {
-		n, err := dialect.Named("", chain, dialect.Choices{AnyOutput: true, ASERT: true})
+		n, err := dialect.Named("", chain, dialect.Choices{
+			Reference: dialect.Core30, AnyOutput: true, ASERT: true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,11 @@ func TestConstants(t *testing.T) {
 				{"qbit", "regtest", c.qbitTest},
 				{"qbit", "testnet4", c.qbitTestnet4},
 			} {
-				n, err := dialect.Named(of.dialect, of.chain, dialect.Choices{})
+				choices := dialect.Choices{}
+				if of.dialect != dialect.NameQbit {
+					choices.Reference = dialect.Core30
+				}
+				n, err := dialect.Named(of.dialect, of.chain, choices)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -28,7 +28,7 @@ var takingMore = []string{"signrawtransactionwithkey", "send", "sendall", "sendm
 
 // takingLater take an argument here that Core has since a later version than 30.
 var takingLater = []string{
-	"gettxspendingprevout", "migratewallet", "createpsbt", "converttopsbt", "walletcreatefundedpsbt",
+	"gettxspendingprevout", "migratewallet", "createpsbt", "converttopsbt", "walletcreatefundedpsbt", "dumptxoutset",
 }
 
 // notOfArguments are differences that have nothing to do with arguments, or with
