@@ -37,6 +37,7 @@ type Config struct {
 	Settings  string   // path of settings.json; empty: there is none
 	Load      []string // names of wallets to load at start, beside those of the settings
 	NoStartup bool     // load none at start
+	OnlyNamed bool     // load no wallets of the settings at start
 	KeyPool   int32    // default DefaultKeyPool
 	Loading   int      // default DefaultLoading
 	Calls     int      // of one wallet; default DefaultCalls

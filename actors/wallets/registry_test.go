@@ -153,6 +153,13 @@ func TestStartup(t *testing.T) {
 	if !slices.Equal(names, []string{"one", "three", "two"}) {
 		t.Errorf("loaded %q", names)
 	}
+	if err := again.ref.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again = small(t, setup{dir: r.dir, load: []string{"one"}, onlyNamed: true, wait: true})
+	if names := again.directory.Names(); !slices.Equal(names, []string{"one"}) {
+		t.Errorf("loaded %q", names)
+	}
 	if err := os.WriteFile(settings, []byte(`[]`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,7 @@ type setup struct {
 	now       time.Time
 	network   *dialect.Network // default: Bitcoin's regtest
 	fill      time.Duration
+	onlyNamed bool // no wallets of the settings are loaded at start
 	types     keys.AddressTypes
 	fail      func() error                  // faults of the disk
 	pool      func() []messages.PoolTx      // nil: there is none
@@ -126,7 +127,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	}
 	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithFaults(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
-		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
+		KeyPool: s.keyPool, Loading: s.loading, Types: s.types, OnlyNamed: s.onlyNamed,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
 		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn, Forget: s.forget,

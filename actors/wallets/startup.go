@@ -41,9 +41,12 @@ func (w *Wallets) start(c actor.Context) {
 // toLoad returns the names of the wallets to load at start. A wallet in the
 // wallets directory itself is loaded if no other is named.
 func (w *Wallets) toLoad() []string {
-	kept, err := w.settings.Wallets()
-	if err != nil {
-		w.cfg.Log.Error("settings not read", "err", err)
+	var kept []string
+	if !w.cfg.OnlyNamed {
+		var err error
+		if kept, err = w.settings.Wallets(); err != nil {
+			w.cfg.Log.Error("settings not read", "err", err)
+		}
 	}
 	var names []string
 	for _, name := range slices.Concat(w.cfg.Load, kept) {

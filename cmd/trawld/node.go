@@ -321,7 +321,7 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 	w := &trawl.WalletConfig{
 		Forget: debug.FreeOSMemory, Warn: func(text string) { showWarning(s.stderr, text) },
 		Dir: dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
-		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
+		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"), LoadNamed: options.HidesSettings(o, "wallet"),
 		AddressType: o.String("addresstype", ""), ChangeType: o.String("changetype", ""),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
 		NoSync:      o.Bool("unsafesqlitesync", false),

@@ -170,12 +170,19 @@ func settingOf(raw json.RawMessage) (v value, err error) {
 	}
 }
 
+// HidesSettings reports whether the command line negates an option, so that the values of the settings file do not
+// count even if others follow the negation.
+func HidesSettings(s *Settings, name string) bool { return s.commandLine[name].dead() > 0 }
+
 // LoadsWallets reports whether options or the settings file name a wallet that is loaded at start.
 func LoadsWallets(s *Settings) bool {
 	if s.Bool("disablewallet", false) {
 		return false
 	}
 	for _, m := range s.settingsRead {
+		if HidesSettings(s, m.name) {
+			continue
+		}
 		var names []json.RawMessage
 		if m.name == "wallet" && json.Unmarshal(m.value, &names) == nil && len(names) > 0 {
 			return true

@@ -15,6 +15,8 @@ func TestLoadsWallets(t *testing.T) {
 		{`["w"]`, nil, true},
 		{`[""]`, nil, true},
 		{`["w"]`, []string{"-disablewallet"}, false},
+		{`["w"]`, []string{"-nowallet"}, false},
+		{`["w"]`, []string{"-nowallet", "-wallet=v"}, true},
 		{`[]`, nil, false},
 		{`"w"`, nil, false},
 	} {
@@ -27,6 +29,10 @@ func TestLoadsWallets(t *testing.T) {
 		}
 		if got := LoadsWallets(s); got != test.want {
 			t.Errorf("%+v: %v", test, got)
+		}
+		hides := len(test.args) > 0 && test.args[0] == "-nowallet"
+		if got := HidesSettings(s, "wallet"); got != hides {
+			t.Errorf("%+v: settings hidden: %v", test, got)
 		}
 	}
 }
