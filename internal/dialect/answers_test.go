@@ -17,19 +17,19 @@ func TestAnswers(t *testing.T) {
 			}
 			want := dialect.Answers{
 				UnnamedWallets: true, AnyWalletName: true, LastMockTime: 9223372036,
-				NoPeerAddress: true, AsksWatchOnly: true,
+				NoPeerAddress: true, AsksWatchOnly: true, EndsRanges: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
 			}
-			if !n.Wallet().AsksWatchOnly {
-				t.Errorf("%s %s: wallets refuse to list private keys", name, chain)
+			if w := n.Wallet(); !w.AsksWatchOnly || !w.EndsRanges {
+				t.Errorf("%s %s: wallets %+v", name, chain, w)
 			}
 			if got := n.Answers.MockTimeEnd(); got != 9223372036 {
 				t.Errorf("%s %s: clocks up to %d", name, chain, got)
 			}
 			n.Answers = dialect.Answers{}
-			if n.Wallet().AsksWatchOnly || n.Answers.MockTimeEnd() != math.MaxUint32 {
+			if w := n.Wallet(); w.AsksWatchOnly || w.EndsRanges || n.Answers.MockTimeEnd() != math.MaxUint32 {
 				t.Errorf("%s %s: %+v, %d", name, chain, n.Wallet(), n.Answers.MockTimeEnd())
 			}
 		}
