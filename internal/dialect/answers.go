@@ -13,9 +13,13 @@ type Answers struct {
 	// AsksWatchOnly says that a wallet that never has private keys looks at each of its descriptors when these are to
 	// be listed with private keys. Else it refuses at once, before its passphrase is asked for.
 	AsksWatchOnly bool
+
+	// EndsRanges says that a wallet without private keys gives out no address beyond those that it has derived ahead,
+	// even if it could derive more.
+	EndsRanges bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true}
+	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
 }

@@ -14,16 +14,16 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := dialect.Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true}
+			want := dialect.Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
 			}
-			if !n.Wallet().AsksWatchOnly {
-				t.Errorf("%s %s: wallets refuse to list private keys", name, chain)
+			if w := n.Wallet(); !w.AsksWatchOnly || !w.EndsRanges {
+				t.Errorf("%s %s: wallets %+v", name, chain, w)
 			}
 			n.Answers = dialect.Answers{}
-			if n.Wallet().AsksWatchOnly {
-				t.Errorf("%s %s: %+v", name, chain, n.Wallet())
+			if w := n.Wallet(); w.AsksWatchOnly || w.EndsRanges {
+				t.Errorf("%s %s: %+v", name, chain, w)
 			}
 		}
 	}

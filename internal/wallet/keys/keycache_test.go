@@ -133,3 +133,25 @@ func TestListPrivateOfWatchOnly(t *testing.T) {
 		}
 	}
 }
+
+// With later versions of Core a wallet that watches by public keys gives out addresses beyond those that it has derived
+// ahead.
+func TestWatchOnlyGoesOn(t *testing.T) {
+	t.Parallel()
+	p := testParams()
+	p.KeyPool = 1
+	r := rigOf(p, false)
+	item := messages.ImportItem{Desc: descriptor.AddChecksum("wpkh(" + otherXPub + "/*)"), Active: true}
+	imported, err := r.importer.Import([]messages.ImportItem{item}, ImportTimes{})
+	if err != nil || imported.Results[0].Err != nil {
+		t.Fatal(err, imported.Results)
+	}
+	given := map[string]bool{}
+	for range 5 {
+		address, err := r.pool.NewAddress(messages.NewAddress{Type: "bech32", HasType: true})
+		if err != nil || given[address] {
+			t.Fatalf("%s, %v", address, err)
+		}
+		given[address] = true
+	}
+}

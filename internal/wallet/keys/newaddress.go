@@ -92,10 +92,12 @@ func (p *Pool) canGetAddresses(internal bool) bool {
 }
 
 // givesAddresses reports whether a descriptor can give new addresses, as far as
-// that can be told without unlocking it.
+// that can be told without unlocking it. Without hardened steps there are always
+// more.
 func (p *Pool) givesAddresses(m *descriptorManager) bool {
-	return m.desc.IsSingleType() && m.desc.IsRanged() &&
-		(p.vault.HasKeys(m.id()) || m.record.NextIndex < m.record.RangeEnd)
+	return m.desc.IsSingleType() && m.desc.IsRanged() && (p.vault.HasKeys(m.id()) ||
+		m.record.NextIndex < m.record.RangeEnd ||
+		!p.set.params.Kinds.EndsRanges && expands(m.desc.WithCache(&keyCache{})))
 }
 
 // changeManager returns the descriptor that addresses for change of a type come from.
