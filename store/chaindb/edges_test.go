@@ -3,6 +3,7 @@ package chaindb
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
@@ -196,4 +198,47 @@ func (u unseen) Stat(name string) (os.FileInfo, error) {
 		return nil, &os.PathError{Op: "stat", Path: name, Err: syscall.EIO}
 	}
 	return u.FS.Stat(name)
+}
+
+// A database that is opened begins with an empty folder for copies of blocks.
+func TestCopiesOfOpened(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t.TempDir())
+	hash, raw := chainhash.Hash{7}, []byte("a block")
+	for range 2 {
+		db := open(t, o)
+		copies := db.Copies()
+		if copies.Has(&hash) {
+			t.Error("a copy of another run is there")
+		}
+		must(t, copies.Put(&hash, raw))
+		if got, err := copies.Get(&hash, len(raw)); err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("kept %q, %v", got, err)
+		}
+		must(t, db.Close())
+	}
+	must(t, open(t, o).Close())
+	if _, err := os.Stat(filepath.Join(o.BlocksDir, blockfile.CopiesFolder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of copies: %v", err)
+	}
+}
+
+// A block whose bytes end before their time has no shape: spent coins that fit its first transactions are not taken.
+func TestShapeOfCutBlock(t *testing.T) {
+	t.Parallel()
+	var block wire.MsgBlock
+	for range 2 {
+		block.AddTransaction(&wire.MsgTx{TxIn: []*wire.TxIn{{}}, TxOut: []*wire.TxOut{{}}})
+	}
+	var raw bytes.Buffer
+	must(t, block.Serialize(&raw))
+	hash := block.BlockHash()
+	db := open(t, testOptions(t.TempDir()))
+	must(t, db.Commit(&Change{Blocks: []NewBlock{{hash, raw.Bytes()[:raw.Len()-1]}}}))
+	must(t, db.BTCD().Update(func(tx database.Tx) error {
+		journal, err := tx.Metadata().CreateBucket([]byte(journalName))
+		must(t, err)
+		wantCode(t, "a cut block", journal.Put(hash[:], nil), database.ErrCorruption)
+		return nil
+	}))
 }

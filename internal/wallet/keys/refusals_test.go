@@ -258,6 +258,17 @@ func TestCreateDescriptorRefusals(t *testing.T) {
 	}
 }
 
+// A standard descriptor whose pool would be larger than a wallet may have is refused before anything of it is kept.
+func TestSetupOfLargePool(t *testing.T) {
+	p := testParams()
+	p.KeyPool = maxIndices + 1
+	r := rigOf(p, true)
+	err := r.importer.Setup(walletfile.NewSecret([]byte(strings.Repeat("\x07", 32))), 5)
+	if !errors.Is(err, errRange) || r.set.Len() != 0 || len(r.owned) > 0 {
+		t.Errorf("%v: %d descriptors, %d scripts", err, r.set.Len(), len(r.owned))
+	}
+}
+
 // A range larger than a wallet may have is refused before it is derived.
 func TestRangeBound(t *testing.T) {
 	r := newRig(false)

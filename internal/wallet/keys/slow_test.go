@@ -128,6 +128,9 @@ func TestParents(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	bitcoin := setUp(t, true)
+	if list, err = bitcoin.set.ListDescriptors(false); err != nil || list[0].NotExported {
+		t.Errorf("%+v, %v", list, err)
+	}
 	for _, pkScript := range bitcoin.owned[:3] {
 		if parents := bitcoin.set.Parents(pkScript); len(parents) != 1 ||
 			bitcoin.set.AddressInfo(pkScript).ParentDesc != parents[0] {
