@@ -5,13 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -21,7 +20,9 @@ import (
 type creation struct {
 	*home
 
-	req messages.CreateWallet
+	req    messages.CreateWallet
+	folder walletdb.MadeDir
+	made   bool // the file
 }
 
 // run runs in the first worker of the wallet's actor.
@@ -52,22 +53,28 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	reader := n.cfg.Chain.Open()
 	if reader == nil {
-		return nil, unexpected(chainview.ErrNotReady)
+		return nil, codes.Unexpected(chainview.ErrNotReady)
 	}
-	made, err := makeDir(n.dir)
-	if err != nil {
-		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText(
+	var err error
+	if n.folder, err = walletdb.MakeDir(n.dir); err != nil {
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", codes.FileSystemText(
 			"cannot create directories", err, n.dir,
 		))
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {
-		return nil, errors.Join(err, made.remove())
+		return nil, errors.Join(err, n.folder.Remove())
 	}
-	//nolint:contextcheck // files know no contexts
-	n.onFailure(func() error { return errors.Join(n.discard(), made.remove()) })
+	n.made = true
 	n.logCompleted(began)
 	return o, nil
+}
+
+func (n *creation) undo() error {
+	if !n.made {
+		return nil
+	}
+	return errors.Join(n.discard(), n.folder.Remove())
 }
 
 // write makes the records and the file.
@@ -80,7 +87,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
 	ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
-	ledger.Txs().SaveBestBlock(locatorOf(tip))
+	ledger.Txs().SaveBestBlock(rescan.LocatorOf(tip))
 	changes := ledger.TakeChanges()
 	fill := func(b *walletdb.Batch) error { return apply(b, changes) } //nolint:contextcheck // as below
 	file, err := walletdb.Create(n.file, n.cfg.fileOptions(), fill)    //nolint:contextcheck // files know no contexts
@@ -94,7 +101,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 	}
 	n.logContent(&walletfile.Wallet{})
 	n.logChanges(changes)
-	return &opened{file: file, ledger: ledger, catchUp: catchUp{tip: tip}}, nil
+	return &opened{file: file, ledger: ledger, catchUp: rescan.CatchUp{Tip: tip}}, nil
 }
 
 func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
@@ -183,44 +190,4 @@ func lockMaster(
 		return record, failed
 	}
 	return record.Lock(ctx, passphrase, master)
-}
-
-// madeDir is a directory that did not exist; empty when it did.
-type madeDir string
-
-// makeDir makes a directory with its parents, unless it exists.
-func makeDir(dir string) (madeDir, error) {
-	switch _, err := os.Stat(dir); {
-	case err == nil:
-		return "", nil
-	case !missing(err): // as it is, it cannot be made: not even its parents are
-		return "", err
-	}
-	dir = filepath.Clean(dir)
-	there := filepath.Dir(dir)
-	for ; there != filepath.Dir(there); there = filepath.Dir(there) {
-		if _, err := os.Stat(there); err == nil {
-			break
-		}
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
-		if err := vfs.OS.SyncDir(at); err != nil {
-			return madeDir(dir), err
-		}
-		if at == there {
-			return madeDir(dir), nil
-		}
-	}
-}
-
-// remove takes the directory away again if it is empty. Parents stay, as in
-// Core.
-func (m madeDir) remove() error {
-	if m == "" {
-		return nil
-	}
-	return os.Remove(string(m))
 }

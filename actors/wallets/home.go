@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -24,30 +26,35 @@ type home struct {
 	dir  string // as Core names it in texts
 	file string
 
-	// first makes or finds the file that the first instance opens; nil: it is
-	// there. undo takes back what first did, after a failure.
-	first func(ctx context.Context) (*opened, error)
-	undo  func() error
-
 	mayLag bool // it may be behind the tip when it is loaded, and follow the blocks that are to come
 
-	fault fault // of the file, if it cannot be written
+	fault   fault           // of the file, if it cannot be written
+	loaded  atomic.Bool     // completely once
+	aborted context.Context //nolint:containedctx // ends when the rescan of the loading is not wanted any more
+	abort   context.CancelFunc
 
-	mu       sync.Mutex
-	attached bool // has been loaded completely once
-	aborted  bool // the rescan of the loading is not wanted any more
-	stop     context.CancelFunc
-	loading  messages.WalletLoading
+	mu      sync.Mutex
+	loading messages.WalletLoading
+}
+
+// An origin makes or finds the file of a wallet that is loaded next.
+type origin interface {
+	run(ctx context.Context) (*opened, error)
+
+	// undo takes back what run did. The wallet is not open any more.
+	undo() error
 }
 
 // newHome returns the home of a wallet by its name, which is a path relative to
 // the wallets directory.
 func newHome(cfg *Config, name string) *home {
 	dir := wholePath(cfg.Dir, name)
-	return &home{
-		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: withFile(dir),
+	h := &home{
+		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: walletdb.FileIn(dir),
 		loading: messages.WalletLoading{Name: name, Since: time.Now()},
 	}
+	h.aborted, h.abort = context.WithCancel(context.Background())
+	return h
 }
 
 // wholePath joins a name to a directory as Core does: nothing of it is cleaned
@@ -61,10 +68,6 @@ func wholePath(dir, name string) string {
 	default:
 		return dir + string(filepath.Separator) + name
 	}
-}
-
-func withFile(dir string) string {
-	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + walletdb.FileName
 }
 
 // label is how the wallet is called in the log.
@@ -89,57 +92,13 @@ func (h *home) status() messages.WalletLoading {
 	return h.loading
 }
 
-// abort ends the loading, now or as soon as it gets to the rescan.
-func (h *home) abort() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.aborted = true
-	if h.stop != nil {
-		h.stop()
+// checkName refuses names of new wallets by which a path can leave the wallets directory
+// without being absolute.
+func (h *home) checkName() error {
+	if wrong := wallet.WrongName(h.name); wrong != "" {
+		return codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", wrong)
 	}
-}
-
-// onAbort has stop called when the loading is aborted, or has been.
-func (h *home) onAbort(stop context.CancelFunc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stop = stop
-	if h.aborted {
-		stop()
-	}
-}
-
-func (h *home) isAttached() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.attached
-}
-
-// settle notes that the wallet is loaded, or never will be, and returns what
-// takes the beginnings back.
-func (h *home) settle(loaded bool) (undo func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.attached = h.attached || loaded
-	undo, h.undo = h.undo, nil
-	if undo == nil {
-		undo = func() error { return nil }
-	}
-	return undo
-}
-
-// undoable reports whether nothing of the wallet stays if it is not loaded.
-func (h *home) undoable() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.undo != nil
-}
-
-// onFailure has undo called if the wallet is not loaded in the end.
-func (h *home) onFailure(undo func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.undo = undo
+	return nil
 }
 
 // checkPath refuses what cannot be a wallet's directory.
@@ -160,21 +119,4 @@ func (h *home) wrongPath() string {
 	return fmt.Sprintf("Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
 		"database/log.?????????? files can be stored, a location where such a directory could be created, "+
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
-}
-
-// dirIn returns the default directory of wallets for a network's folder. It is
-// the folder itself if that has wallets, as with old versions of Core, but no
-// directory named wallets. Otherwise it is the directory wallets below the
-// folder, which is made if it is missing.
-func dirIn(netDir string) (string, error) {
-	dir := filepath.Join(netDir, "wallets")
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return dir, nil
-	}
-	for _, pattern := range []string{walletdb.FileName, filepath.Join("*", walletdb.FileName)} {
-		if old, err := filepath.Glob(filepath.Join(netDir, pattern)); err == nil && len(old) > 0 {
-			return netDir, nil
-		}
-	}
-	return dir, os.MkdirAll(dir, 0o700)
 }
