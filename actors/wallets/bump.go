@@ -46,11 +46,11 @@ func (p *purchase) lookAtReplaced(j *ask.Job) error {
 	err := p.try(j, func() error {
 		p.device = p.ledger.Flags().Has(walletfile.ExternalSigner)
 		if p.ledger.Vault().Locked() {
-			return errLocked
+			return codes.ErrLocked
 		}
 		tx, err := p.ledger.ToReplace(p.bump.req)
 		if err == nil {
-			outs = outsOf(tx)
+			outs = spend.OutsOf(tx)
 		}
 		return err
 	})
@@ -72,30 +72,6 @@ func (p *purchase) lookAtReplaced(j *ask.Job) error {
 	})
 }
 
-// outsOf returns what a transaction spends.
-func outsOf(tx *wire.MsgTx) []wire.OutPoint {
-	outs := make([]wire.OutPoint, len(tx.TxIn))
-	for i, in := range tx.TxIn {
-		outs[i] = in.PreviousOutPoint
-	}
-	return outs
-}
-
-// errOtherTx says that a signer has changed more of a replacement than its signatures.
-var errOtherTx = codes.Errorf(codes.Wallet, "Signed replacement transaction differs in more than its signatures")
-
-// sameButSigned reports whether a signed transaction differs from the transaction to be signed only in its
-// signatures.
-func sameButSigned(asked, got *wire.MsgTx) bool {
-	plain := got.Copy()
-	for i, in := range plain.TxIn {
-		if i < len(asked.TxIn) {
-			in.SignatureScript = asked.TxIn[i].SignatureScript
-		}
-	}
-	return plain.TxHash() == asked.TxHash()
-}
-
 // lookAgain asks once more for the outputs that a signed replacement spends, for their spenders in the memory pool,
 // and for the related transactions there. Its error is why the replacement may not take the place of the old
 // transaction any more.
@@ -103,10 +79,10 @@ func (p *purchase) lookAgain(j *ask.Job, tx *wire.MsgTx) error {
 	if !p.cfg.Network.Wallet().LookAgain {
 		return nil
 	}
-	if !sameButSigned(p.built.Tx, tx) {
-		return errOtherTx
+	if !spend.SameButSigned(p.built.Tx, tx) {
+		return spend.ErrOtherTx
 	}
-	outs, ids := outsOf(tx), []chainhash.Hash{p.bump.old.ID}
+	outs, ids := spend.OutsOf(tx), []chainhash.Hash{p.bump.old.ID}
 	for _, at := range outs {
 		ids = append(ids, at.Hash)
 	}
@@ -154,30 +130,4 @@ func (p *purchase) askCoins(j *ask.Job, outs []wire.OutPoint) (map[wire.OutPoint
 		}
 	}
 	return coins, nil
-}
-
-// bumpFailure puts an error into words. device says that a device has the keys of the wallet.
-func bumpFailure(err error, device bool) error {
-	unsigned := errors.Is(err, errUnsigned) || errors.Is(err, errNoSigner) || errors.Is(err, errSignerFailed)
-	switch {
-	case unsigned && device:
-		return codes.Errorf(codes.Wallet, "Transaction incomplete. Try psbtbumpfee instead.")
-	case err == nil, isAnswer(err):
-		return err
-	case unsigned:
-		return codes.Errorf(codes.Wallet, "Can't sign transaction.")
-	}
-	return codes.Errorf(codes.Wallet, "Unable to create transaction. %v", err)
-}
-
-// replace takes the transaction in, if the other one can still be replaced.
-func (p *purchase) replace(tx *wire.MsgTx) error {
-	if err := p.ledger.MayReplace(p.bump.req.TxID, nil, false); err != nil {
-		if e, ok := errors.AsType[*messages.WalletError](err); ok {
-			err = codes.Errorf(codes.Wallet, "%s", e.Text)
-		}
-		return err
-	}
-	p.ledger.Spending().Replace(tx, p.bump.req.TxID, []string{noteKey, noteArguments, noteReason}, p.cfg.now())
-	return nil
 }

@@ -3,12 +3,10 @@ package wallets
 import (
 	"cmp"
 
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -16,21 +14,22 @@ import (
 
 // savedFile returns the file when it has all that the wallet knows, with the last block that the wallet has seen.
 // The actor calls before first.
-func (t *caller) savedFile(j *ask.Job, before func()) (file *walletdb.DB, err error) {
-	err = t.await(j, func(then func(error)) {
-		t.pool.whenCurrent(t.c, func(error) { // a wallet that is behind can be saved, too
-			before()
-			t.ledger.Txs().SaveBestBlock(t.position())
-			file = t.writer.file
-			t.save(t.c, func(err error) {
-				if t.fault.present() {
-					err = nil
-				}
-				then(err)
-			})
-		})
+func (t *caller) savedFile(j *ask.Job, before func()) (*walletdb.DB, error) {
+	var file *walletdb.DB
+	var b *batch
+	_ = t.atTip(j) // a wallet that is behind can be saved, too
+	err := t.do(j, func() {
+		before()
+		t.ledger.Txs().SaveBestBlock(t.position())
+		file, b = t.writer.file, t.save(t.c, nil)
 	})
-	return file, err
+	if err == nil {
+		err = b.wait(j)
+	}
+	if err != nil && (j.Context().Err() != nil || !t.fault.present()) {
+		return nil, err
+	}
+	return file, nil
 }
 
 // backup copies the file.
@@ -50,145 +49,72 @@ func (t *caller) backup(j *ask.Job, q messages.BackupWallet) (messages.Done, err
 	return messages.Done{}, nil
 }
 
-// mayRescan refuses a rescan while there is one, or while the key pool cannot
-// be topped up.
-func (w *Wallet) mayRescan() error {
-	if w.scan != nil {
-		return errRescanning
-	}
-	if w.ledger.Vault().Locked() {
-		return errLocked
-	}
-	return nil
-}
-
 // rescanChain looks through blocks again.
-func (w *Wallet) rescanChain(c actor.Context, m *ask.Call[messages.Rescan, messages.Rescanned]) {
-	err := w.mayRescan()
-	tip := w.ledger.Txs().Tip().Height
-	switch stop := m.Req.Stop; {
-	case err != nil:
-	case m.Req.Start < 0 || m.Req.Start > tip:
-		err = codes.Errorf(codes.Parameter, "Invalid start_height")
-	case stop == nil:
-	case *stop < 0 || *stop > tip:
-		err = codes.Errorf(codes.Parameter, "Invalid stop_height")
-	case *stop < m.Req.Start:
-		err = codes.Errorf(codes.Parameter, "stop_height must be greater than start_height")
-	}
-	if err == nil && w.lacksSome(m.Req.Start, m.Req.Stop) {
-		err = errBackground
-	}
-	if err != nil {
-		m.Answer(messages.Rescanned{}, err)
-		return
-	}
-	s := w.beginScan(c)
-	s.begin(&rescan{from: m.Req.Start, stop: m.Req.Stop})
-	answerScan(s, m, func(j *ask.Job) (messages.Rescanned, error) {
-		res, err := s.look(j)
-		return messages.Rescanned{Start: m.Req.Start, Stop: res.last}, cmp.Or(err, w.rescanError(res))
+func (t *caller) rescanChain(j *ask.Job, q messages.Rescan) (messages.Rescanned, error) {
+	s, err := t.beginScan(j, func(s *scan) error {
+		tip := t.ledger.Txs().Tip().Height
+		switch stop := q.Stop; {
+		case q.Start < 0 || q.Start > tip:
+			return codes.Errorf(codes.Parameter, "Invalid start_height")
+		case stop == nil:
+		case *stop < 0 || *stop > tip:
+			return codes.Errorf(codes.Parameter, "Invalid stop_height")
+		case *stop < q.Start:
+			return codes.Errorf(codes.Parameter, "stop_height must be greater than start_height")
+		}
+		if rescan.LacksSome(t.cfg.Chain.Open(), q.Start, q.Stop) {
+			return rescan.ErrBackground
+		}
+		s.begin(q.Start, q.Stop, false)
+		return nil
 	})
+	if err != nil {
+		return messages.Rescanned{}, err
+	}
+	res, err := s.look(j)
+	return messages.Rescanned{Start: q.Start, Stop: res.last}, t.endScan(j, cmp.Or(err, t.rescanError(res)))
 }
 
 // rescanError is the answer to a rescan that has not looked at all blocks; nil for others.
 func (h *home) rescanError(res result) error {
-	switch {
-	case res.aborted:
+	if res.aborted {
 		return codes.Errorf(codes.Misc, "Rescan aborted.")
-	case res.failed == nil:
-		return nil
-	case res.away:
-		return codes.Errorf(codes.Misc, "Rescan failed. %s", messages.ErrNodeAway)
-	case isPruned(res.failed):
-		return codes.Errorf(codes.Misc,
-			"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
-	case h.isBehind(res.failed):
-		return errBackground
 	}
-	return codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
+	return rescan.Error(h.cfg.Chain.Open(), res.failed, res.away)
 }
-
-// lacksSome reports whether a range, up to the tip for nil, has blocks of before a snapshot that are
-// still to come.
-func (h *home) lacksSome(start int32, stop *int32) bool {
-	reader := h.cfg.Chain.Open()
-	assumed := chainview.AssumedOf(reader)
-	if assumed == nil {
-		return false
-	}
-	last := assumed.Base.Height
-	if stop != nil {
-		last = min(last, *stop)
-	}
-	for b := assumed.Base.Ancestor(last); b != nil && b.Height >= start; b = b.Parent {
-		if b.Status()&chainview.HasData == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// isBehind reports whether a block is before a snapshot that the chain begins with, and is still to come.
-func (h *home) isBehind(b *chainview.Block) bool {
-	reader := h.cfg.Chain.Open()
-	return chainview.AssumedOf(reader).Lacks(b, reader.Active())
-}
-
-// isPruned reports whether a block was deleted to save space.
-func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0 }
 
 // sinceBlock finds the place of a block in the chain, and answers from memory. Transactions of
-// blocks that have left the chain are read in a worker.
-func (w *Wallet) sinceBlock(c actor.Context, m *ask.Call[messages.ListSinceBlock, messages.SinceBlock]) {
-	reader := w.cfg.Chain.Open()
-	tip := w.at(reader)
+// blocks that have left the chain are read by the job.
+func (t *caller) sinceBlock(j *ask.Job, q messages.ListSinceBlock) (got messages.SinceBlock, err error) {
 	var since txs.Since
-	depth := min(max(m.Req.TargetConf, 1), tip.Height+1)
-	since.LastBlock = tip.Ancestor(tip.Height + 1 - depth).Hash
-	if m.Req.Block == nil {
-		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
-		return
-	}
-	given := reader.Lookup(m.Req.Block)
-	if given == nil {
-		m.Answer(messages.SinceBlock{}, codes.Errorf(codes.AddressOrKey, "Block not found"))
-		return
-	}
-	fork := tip.ForkHeight(given)
-	since.Fork = &fork
-	if fork == given.Height || !m.Req.IncludeRemoved {
-		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
-		return
-	}
-	w.work(c, func(*ask.Job) func() {
-		var err error
-		since.Removed, err = transactionsOf(reader, given, fork)
-		return func() {
-			if err != nil {
-				w.cfg.Log.Error("wallet cannot read a block", "wallet", w.label(), "err", err)
-				m.Answer(messages.SinceBlock{}, codes.Errorf(codes.Internal, "Can't read block from disk"))
-				return
+	var reader chainview.Reader
+	var given *chainview.Block // the last of the blocks that are to be read; nil: none are
+	err = t.try(j, func() error {
+		reader = t.cfg.Chain.Open()
+		tip := t.at(reader)
+		depth := min(max(q.TargetConf, 1), tip.Height+1)
+		since.LastBlock = tip.Ancestor(tip.Height + 1 - depth).Hash
+		if q.Block != nil {
+			if given = reader.Lookup(q.Block); given == nil {
+				return codes.Errorf(codes.AddressOrKey, "Block not found")
 			}
-			m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
+			fork := tip.ForkHeight(given)
+			since.Fork = &fork
+			if fork == given.Height || !q.IncludeRemoved {
+				given = nil
+			}
 		}
+		if given == nil {
+			got = t.ledger.Reports().SinceBlock(q, since)
+		}
+		return nil
 	})
-}
-
-// transactionsOf returns the ids of the transactions of the blocks above a height up to one, the
-// highest block first.
-func transactionsOf(reader chainview.Reader, last *chainview.Block, height int32) ([][]chainhash.Hash, error) {
-	var lists [][]chainhash.Hash
-	for b := range last.Above(height) {
-		msg, err := reader.Block(&b.Hash)
-		if err != nil {
-			return nil, err
-		}
-		ids := make([]chainhash.Hash, len(msg.Transactions))
-		for i, tx := range msg.Transactions {
-			ids[i] = tx.TxHash()
-		}
-		lists = append(lists, ids)
+	if err != nil || given == nil {
+		return got, err
 	}
-	return lists, nil
+	if since.Removed, err = rescan.TransactionsOf(reader, given, *since.Fork); err != nil {
+		t.cfg.Log.Error("wallet cannot read a block", "wallet", t.label(), "err", err)
+		return got, codes.Errorf(codes.Internal, "Can't read block from disk")
+	}
+	return got, t.do(j, func() { got = t.ledger.Reports().SinceBlock(q, since) })
 }

@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -118,31 +119,16 @@ func (c *Config) SetIn(netDir string, noSettings bool) error {
 }
 
 func (c *Config) setDefaults() {
-	c.KeyPool = max(c.KeyPool, 0)
-	if c.KeyPool == 0 {
-		c.KeyPool = DefaultKeyPool
-	}
-	if c.Loading == 0 {
-		c.Loading = DefaultLoading
-	}
-	if c.Calls == 0 {
-		c.Calls = DefaultCalls
-	}
-	if c.DeferFill == 0 {
-		c.DeferFill = DefaultDeferFill
-	}
-	if c.Client == "" {
-		c.Client = walletdb.DefaultClient
-	}
+	c.KeyPool = cmp.Or(max(c.KeyPool, 0), DefaultKeyPool)
+	c.Loading = cmp.Or(c.Loading, DefaultLoading)
+	c.Calls = cmp.Or(c.Calls, DefaultCalls)
+	c.DeferFill = cmp.Or(c.DeferFill, DefaultDeferFill)
+	c.Client = cmp.Or(c.Client, walletdb.DefaultClient)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.window == 0 {
-		c.window = rescanWindow
-	}
-	if c.retryAfter == 0 {
-		c.retryAfter = retryAfter
-	}
+	c.window = cmp.Or(c.window, rescanWindow)
+	c.retryAfter = cmp.Or(c.retryAfter, retryAfter)
 	if c.Spending == nil {
 		c.Spending = new(spend.DefaultOptions())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -20,7 +21,9 @@ import (
 type creation struct {
 	*home
 
-	req messages.CreateWallet
+	req    messages.CreateWallet
+	folder walletdir.Made
+	made   bool // the file
 }
 
 // run runs in the first worker of the wallet's actor.
@@ -51,22 +54,28 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	reader := n.cfg.Chain.Open()
 	if reader == nil {
-		return nil, unexpected(chainview.ErrNotReady)
+		return nil, codes.Unexpected(chainview.ErrNotReady)
 	}
-	made, err := walletdir.Make(n.dir)
-	if err != nil {
-		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText(
+	var err error
+	if n.folder, err = walletdir.Make(n.dir); err != nil {
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", codes.FileSystemText(
 			"cannot create directories", err, n.dir,
 		))
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {
-		return nil, errors.Join(err, made.Remove())
+		return nil, errors.Join(err, n.folder.Remove())
 	}
-	//nolint:contextcheck // files know no contexts
-	n.onFailure(func() error { return errors.Join(n.discard(), made.Remove()) })
+	n.made = true
 	n.logCompleted(began)
 	return o, nil
+}
+
+func (n *creation) undo() error {
+	if !n.made {
+		return nil
+	}
+	return errors.Join(n.discard(), n.folder.Remove())
 }
 
 // write makes the records and the file.
@@ -79,7 +88,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
 	ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
-	ledger.Txs().SaveBestBlock(locatorOf(tip))
+	ledger.Txs().SaveBestBlock(rescan.LocatorOf(tip))
 	changes := ledger.TakeChanges()
 	fill := func(b *walletdb.Batch) error { return apply(b, changes) } //nolint:contextcheck // as below
 	file, err := walletdb.Create(n.file, n.cfg.fileOptions(), fill)    //nolint:contextcheck // files know no contexts
@@ -93,7 +102,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 	}
 	n.logContent(&walletfile.Wallet{})
 	n.logChanges(changes)
-	return &opened{file: file, ledger: ledger, catchUp: catchUp{tip: tip}}, nil
+	return &opened{file: file, ledger: ledger, catchUp: rescan.CatchUp{Tip: tip}}, nil
 }
 
 func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {

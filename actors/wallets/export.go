@@ -43,7 +43,7 @@ func (h *home) writeWatchOnly(ctx context.Context, from *walletdb.DB, path strin
 		if err != nil {
 			return err
 		}
-		return fill(records)(b)
+		return walletdb.Fill(records)(b)
 	})
 	if err == nil {
 		err = made.Close()

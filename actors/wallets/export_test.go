@@ -1,6 +1,10 @@
 package wallets
 
-import "time"
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
 
 // WithWindow makes the windows of rescans smaller.
 func WithWindow(cfg Config, blocks int32) Config {
@@ -15,4 +19,4 @@ func WithFaults(cfg Config, fail func() error) Config {
 }
 
 // Poison is a message that the registry panics at.
-var Poison = arrived{}
+var Poison = (*actor.Terminated)(nil)

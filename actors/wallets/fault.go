@@ -6,12 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -149,23 +147,13 @@ func latest(changes []records.Change) []records.Change {
 	return kept
 }
 
-// writable calls back when the file can be written, or with the reason why it cannot.
-// When the wallet has been closed meanwhile, callers are answered as the actor stops.
-func (w *Wallet) writable(c actor.Context, then func(error)) {
-	if !w.fault.present() {
-		then(nil)
-		return
+// writable waits until the file can be written, or says why it cannot.
+func (t *caller) writable(j *ask.Job) error {
+	if !t.fault.present() {
+		return nil
 	}
-	w.ledger.Txs().SaveBestBlock(w.position()) // so that there is something to write
-	w.save(c, func(err error) {
-		if err != nil || w.ledger != nil {
-			then(err)
-		}
+	return t.change(j, func() error {
+		t.ledger.Txs().SaveBestBlock(t.position()) // so that there is something to write
+		return nil
 	})
-}
-
-// whenWritable serves a request that changes the wallet, unless the file cannot be
-// written.
-func whenWritable[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
-	return after((*Wallet).writable, serve)
 }

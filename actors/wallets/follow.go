@@ -2,68 +2,25 @@ package wallets
 
 import (
 	"context"
-	"errors"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/follow"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
 const (
-	// batchBlocks and batchBytes bound what a worker reads ahead of the actor.
+	// batchBlocks is how many blocks a worker reads ahead of the actor at most.
 	batchBlocks = 64
-	batchBytes  = 4 << 20
 )
 
 // chainTarget is a wallet as a follower of the chain sees it: blocks are read in the
 // worker, and taken in by the actor.
 type chainTarget struct{ w *Wallet }
-
-// unreadable reports a block that a wallet has to see.
-type unreadable struct {
-	block *chainview.Block // nil: reading was ended
-	err   error
-}
-
-func (u *unreadable) Error() string { return u.err.Error() }
-
-func (u *unreadable) Unwrap() error { return u.err }
-
-// current serves a request when the wallet has seen the tip that is active now, and its
-// knowledge of the pool is on disk. Clients that have just heard of a block expect
-// answers that include this block. A request is refused when a block cannot be read,
-// because the wallet then knows only an older chain.
-func current[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
-	return atTip(func(w *Wallet, c actor.Context, call *ask.Call[Q, R]) {
-		w.pool.whenWritten(func() { serve(w, c, call) })
-	})
-}
-
-// atTip serves a request when the wallet has seen the tip that is active now.
-func atTip[Q messages.Request[R], R any](serve service[Q, R]) service[Q, R] {
-	return after(func(w *Wallet, c actor.Context, then func(error)) { w.pool.whenCurrent(c, then) }, serve)
-}
-
-// behind says that a wallet cannot follow the chain past a block; nil for no error.
-func behind(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, chainview.ErrNotYet) {
-		return codes.Errorf(codes.Wallet, "Error: wallet is behind: it has to see blocks before the loaded snapshot, "+
-			"which are still being downloaded and validated. Check getchainstates and try again later.")
-	}
-	if u, ok := errors.AsType[*unreadable](err); ok && u.block != nil {
-		return codes.Errorf(codes.Wallet, "Error: wallet is behind: block %v (height %d) cannot be read",
-			u.block.Hash, u.block.Height)
-	}
-	return codes.Errorf(codes.Wallet, "Error: wallet is behind: blocks cannot be read")
-}
 
 // follow makes the follower of a wallet. During the rescan of a loading the tip stands
 // still: blocks that come meanwhile are connected afterwards. The follower also waits
@@ -78,14 +35,14 @@ func (w *Wallet) follow() *follow.Follower {
 			w.pool.take(c)
 		},
 		Reached: func(c actor.Context) {
-			if at := w.pool.news.at; w.live {
+			if at := w.pool.news.At; w.live {
 				w.pool.take(c)
-				if w.pool.news.at != at {
+				if w.pool.news.At != at {
 					w.follower.Wake(c)
 				}
 			}
 		},
-		Waits: w.pool.fail,
+		Waits: func(err error) { w.pool.fail(w.c, err) },
 	})
 }
 
@@ -123,33 +80,18 @@ func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error
 // Advance implements follow.Target.
 func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
 	if len(s.Disconnect) > 0 {
-		blocks, err := t.readLeft(s)
+		blocks, err := rescan.ReadLeft(s.Reader, s.Disconnect)
 		return func() error { t.disconnect(blocks, err); return nil }, nil
 	}
-	blocks, err := t.w.readBlocks(ctx, s.Reader, s.Connect)
+	blocks, err := rescan.Read(ctx, t.w.cfg.Fetch, s.Reader, s.Connect)
 	if err != nil {
-		u := &unreadable{err: err}
+		u := &rescan.UnreadableError{Err: err}
 		if ctx.Err() == nil {
-			u.block = s.Connect[len(blocks)]
+			u.Block = s.Connect[len(blocks)]
 		}
 		err = u
 	}
 	return func() error { t.connect(blocks, err); return nil }, err
-}
-
-// readLeft reads the blocks that have left the chain, as far as that can be done. The last
-// one has no transactions if it could not be read.
-func (chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
-	for _, b := range s.Disconnect {
-		block := &txs.Block{BlockRef: blockRef(b)}
-		read = append(read, block)
-		msg, err := s.Reader.Block(&b.Hash) // peers do not have it any more
-		if err != nil {
-			return read, err
-		}
-		block.Txs = msg.Transactions
-	}
-	return read, nil
 }
 
 // disconnect takes back the blocks that were read, as far as they are still to be left. An
@@ -220,19 +162,29 @@ func (w *Wallet) followed(c actor.Context) {
 		w.save(c, nil)
 	}
 	if w.awaitsKeys {
-		w.keygen.after(c, func() { keysCame(c, w) })
+		w.lanes.beside.Add(c, func(j *ask.Job) { w.lookAgain(j, c) })
 		return
 	}
 	w.pool.look(c)
 }
 
-// keysCame goes on with the chain when the keys are made that the ledger wanted
+// lookAgain goes on with the chain when the keys are made that the ledger wanted
 // because of a block. The same block may pay to these keys, too, and make the ledger
 // want further keys.
-func keysCame(c actor.Context, w *Wallet) {
-	if w.ledger == nil {
-		return
+func (w *Wallet) lookAgain(j *ask.Job, c actor.Context) {
+	for more := true; more; {
+		err := w.keysMade(j, c)
+		if err == nil {
+			err = w.do(j, func() { more = w.keysCame(c) })
+		}
+		if err != nil {
+			return
+		}
 	}
+}
+
+// keysCame looks at the block again, and reports whether further keys are wanted.
+func (w *Wallet) keysCame(c actor.Context) (more bool) {
 	if again := w.again; again != nil {
 		w.again = nil
 		txs.LookAgain(w.ledger.Txs(), again, w.cfg.now())
@@ -242,57 +194,16 @@ func keysCame(c actor.Context, w *Wallet) {
 		w.saveAt(c)
 	}
 	if w.again != nil {
-		w.keygen.after(c, func() { keysCame(c, w) })
-		return
+		return true
 	}
 	w.awaitsKeys = false
 	w.pool.look(c)
 	w.follower.Wake(c)
+	return false
 }
 
 // saveAt writes the position together with all other changes.
 func (w *Wallet) saveAt(c actor.Context) {
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.save(c, nil)
-}
-
-// readBlocks reads blocks from the first one on, as many as fit a batch. It runs
-// in workers.
-func (h *home) readBlocks(
-	ctx context.Context, reader chainview.Reader, wanted []*chainview.Block,
-) ([]*txs.Block, error) {
-	var blocks []*txs.Block
-	size := 0
-	for _, b := range wanted {
-		select {
-		case <-ctx.Done():
-			return blocks, context.Cause(ctx)
-		default:
-		}
-		if size > batchBytes {
-			break
-		}
-		if !reader.Active().Contains(b) {
-			blocks = append(blocks, readStale(reader, b))
-			continue
-		}
-		msg, err := h.cfg.Fetch.Block(ctx, reader, &b.Hash)
-		if err != nil {
-			return blocks, err
-		}
-		size += msg.SerializeSize()
-		blocks = append(blocks, &txs.Block{BlockRef: blockRef(b), Txs: msg.Transactions})
-	}
-	return blocks, nil
-}
-
-// readStale reads a block that has left the chain before the wallet has seen it. Where it
-// cannot be read it has no transactions: peers do not have it any more, and the wallet is
-// about to take it back.
-func readStale(reader chainview.Reader, b *chainview.Block) *txs.Block {
-	block := &txs.Block{BlockRef: blockRef(b)}
-	if msg, err := reader.Block(&b.Hash); err == nil {
-		block.Txs = msg.Transactions
-	}
-	return block
 }

@@ -3,6 +3,7 @@ package wallets
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -20,30 +21,35 @@ type home struct {
 	dir  string // as Core names it in texts
 	file string
 
-	// first makes or finds the file that the first instance opens; nil: it is
-	// there. undo takes back what first did, after a failure.
-	first func(ctx context.Context) (*opened, error)
-	undo  func() error
-
 	mayLag bool // it may be behind the tip when it is loaded, and follow the blocks that are to come
 
-	fault fault // of the file, if it cannot be written
+	fault   fault           // of the file, if it cannot be written
+	loaded  atomic.Bool     // completely once
+	aborted context.Context //nolint:containedctx // ends when the rescan of the loading is not wanted any more
+	abort   context.CancelFunc
 
-	mu       sync.Mutex
-	attached bool // has been loaded completely once
-	aborted  bool // the rescan of the loading is not wanted any more
-	stop     context.CancelFunc
-	loading  messages.WalletLoading
+	mu      sync.Mutex
+	loading messages.WalletLoading
+}
+
+// An origin makes or finds the file of a wallet that is loaded next.
+type origin interface {
+	run(ctx context.Context) (*opened, error)
+
+	// undo takes back what run did. The wallet is not open any more.
+	undo() error
 }
 
 // newHome returns the home of a wallet by its name, which is a path relative to
 // the wallets directory.
 func newHome(cfg *Config, name string) *home {
 	dir := walletdir.Join(cfg.Dir, name)
-	return &home{
+	h := &home{
 		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: walletdir.File(dir),
 		loading: messages.WalletLoading{Name: name, Since: time.Now()},
 	}
+	h.aborted, h.abort = context.WithCancel(context.Background())
+	return h
 }
 
 // label is how the wallet is called in the log.
@@ -66,59 +72,6 @@ func (h *home) status() messages.WalletLoading {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.loading
-}
-
-// abort ends the loading, now or as soon as it gets to the rescan.
-func (h *home) abort() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.aborted = true
-	if h.stop != nil {
-		h.stop()
-	}
-}
-
-// onAbort has stop called when the loading is aborted, or has been.
-func (h *home) onAbort(stop context.CancelFunc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stop = stop
-	if h.aborted {
-		stop()
-	}
-}
-
-func (h *home) isAttached() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.attached
-}
-
-// settle notes that the wallet is loaded, or never will be, and returns what
-// takes the beginnings back.
-func (h *home) settle(loaded bool) (undo func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.attached = h.attached || loaded
-	undo, h.undo = h.undo, nil
-	if undo == nil {
-		undo = func() error { return nil }
-	}
-	return undo
-}
-
-// undoable reports whether nothing of the wallet stays if it is not loaded.
-func (h *home) undoable() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.undo != nil
-}
-
-// onFailure has undo called if the wallet is not loaded in the end.
-func (h *home) onFailure(undo func() error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.undo = undo
 }
 
 // checkPath refuses a name that leads to no wallet's directory. New wallets, and those of networks that refuse it, have

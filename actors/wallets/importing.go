@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -17,14 +14,16 @@ import (
 const importTime = time.Millisecond
 
 // importDescriptors adds descriptors, and looks for what concerns them.
-func (w *Wallet) importDescriptors(c actor.Context, m *ask.Call[messages.ImportDescriptors, []messages.ImportResult]) {
-	if err := w.mayRescan(); err != nil {
-		m.Answer(nil, err)
-		return
+func (t *caller) importDescriptors(j *ask.Job, q messages.ImportDescriptors) ([]messages.ImportResult, error) {
+	s, err := t.beginScan(j, func(s *scan) error {
+		s.adding = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	s := w.beginScan(c)
-	s.adding = true
-	answerScan(s, m, func(j *ask.Job) ([]messages.ImportResult, error) { return s.importAll(j, m.Req.Items) })
+	got, err := s.importAll(j, q.Items)
+	return got, t.endScan(j, err)
 }
 
 func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.ImportResult, error) {
@@ -38,7 +37,8 @@ func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.Im
 	}
 	failed, err := s.lookFrom(j, got.From)
 	if err == nil && failed != nil {
-		s.w.notScanned(items, got.Results, failed, times.Median)
+		cfg := s.w.cfg
+		rescan.NotScanned(cfg.Chain.Open(), cfg.Network.Software.Daemon, items, got.Results, failed, times.Median)
 	}
 	return got.Results, err
 }
@@ -53,10 +53,10 @@ func (s *scan) add(
 		making, times = s.w.ledger.Importer().ImportJobs(items), s.times()
 	})
 	if err == nil && len(making) > 0 {
-		batches, failed := makeAll(j.Context(), making)
+		batches, failed := keys.MakeAll(j.Context(), making)
 		err = s.w.try(j, func() error {
 			defer s.w.ledger.Pool().Drop()
-			err := supply(s.w.ledger.Pool(), batches, failed)
+			err := keys.SupplyAll(s.w.ledger.Pool(), batches, failed)
 			if err == nil {
 				times = s.times()
 				got, err = s.w.ledger.Importer().Import(items, times)
@@ -93,56 +93,17 @@ func (s *scan) addSome(items []messages.ImportItem, times keys.ImportTimes, got 
 	return nil
 }
 
-// added ends the adding, and calls the functions that wait for the descriptors.
+// added ends the adding of descriptors.
 func (s *scan) added(err error) {
 	if err == nil {
 		s.w.ledger.Importer().EndImport()
 	}
 	s.adding = false
-	for _, then := range s.listed {
-		then()
-	}
+	s.w.changes.notify()
 }
 
-// whenAdded calls back when the descriptors of an import are there: at once if no import
-// runs. A list made before that would look like an import of nothing.
-func (w *Wallet) whenAdded(then func()) {
-	if w.scan == nil || !w.scan.adding {
-		then()
-		return
-	}
-	w.scan.listed = append(w.scan.listed, then)
-}
-
-// notScanned puts errors in the place of results whose blocks were not all read.
-func (h *home) notScanned(
-	items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64,
-) {
-	why := " This error could potentially caused by data corruption. If " +
-		"the issue persists you may want to reindex (see -reindex option)."
-	if isPruned(failed) {
-		why = " This error could be caused by pruning or data corruption " +
-			"(see " + h.cfg.Network.Software.Daemon + " log for details) and could be dealt with by downloading and " +
-			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
-	}
-	if h.isBehind(failed) {
-		why = " This error is likely caused by an in-progress assumeutxo background sync. Check logs or " +
-			"getchainstates RPC for assumeutxo background sync progress and try again later."
-	}
-	read := blockRef(failed).MaxTime + timestampWindow + 1
-	for i, item := range items {
-		at := item.Timestamp
-		if at == messages.NowTimestamp {
-			at = median
-		}
-		if read <= at || results[i].Err != nil {
-			continue
-		}
-		results[i] = messages.ImportResult{Err: codes.Errorf(codes.Misc,
-			"Rescan failed for descriptor with timestamp %d. There "+
-				"was an error reading a block from time %d, which is after or within %d seconds "+
-				"of key creation, and could contain transactions pertaining to the desc. As a "+
-				"result, transactions and coins using this desc may not appear in the wallet.%s",
-			at, read-timestampWindow-1, timestampWindow, why)}
-	}
+// added waits until the descriptors of an import are there, if one runs. A list made before that would look like an
+// import of nothing.
+func (t *caller) added(j *ask.Job) error {
+	return t.until(j, func() (bool, error) { return t.scan == nil || !t.scan.adding, nil })
 }

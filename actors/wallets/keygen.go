@@ -30,8 +30,7 @@ const (
 type keygen struct {
 	w       *Wallet
 	making  bool
-	waiting []func()  // to be called when the ledger has what it wants
-	broken  bool      // no keys can be made: waiting callers go on with the keys there are
+	broken  bool      // no keys can be made: callers go on with the keys there are
 	timer   ask.Timer // until deferred key pools are filled up
 	filling bool      // deferred key pools are being filled up
 	lines   keyLog
@@ -49,15 +48,12 @@ func (k *keygen) stop() {
 // needsKeys reports whether keys are wanted that can be made.
 func (k *keygen) needsKeys() bool { return !k.broken && k.w.ledger.Pool().Wanting() }
 
-// after calls back when the ledger has the keys that it wants, or they cannot
-// be made: at once if it has.
-func (k *keygen) after(c actor.Context, then func()) {
-	if !k.needsKeys() {
-		then()
-		return
-	}
-	k.waiting = append(k.waiting, then)
-	k.makeNext(c)
+// keysMade waits until the ledger has the keys that it wants, or they cannot be made.
+func (w *Wallet) keysMade(j *ask.Job, c actor.Context) error {
+	return w.until(j, func() (bool, error) {
+		w.keygen.makeNext(c)
+		return !w.keygen.making || !w.keygen.needsKeys(), nil
+	})
 }
 
 // keysAtOnce is how many keys a job makes or checks before the wallet is told.
@@ -65,28 +61,19 @@ func keysAtOnce() int { return min(keysOfCore*cores.Count(), maxKeysAtOnce) }
 
 // makeNext has the next keys made that the ledger wants.
 func (k *keygen) makeNext(c actor.Context) {
-	if k.making || k.w.ledger == nil {
+	if k.making || k.w.ledger == nil || k.w.closed || k.broken {
 		return
 	}
-	var jobs []*keys.Job
-	if !k.broken {
-		jobs = k.w.ledger.Pool().Jobs(keysAtOnce())
-	}
-	k.making = len(jobs) > 0
-	if k.making {
-		k.w.lanes.beside.Add(c, func(j *ask.Job) {
-			batches, err := makeAll(j.Context(), jobs)
-			if k.w.do(j, func() { k.made(c, batches, err) }) != nil {
-				zero(batches)
-			}
-		})
+	jobs := k.w.ledger.Pool().Jobs(keysAtOnce())
+	if k.making = len(jobs) > 0; !k.making {
 		return
 	}
-	waiting := k.waiting
-	k.waiting = nil
-	for _, then := range waiting {
-		then()
-	}
+	k.w.lanes.beside.Add(c, func(j *ask.Job) {
+		batches, err := keys.MakeAll(j.Context(), jobs)
+		if k.w.do(j, func() { k.made(c, batches, err) }) != nil {
+			keys.ZeroAll(batches)
+		}
+	})
 }
 
 // made hands keys to the ledger. The error is why there are no more.
@@ -105,40 +92,10 @@ func (k *keygen) made(c actor.Context, batches []*keys.Batch, err error) {
 	}
 	k.lines.refilled(k.w.ledger.Keys().IsFilled, !k.broken && !k.w.ledger.Vault().Locked())
 	k.makeNext(c)
-	if k.w.ledger != nil && !k.needsKeys() {
+	k.w.changes.notify()
+	if !k.needsKeys() {
 		k.w.pool.lookFor(c)
 	}
-}
-
-// supply hands keys to a pool that a request has had made. With an error it wipes them.
-func supply(pool *keys.Pool, batches []*keys.Batch, err error) error {
-	for i, b := range batches {
-		if err != nil {
-			zero(batches[i:])
-			break
-		}
-		err = pool.Supply(b)
-	}
-	return err
-}
-
-func zero(batches []*keys.Batch) {
-	for _, b := range batches {
-		b.Zero()
-	}
-}
-
-// makeAll makes keys. With an error it returns the keys that were made before.
-func makeAll(ctx context.Context, jobs []*keys.Job) ([]*keys.Batch, error) {
-	batches := make([]*keys.Batch, 0, len(jobs))
-	for _, job := range jobs {
-		b, err := job.Make(ctx)
-		if err != nil {
-			return batches, err
-		}
-		batches = append(batches, b)
-	}
-	return batches, nil
 }
 
 // deferFill has deferred key pools filled up after a while.

@@ -1,10 +1,6 @@
 package wallets
 
 import (
-	"cmp"
-
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
@@ -12,16 +8,25 @@ import (
 )
 
 // newAddress gives out an address, whose key may have to be made first.
-func (w *Wallet) newAddress(c actor.Context, m *ask.Call[messages.NewAddress, string]) {
-	give := func() {
-		changing(c, w, m, func() (string, error) { return w.ledger.Pool().NewAddress(m.Req) })
-		w.keygen.lines.refilling(w.ledger.Pool().LowPools())
+func (t *caller) newAddress(j *ask.Job, q messages.NewAddress) (address string, err error) {
+	wants := false
+	give := func() (err error) {
+		address, err = t.ledger.Pool().NewAddress(q)
+		t.keygen.lines.refilling(t.ledger.Pool().LowPools())
+		return err
 	}
-	if w.ledger.Pool().WantAddress(m.Req) {
-		w.keygen.after(c, give)
-		return
+	err = t.change(j, func() error {
+		if wants = t.ledger.Pool().WantAddress(q); wants {
+			return nil
+		}
+		return give()
+	})
+	if err == nil && wants {
+		if err = t.haveKeys(j); err == nil {
+			err = t.change(j, give)
+		}
 	}
-	give()
+	return address, err
 }
 
 // refill fills the key pools up, once their scripts have been derived.
@@ -35,31 +40,36 @@ func (t *caller) refill(j *ask.Job, q messages.KeypoolRefill) (messages.Done, er
 	if err != nil {
 		return messages.Done{}, err
 	}
-	batches, failed := makeAll(j.Context(), jobs)
-	return messages.Done{}, t.await(j, func(then func(error)) {
-		if err := supply(t.ledger.Pool(), batches, failed); err != nil {
-			then(err)
-			return
+	batches, failed := keys.MakeAll(j.Context(), jobs)
+	err = t.try(j, func() error {
+		if err := keys.SupplyAll(t.ledger.Pool(), batches, failed); err != nil {
+			return err
 		}
-		defer t.ledger.Pool().Drop()
 		_ = t.ledger.Pool().Refill(q.Size) // it wants keys; whether it has them is told below
-		t.keygen.after(t.c, func() {
-			err := t.ledger.Pool().Refill(q.Size)
-			if err == nil && t.keygen.broken && t.ledger.Pool().Wanting() {
-				err = codes.Errorf(codes.Wallet, "Error refreshing keypool.")
-			}
-			t.save(t.c, func(failed error) { then(cmp.Or(failed, err)) })
-		})
+		t.ledger.Pool().Drop()
+		return nil
+	})
+	if err == nil {
+		err = t.haveKeys(j)
+	}
+	if err != nil {
+		return messages.Done{}, err
+	}
+	return messages.Done{}, t.change(j, func() error {
+		err := t.ledger.Pool().Refill(q.Size)
+		if err == nil && t.keygen.broken && t.ledger.Pool().Wanting() {
+			err = codes.Errorf(codes.Wallet, "Error refreshing keypool.")
+		}
+		return err
 	})
 }
 
 // createDescriptor adds standard descriptors, with their keys.
 func (t *caller) createDescriptor(j *ask.Job, q messages.CreateWalletDescriptor) (texts []string, err error) {
-	err = t.await(j, func(then func(error)) {
-		var failed error
-		texts, failed = t.ledger.Importer().CreateDescriptor(q, t.cfg.now())
-		t.save(t.c, func(err error) { then(cmp.Or(err, failed)) })
+	err = t.change(j, func() (err error) {
+		texts, err = t.ledger.Importer().CreateDescriptor(q, t.cfg.now())
 		t.keygen.deferFill(t.c)
+		return err
 	})
 	if err == nil {
 		err = t.haveKeys(j)

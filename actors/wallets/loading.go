@@ -1,10 +1,9 @@
 package wallets
 
 import (
+	"context"
 	"fmt"
 	"slices"
-
-	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -14,110 +13,149 @@ import (
 // A load brings one wallet into memory.
 type load struct {
 	home      *home
+	origin    origin // of the file; nil: it is there
 	onStartup messages.OnStartup
-	tell      func(messages.WalletLoaded, error)
-	ref       *ask.Ref   // nil: waiting for its turn
 	of        *migrating // that made the wallet; nil: none
+
+	began    bool          // its turn has come
+	over     chan struct{} // closed at the end
+	warnings []string
+	err      error // why the wallet is not loaded
+}
+
+// load loads a wallet when it is its turn.
+func (w *Wallets) load(j *ask.Job, l *load) (messages.WalletLoaded, error) {
+	if err := j.Do(func() { w.enqueue(l) }); err != nil {
+		return messages.WalletLoaded{}, err
+	}
+	return l.wait(j)
 }
 
 // enqueue begins a load, or has it wait for its turn.
-func (w *Wallets) enqueue(c actor.Context, l *load) {
+func (w *Wallets) enqueue(l *load) {
+	l.over = make(chan struct{})
 	name := l.home.name
 	e, m := w.entries[name], w.moving[name]
-	if w.loads[name] != nil || e != nil && e.unload != nil || m != nil && m != l.of {
-		l.tell(messages.WalletLoaded{}, errLoading)
-		return
+	switch {
+	case e != nil && !e.leaves && l.origin == nil:
+		w.end(l, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name))
+	case w.loads[name] != nil || e != nil && e.leaves || m != nil && m != l.of:
+		w.end(l, errLoading)
+	default:
+		l.home.step("Waiting…", 0)
+		w.loads[name] = l
+		w.loader.Add(w.c, func(j *ask.Job) { w.run(j, l) })
 	}
-	l.home.step("Waiting…", 0)
-	w.loads[name] = l
-	w.queue = append(w.queue, l)
-	w.next(c)
 }
 
-// next begins the loads whose turn it is.
-func (w *Wallets) next(c actor.Context) {
-	for len(w.queue) > 0 && len(w.loads)-len(w.queue) < w.cfg.Loading {
-		l := w.queue[0]
-		w.queue = w.queue[1:]
-		child := fmt.Sprintf("wallet-%d", w.children.Add(1))
-		ref, err := ask.Spawn(c, w.cfg.Log, child, w.cfg.Calls, newWallet(l.home), WalletRequests)
-		if err != nil {
-			w.end(c, l, unexpected(err))
+// wait waits for the end of a load.
+func (l *load) wait(j *ask.Job) (messages.WalletLoaded, error) {
+	select {
+	case <-l.over:
+	case <-j.Context().Done():
+		return messages.WalletLoaded{}, context.Cause(j.Context())
+	}
+	if l.err != nil {
+		return messages.WalletLoaded{}, l.err
+	}
+	return messages.WalletLoaded{Name: l.home.name, Warnings: l.warnings}, nil
+}
+
+// run carries a load out. If the wallet cannot be loaded, its beginnings are taken back.
+func (w *Wallets) run(j *ask.Job, l *load) {
+	var ref *ask.Ref
+	var err error
+	ended := j.Do(func() {
+		if l.err == nil { // else it was aborted
+			l.began = true
+			ref, err = w.spawn(l)
+		}
+	})
+	switch {
+	case ended != nil || !l.began:
+		return
+	case err == nil:
+		l.warnings, err = ask.Await(j, ref, beginning{})
+		if err == nil {
+			ended = j.Do(func() { err = w.enter(l, ref) })
+			if err != nil {
+				_ = ref.Stop(context.WithoutCancel(j.Context())) // cannot fail
+			}
+		}
+		if err != nil || ended != nil {
+			w.takeBack(j, l, ref, err)
+		}
+		if ended != nil {
 			return
 		}
-		w.cfg.Meter.Add(ref)
-		l.ref = ref
 	}
+	if err == nil {
+		l.warnings = append(l.warnings, w.remember(l.home.name, l.onStartup)...)
+	} else {
+		err = l.home.loadingError(err)
+	}
+	_ = j.Do(func() { w.end(l, err) })
 }
 
-// end tells why a load failed, and begins the next.
-func (w *Wallets) end(c actor.Context, l *load, err error) {
+// spawn starts the actor of a wallet.
+func (w *Wallets) spawn(l *load) (*ask.Ref, error) {
+	child := fmt.Sprintf("wallet-%d", w.children.Add(1))
+	ref, err := ask.Spawn(w.c, w.cfg.Log, child, w.cfg.Calls, newWallet(l.home, l.origin), WalletRequests)
+	if err != nil {
+		return nil, codes.Unexpected(err)
+	}
+	w.cfg.Meter.Add(ref)
+	return ref, nil
+}
+
+// enter enters a wallet that is loaded.
+func (w *Wallets) enter(l *load, ref *ask.Ref) error {
+	name := l.home.name
+	if !w.cfg.Directory.Add(name, ref) {
+		return codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name)
+	}
+	w.entries[name] = &entry{name: name, home: l.home, ref: ref}
+	w.names = append(w.names, name)
+	delete(w.loads, name)
+	return nil
+}
+
+// takeBack stops the actor of a wallet that is not loaded, and takes back what was begun. It does not end with the
+// registry: nothing is left half made. An actor that has refused the wallet has closed the file, and may have to wait
+// for its workers.
+func (w *Wallets) takeBack(j *ask.Job, l *load, ref *ask.Ref, why error) {
+	if !isAnswer(why) {
+		_ = ref.Stop(context.WithoutCancel(j.Context())) // cannot fail
+	}
+	if l.origin != nil {
+		if err := l.origin.undo(); err != nil {
+			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.home.label(), "err", err)
+		}
+	}
+	_ = j.Do(func() { w.c.Stop(ref.PID()) })
+}
+
+// end ends a load.
+func (w *Wallets) end(l *load, err error) {
 	if w.loads[l.home.name] == l {
 		delete(w.loads, l.home.name)
 	}
-	l.tell(messages.WalletLoaded{}, err)
-	w.next(c)
+	l.err = err
+	close(l.over)
 }
 
-// arrived enters a wallet that is loaded.
-func (w *Wallets) arrived(c actor.Context, m arrived) {
-	l := w.loads[m.home.name]
-	if l == nil || l.home != m.home {
-		return // loaded before, and restarted
-	}
-	name := m.home.name
-	if !w.cfg.Directory.Add(name, l.ref) {
-		c.Stop(l.ref.PID())
-		w.end(c, l, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name))
-		return
-	}
-	w.entries[name] = &entry{name: name, home: l.home, ref: l.ref}
-	w.names = append(w.names, name)
-	delete(w.loads, name)
-	w.next(c)
-	w.remember(c, name, l.onStartup, func(warnings []string) {
-		l.tell(messages.WalletLoaded{Name: name, Warnings: append(m.warnings, warnings...)}, nil)
-	})
-}
-
-// refused ends the load of a wallet that cannot be used.
-func (w *Wallets) refused(c actor.Context, m refused) {
-	c.Stop(m.from)
-	if l := w.loads[m.home.name]; l != nil && l.home == m.home {
-		w.end(c, l, m.err)
-		return
-	}
-	w.cfg.Log.Error("wallet cannot be opened again", "wallet", m.home.name, "err", m.err)
-}
-
-// lost ends the load of a wallet whose actor was stopped, after too many failures, before it could
-// report the end.
-func (w *Wallets) lost(c actor.Context, l *load) {
-	delete(w.loads, l.home.name)
-	undo := l.home.settle(false)
-	w.work(c, func(*ask.Job) func() {
-		if err := undo(); err != nil {
-			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.home.name, "err", err)
-		}
-		return func() {
-			w.end(c, l, codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrStopped))
-		}
-	})
-}
-
-// abort ends a load. It reports false when there is none of that name.
-func (w *Wallets) abort(c actor.Context, name string) bool {
-	l := w.loads[name]
-	if l == nil {
-		return false
-	}
-	if l.ref != nil {
+// abortRestore ends a load. It answers false when there is none of that name.
+func (w *Wallets) abortRestore(q messages.AbortRestore) (bool, error) {
+	l := w.loads[q.Name]
+	switch {
+	case l == nil:
+		return false, nil
+	case l.began:
 		l.home.abort()
-		return true
+	default:
+		w.end(l, errRescan)
 	}
-	w.queue = slices.DeleteFunc(w.queue, func(q *load) bool { return q == l })
-	w.end(c, l, errRescan)
-	return true
+	return true, nil
 }
 
 // loading tells how far the loads have come, oldest first.

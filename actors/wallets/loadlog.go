@@ -23,24 +23,9 @@ func (h *home) logf(format string, args ...any) {
 	corelog.Printf(h.cfg.Log, slog.LevelInfo, "[%s] "+format, append([]any{h.label()}, args...)...)
 }
 
-// logContent logs how many descriptors and keys a file has. The numbers of keys are those of the last
-// descriptor, as in the reference.
+// logContent logs how many descriptors and keys a file has.
 func (h *home) logContent(content *walletfile.Wallet) {
-	var last walletfile.Descriptor
-	n := len(content.Descriptors)
-	if n > 0 {
-		last = *content.Descriptors[n-1]
-	}
-	plain, crypted := len(last.Keys), len(last.CryptedKeys)
-	if !h.cfg.Network.Wallet().SlowKeys {
-		h.logf("Descriptors: %d, Descriptor Keys: %d plaintext, %d encrypted, %d total.",
-			n, plain, crypted, plain+crypted)
-		return
-	}
-	pqc, cryptedPQC := len(last.PQCKeys), len(last.PQCCryptedKeys)
-	h.logf("Descriptors: %d, Descriptor Keys: %d plaintext, %d encrypted, "+
-		"%d PQC plaintext, %d PQC encrypted, %d total.",
-		n, plain, crypted, pqc, cryptedPQC, plain+crypted+pqc+cryptedPQC)
+	h.logf("%s", content.CountText(h.cfg.Network.Wallet().SlowKeys))
 }
 
 // logSkipped logs addresses that the address book of a file has, and the network does not.

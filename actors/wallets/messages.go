@@ -4,60 +4,69 @@ import (
 	"errors"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
 var table = ask.TableOf(
-	ask.On((*Wallets).createWallet), ask.On((*Wallets).loadWallet), ask.On((*Wallets).restoreWallet),
-	ask.On((*Wallets).unloadWallet), ask.On((*Wallets).migrate), ask.On((*Wallets).preview),
-	ask.On((*Wallets).abortRestore), ask.On((*Wallets).listWalletDir), ask.AtOnce((*Wallets).loading),
-	ask.On((*Wallets).waitWallets), ask.On((*Wallets).syncWallets), ask.On((*Wallets).advanceTimers),
+	ask.On(serve((*Wallets).createWallet)), ask.On(serve((*Wallets).loadWallet)),
+	ask.On(serve((*Wallets).restoreWallet)), ask.On(serve((*Wallets).unloadWallet)),
+	ask.On(serve((*Wallets).migrate)), ask.On((*Wallets).preview), ask.AtOnce((*Wallets).abortRestore),
+	ask.On(serve((*Wallets).listWalletDir)), ask.AtOnce((*Wallets).loading), ask.On((*Wallets).waitWallets),
+	ask.On(serve((*Wallets).syncWallets)), ask.On(serve((*Wallets).advanceTimers)),
 )
 
 var walletTable = ask.TableOf(
-	ask.On((*Wallet).getInfo), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).exportWatchOnly)),
+	ask.On(byJob((*caller).getInfo)), ask.On(byJob((*caller).backup)), ask.On(byJob((*caller).exportWatchOnly)),
 	ask.On(byJob((*caller).seePool)),
 	ask.AtOnce((*Wallet).abortRescan),
-	ask.On(current(whenWritable((*Wallet).rescanChain))), ask.On(current(whenWritable((*Wallet).importDescriptors))),
+	ask.On(byJob(current(whenWritable((*caller).rescanChain)))),
+	ask.On(byJob(current(whenWritable((*caller).importDescriptors)))),
 
 	// The history.
-	ask.On(current(reported((*txs.Reports).Balances))), ask.On(current(reported((*txs.Reports).ListReceived))),
-	ask.On(current(reported((*txs.Reports).ListUnspent))), ask.On(current(reported((*txs.Reports).ListTransactions))),
-	ask.On(current(atOnce((*Wallet).received))), ask.On(current(atOnce((*Wallet).transaction))),
-	ask.On(current(atOnce((*Wallet).listGroupings))), ask.On(current((*Wallet).sinceBlock)),
-	ask.AtOnce((*Wallet).simulate),
+	ask.On(byJob(current(reported((*txs.Reports).Balances)))),
+	ask.On(byJob(current(reported((*txs.Reports).ListReceived)))),
+	ask.On(byJob(current(reported((*txs.Reports).ListUnspent)))),
+	ask.On(byJob(current(reported((*txs.Reports).ListTransactions)))),
+	ask.On(byJob(current(answered(wallet.Requests.GetReceived)))),
+	ask.On(byJob(current(answered(wallet.Requests.GetTransaction)))),
+	ask.On(byJob(current(answered(wallet.Requests.ListGroupings)))), ask.On(byJob(current((*caller).sinceBlock))),
+	ask.On(atOnce(wallet.Requests.SimulateTxs)),
 
 	// Descriptors and keys.
-	ask.On((*Wallet).listDescriptors), ask.On((*Wallet).hdKeys),
-	ask.On(whenWritable(changed((*Wallet).addHDKey))), ask.AtOnce((*Wallet).deriveHDKey),
-	ask.On(whenWritable(byJob((*caller).createDescriptor))), ask.On(whenWritable(byJob((*caller).refill))),
-	ask.On(whenWritable(byJob((*caller).encrypt))), ask.On(whenWritable(byJob((*caller).changePassphrase))),
+	ask.On(byJob(after((*caller).added, answered(wallet.Requests.ListDescriptors)))),
+	ask.On(byJob(after((*caller).added, answered(wallet.Requests.GetHDKeys)))),
+	ask.On(byJob(whenWritable(changed((*Wallet).addHDKey)))), ask.On(atOnce(wallet.Requests.DeriveHDKey)),
+	ask.On(byJob(whenWritable((*caller).createDescriptor))), ask.On(byJob(whenWritable((*caller).refill))),
+	ask.On(byJob(whenWritable((*caller).encrypt))), ask.On(byJob(whenWritable((*caller).changePassphrase))),
 	ask.On(byJob((*caller).unlock)), ask.On(byJob((*caller).lock)),
 	ask.On(byJob((*caller).sign)), ask.On(byJob((*caller).fill)), ask.On(byJob((*caller).display)),
-	ask.On(current(byJob((*caller).signDataHash))),
-	ask.AtOnce((*Wallet).signMessage),
+	ask.On(byJob(current((*caller).signDataHash))),
+	ask.On(byJob(inActor((*Wallet).signMessage))),
 
 	// Addresses and labels.
-	ask.On(whenWritable((*Wallet).newAddress)), ask.On(whenWritable(changed((*Wallet).setLabel))),
-	ask.AtOnce((*Wallet).addressInfo), ask.AtOnce((*Wallet).listLabels), ask.AtOnce((*Wallet).addressesByLabel),
+	ask.On(byJob(whenWritable((*caller).newAddress))),
+	ask.On(byJob(whenWritable(changed(byLedger(wallet.Requests.LabelAddress))))),
+	ask.On(atOnce(wallet.Requests.GetAddressInfo)), ask.On(atOnce(wallet.Requests.ListLabels)),
+	ask.On(atOnce(wallet.Requests.GetAddressesByLabel)),
 
 	// Public keys of P2MR.
-	ask.AtOnce((*Wallet).exportPubKeys), ask.On(current(whenWritable((*Wallet).importPubKeys))),
-	ask.On(whenWritable(changed((*Wallet).nextPubKey))), ask.AtOnce((*Wallet).listPubKeyPools),
+	ask.On(atOnce(wallet.Requests.ExportPubKeys)), ask.On(byJob(current(whenWritable((*caller).importPubKeys)))),
+	ask.On(byJob(whenWritable(changed(byLedger(wallet.Requests.NextPubKey))))),
+	ask.On(atOnce(wallet.Requests.ListPubKeyPools)),
 
 	// Requests by which the caller alone changes what the wallet counts.
-	ask.On(current(whenWritable(changed((*Wallet).abandonTx)))),
-	ask.On(current(whenWritable(changed((*Wallet).importTx)))),
-	ask.On(current(whenWritable(changed((*Wallet).removeTx)))),
-	ask.On(current(whenWritable(changed((*Wallet).setFlag)))),
+	ask.On(byJob(current(whenWritable(changed(byLedger(wallet.Requests.AbandonTx)))))),
+	ask.On(byJob(current(whenWritable(changed((*Wallet).importTx))))),
+	ask.On(byJob(current(whenWritable(changed(byLedger(wallet.Requests.RemoveTx)))))),
+	ask.On(byJob(current(whenWritable(changed(byLedger(wallet.Requests.SetWalletFlag)))))),
 
 	// Paying.
-	ask.On(whenWritable(atTip(inTurn((*caller).spend)))), ask.On(whenWritable(atTip(inTurn((*caller).bumpFee)))),
-	ask.On(whenWritable(atTip(changed((*Wallet).lockCoins)))), ask.AtOnce((*Wallet).listLocked),
+	ask.On(inTurn(whenWritable(atTip((*caller).spend)))), ask.On(inTurn(whenWritable(atTip((*caller).bumpFee)))),
+	ask.On(byJob(whenWritable(atTip(changed(byLedger(wallet.Requests.LockCoins)))))),
+	ask.On(atOnce(wallet.Requests.ListLocked)),
 	ask.On(byJob((*caller).setPayFee)),
 )
 
@@ -67,8 +76,14 @@ var Requests = table.Served
 // WalletRequests lists what a plain protoactor request may ask of a wallet.
 var WalletRequests = walletTable.Served
 
-// closeWallet is not in the table: only the registry may ask it.
-type closeWallet = ask.Call[closing, messages.Done]
+// Only the registry may ask a wallet these, which are not in the table.
+type (
+	beginWallet = ask.Call[beginning, []string]
+	closeWallet = ask.Call[closing, messages.Done]
+)
+
+// beginning asks a wallet that was not loaded before to load its file. The answer are warnings.
+type beginning struct{ messages.Asks[[]string] }
 
 // closing asks a wallet to write what it has and to close its file.
 type closing struct{ messages.Asks[messages.Done] }
@@ -80,19 +95,6 @@ type seeing struct {
 
 	Passed time.Duration
 }
-
-// Messages of a wallet to the registry about its loading.
-type (
-	arrived struct {
-		home     *home
-		warnings []string
-	}
-	refused struct {
-		home *home
-		from *actor.PID
-		err  error
-	}
-)
 
 // isAnswer reports whether an error is in the words that the caller is to see.
 func isAnswer(err error) bool {

@@ -95,7 +95,7 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 		m.cfg.Log.Error("legacy wallet not copied", "wallet", m.label(), "err", err)
 		return codes.Errorf(codes.Wallet, "Error: Unable to make a backup of your wallet")
 	}
-	master, err := unlockLegacy(ctx, old, passphrase)
+	master, err := migrate.Unlock(ctx, old, passphrase)
 	if err != nil {
 		return err
 	}
@@ -126,10 +126,10 @@ func (m *migratedFiles) find() error {
 	}
 	info, err := os.Stat(m.dir)
 	switch {
-	case walletdir.Missing(err):
+	case walletdb.Missing(err):
 		return codes.Errorf(codes.Wallet, "Error: Wallet does not exist")
 	case err != nil:
-		return fileSystem("status", err, m.dir)
+		return codes.FileSystem("status", err, m.dir)
 	}
 	m.source, m.isFile = m.file, info.Mode().IsRegular()
 	if m.isFile {
@@ -194,57 +194,16 @@ func (m *migratedFiles) copyOld() error {
 	m.backup = walletdir.Join(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
 	err := walletdb.Copy(m.source, m.backup, false, m.cfg.setAside)
 	if errors.Is(err, fs.ErrExist) {
-		there, err := sumOf(m.backup)
+		there, err := walletdb.Sum(m.backup)
 		if err != nil {
 			return err
 		}
-		if own, err := sumOf(m.source); err != nil || own != there {
+		if own, err := walletdb.Sum(m.source); err != nil || own != there {
 			return errors.Join(err, fs.ErrExist)
 		}
 		return nil
 	}
 	return err
-}
-
-// unlockLegacy returns the master key of an encrypted wallet.
-func unlockLegacy(
-	ctx context.Context, old *walletfile.LegacyContent, passphrase messages.Secret,
-) (*walletfile.Secret, error) {
-	if !old.Encrypted() {
-		return nil, nil
-	}
-	secret := walletfile.NewSecret(passphrase)
-	defer secret.Zero()
-	for _, record := range old.MasterKeys {
-		master, err := record.Unlock(ctx, secret)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			continue
-		}
-		err = old.CheckMaster(master)
-		if err == nil {
-			return master, nil
-		}
-		master.Zero()
-		if errors.Is(err, walletfile.ErrSomeKeys) {
-			return nil, codes.Errorf(codes.Misc,
-				"Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
-		}
-	}
-	return nil, wrongPassphraseOfLegacy(passphrase)
-}
-
-func wrongPassphraseOfLegacy(passphrase messages.Secret) error {
-	if slices.Contains(passphrase, 0) {
-		return codes.Errorf(codes.Wallet, "Error: Wallet decryption failed, the wallet passphrase entered was "+
-			"incorrect. The passphrase contains a null character (ie - a zero byte). If this passphrase was set "+
-			"with a version of this software prior to 25.0, please try again with only the characters up to — but "+
-			"not including — the first null character.")
-	}
-	return codes.Errorf(codes.Wallet,
-		"Error: Wallet decryption failed, the wallet passphrase was not provided or was incorrect.")
 }
 
 // write makes the files of the wallets, that of the wallet itself last.
@@ -278,9 +237,9 @@ func (m *migratedFiles) create(f *newFile) error {
 	}
 	if f.dir, err = walletdir.Make(h.dir); err != nil {
 		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s",
-			fileSystemText("cannot create directories", err, h.dir))
+			codes.FileSystemText("cannot create directories", err, h.dir))
 	}
-	file, err := walletdb.Create(h.file, m.cfg.fileOptions(), fill(f.records))
+	file, err := walletdb.Create(h.file, m.cfg.fileOptions(), walletdb.Fill(f.records))
 	if err != nil {
 		var refused *walletdb.Error
 		err = errors.Join(err, f.dir.Remove())
@@ -293,17 +252,6 @@ func (m *migratedFiles) create(f *newFile) error {
 	return file.Close()
 }
 
-func fill(records []walletfile.Record) func(*walletdb.Batch) error {
-	return func(b *walletdb.Batch) error {
-		for _, r := range records {
-			if err := b.Put(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // replace puts the new wallet in the place of the old one, which is gone if there is
 // none.
 func (m *migratedFiles) replace() error {
@@ -312,9 +260,9 @@ func (m *migratedFiles) replace() error {
 	case m.main.records == nil:
 		err = walletdb.Remove(m.source)
 	case m.isFile:
-		err = walletdb.ReplaceFile(m.source, m.cfg.fileOptions(), fill(m.main.records))
+		err = walletdb.ReplaceFile(m.source, m.cfg.fileOptions(), walletdb.Fill(m.main.records))
 	default:
-		err = walletdb.Replace(m.file, m.cfg.fileOptions(), fill(m.main.records))
+		err = walletdb.Replace(m.file, m.cfg.fileOptions(), walletdb.Fill(m.main.records))
 	}
 	if err != nil {
 		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %v", err)
@@ -333,7 +281,7 @@ func (m *migratedFiles) undo() error {
 	var failed error
 	for _, f := range []*newFile{&m.watched, &m.solvable} {
 		if f.created {
-			failed = errors.Join(failed, removeFile(f.home.file), f.dir.Remove())
+			failed = errors.Join(failed, walletdb.Discard(f.home.file), f.dir.Remove())
 		}
 	}
 	if !m.replaced {

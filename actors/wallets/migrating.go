@@ -1,11 +1,10 @@
 package wallets
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -20,7 +19,6 @@ type migrating struct {
 	*migratedFiles
 
 	name string
-	call *ask.Call[messages.MigrateWallet, messages.WalletMigrated]
 	made []string // names of the new wallets that are loaded, or are not to be loaded
 }
 
@@ -29,36 +27,50 @@ func (m *migrating) names() []string {
 	return []string{m.name, m.watched.home.name, m.solvable.home.name}
 }
 
-// migrate begins a migration.
-func (w *Wallets) migrate(c actor.Context, call *ask.Call[messages.MigrateWallet, messages.WalletMigrated]) {
-	name := call.Req.Name
-	m := &migrating{name: name, call: call, migratedFiles: newMigratedFiles(&w.cfg, name)}
-	e := w.entries[name]
+// migrate makes the files of a migration, and loads the wallets.
+func (w *Wallets) migrate(j *ask.Job, q messages.MigrateWallet) (messages.WalletMigrated, error) {
+	defer q.Passphrase.Wipe()
+	m := &migrating{name: q.Name, migratedFiles: newMigratedFiles(&w.cfg, q.Name)}
+	var err error
+	if ended := j.Do(func() { err = w.mayMigrate(m) }); ended != nil || err != nil {
+		return messages.WalletMigrated{}, cmp.Or(ended, err)
+	}
+	err = m.make(j.Context(), q.Passphrase)
 	switch {
-	case e != nil && e.unload == nil:
-		call.Req.Passphrase.Wipe()
-		call.Answer(messages.WalletMigrated{}, errNotLegacy)
-		return
+	case err != nil:
+	case q.DontLoad:
+		for next := m.next(0); next != nil; next = m.next(len(m.made)) {
+			_ = w.remember(next.home.name, messages.DontLoadOnStartup)
+			m.made = append(m.made, next.home.name)
+		}
+	default:
+		err = w.loadMigrated(j, m)
+	}
+	if ended := j.Do(func() { w.endMigration(m) }); ended != nil {
+		return messages.WalletMigrated{}, ended
+	}
+	switch {
+	case err == nil:
+		return m.result(), nil
+	case !isAnswer(err):
+		err = codes.Unexpected(err)
+	}
+	return messages.WalletMigrated{}, err
+}
+
+// mayMigrate keeps the names of a migration from others, unless others use them.
+func (w *Wallets) mayMigrate(m *migrating) error {
+	e := w.entries[m.name]
+	switch {
+	case e != nil && !e.leaves:
+		return errNotLegacy
 	case e != nil || w.busy(m.names()):
-		call.Req.Passphrase.Wipe()
-		call.Answer(messages.WalletMigrated{}, errLoading)
-		return
+		return errLoading
 	}
 	for _, used := range m.names() {
 		w.moving[used] = m
 	}
-	w.work(c, func(j *ask.Job) func() {
-		defer call.Req.Passphrase.Wipe()
-		err := m.make(j.Context(), call.Req.Passphrase)
-		switch {
-		case err != nil:
-		case call.Req.DontLoad:
-			err = w.leaveMigrated(j, c, m)
-		default:
-			err = w.loadMigrated(j, c, m)
-		}
-		return func() { w.migrated(m, err) }
-	})
+	return nil
 }
 
 // busy reports whether one of the names is being loaded or migrated.
@@ -71,24 +83,21 @@ func (w *Wallets) busy(names []string) bool {
 	return false
 }
 
-// migrated answers, and gives the names free.
-func (w *Wallets) migrated(m *migrating, err error) {
+// endMigration gives the names free.
+func (w *Wallets) endMigration(m *migrating) {
 	for _, name := range m.names() {
 		if w.moving[name] == m {
 			delete(w.moving, name)
 		}
 	}
 	m.free()
-	if err != nil {
-		if !isAnswer(err) {
-			err = unexpected(err)
-		}
-		m.call.Answer(messages.WalletMigrated{}, err)
-		return
-	}
+}
+
+// result describes what was made.
+func (m *migrating) result() messages.WalletMigrated {
 	got := messages.WalletMigrated{BackupPath: m.backup, Warnings: m.warnings}
 	for _, text := range m.warnings {
-		w.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.name, "what", text)
+		m.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.name, "what", text)
 	}
 	if len(m.made) > 0 {
 		got.Name = m.made[0]
@@ -99,43 +108,24 @@ func (w *Wallets) migrated(m *migrating, err error) {
 	if name := m.solvable.home.name; m.solvable.records != nil && name != got.Name {
 		got.Solvables = name
 	}
-	w.cfg.Log.Info("wallet migrated", "wallet", m.name, "backup", m.backup)
-	m.call.Answer(got, nil)
-}
-
-// leaveMigrated has the new wallets not loaded, now or at the next start.
-func (w *Wallets) leaveMigrated(j *ask.Job, c actor.Context, m *migrating) error {
-	for next := m.next(0); next != nil; next = m.next(len(m.made)) {
-		name := next.home.name
-		err := await(j, (*ask.Job).Do, func(then func(error)) {
-			w.remember(c, name, messages.DontLoadOnStartup, func([]string) { then(nil) })
-		})
-		if err != nil {
-			return err
-		}
-		m.made = append(m.made, name)
-	}
-	return nil
+	m.cfg.Log.Info("wallet migrated", "wallet", m.name, "backup", m.backup)
+	return got
 }
 
 // loadMigrated loads the new wallets. If one cannot be loaded, the old wallet is there again.
-func (w *Wallets) loadMigrated(j *ask.Job, c actor.Context, m *migrating) error {
+func (w *Wallets) loadMigrated(j *ask.Job, m *migrating) error {
 	for next := m.next(0); next != nil; next = m.next(len(m.made)) {
 		name, on := next.home.name, messages.LoadOnStartup
 		if name == m.name {
 			on = messages.LeaveOnStartup
 		}
-		err := await(j, (*ask.Job).Do, func(then func(error)) {
-			w.enqueue(c, &load{home: next.home, onStartup: on, of: m, tell: func(_ messages.WalletLoaded, err error) {
-				then(err)
-			}})
-		})
+		_, err := w.load(j, &load{home: next.home, onStartup: on, of: m})
 		switch {
 		case j.Context().Err() != nil:
 			return err
 		case err != nil:
 			w.cfg.Log.Error("migrated wallet not loaded; the old one is restored", "wallet", name, "err", err)
-			return w.undoMigration(j, c, m, err)
+			return w.undoMigration(j, m, err)
 		}
 		m.made = append(m.made, name)
 	}
@@ -143,13 +133,9 @@ func (w *Wallets) loadMigrated(j *ask.Job, c actor.Context, m *migrating) error 
 }
 
 // undoMigration unloads what was loaded and brings the old wallet back. It returns the reason in the caller's words.
-func (w *Wallets) undoMigration(j *ask.Job, c actor.Context, m *migrating, reason error) error {
+func (w *Wallets) undoMigration(j *ask.Job, m *migrating, reason error) error {
 	for _, name := range slices.Backward(m.made) {
-		err := await(j, (*ask.Job).Do, func(then func(error)) {
-			w.unload(c, name, &unloading{messages.DontLoadOnStartup, func(_ messages.WalletUnloaded, err error) {
-				then(err)
-			}})
-		})
+		_, err := w.unload(j, name, messages.DontLoadOnStartup)
 		switch {
 		case j.Context().Err() != nil:
 			return err

@@ -46,7 +46,7 @@ func (p *poolState) publishConflict(id chainhash.Hash) {
 
 // publishAgain announces the wallet's transactions that a rescan has found as they
 // were. Changed ones are announced when they are written.
-func (r *rescan) publishAgain(scanned txs.Synced) {
+func (r *reading) publishAgain(scanned txs.Synced) {
 	if r.w.cfg.TxChanges == nil {
 		return
 	}

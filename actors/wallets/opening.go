@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -23,15 +23,8 @@ type opened struct {
 	file      *walletdb.DB
 	ledger    *wallet.Wallet
 	warnings  []string
-	catchUp   catchUp
+	catchUp   rescan.CatchUp
 	unwritten []records.Change // that could not be written now
-}
-
-// catchUp says which blocks a wallet has to look through when it is loaded.
-type catchUp struct {
-	tip  *chainview.Block // of the active chain
-	from int32
-	scan bool // false: nothing to look through
 }
 
 // reopen makes a ledger of the file that an earlier instance kept open because
@@ -99,10 +92,10 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 	reader := h.cfg.Chain.Open()
 	if reader == nil {
 		content.Zero()
-		return nil, unexpected(chainview.ErrNotReady)
+		return nil, codes.Unexpected(chainview.ErrNotReady)
 	}
-	chain := activeChain{reader, reader.Active()}
-	if l := content.BestBlock; !h.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.active.At(0).Hash {
+	chain := rescan.ActiveChain{Reader: reader, Active: reader.Active()}
+	if l := content.BestBlock; !h.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.Active.At(0).Hash {
 		content.Zero()
 		return nil, otherChain(h.cfg.Network.Software.Daemon)
 	}
@@ -132,7 +125,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 }
 
 // prepare completes a ledger that was read, and finds out what it has missed.
-func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everything bool) error {
+func (h *home) prepare(ctx context.Context, o *opened, chain rescan.ActiveChain, everything bool) error {
 	if o.ledger.FirstRun() {
 		seed := newSeed()
 		defer seed.Zero()
@@ -143,82 +136,16 @@ func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everyt
 	changes := o.ledger.TakeChanges()
 	if h.fault.present() {
 		o.unwritten = changes
-		return h.planCatchUp(o, chain, everything)
-	}
-	err := write(o.file, changes) //nolint:contextcheck // files know no contexts
-	if err != nil {
+	} else if err := write(o.file, changes); err != nil { //nolint:contextcheck // files know no contexts
 		h.cfg.Log.Error("wallet not written", "wallet", h.name, "err", err)
 		return notWritten(err)
+	} else {
+		h.logChanges(changes)
 	}
-	h.logChanges(changes)
-	return h.planCatchUp(o, chain, everything)
+	var err error
+	o.catchUp, err = rescan.Missed(o.ledger, chain, everything, h.mayLag)
+	return err
 }
-
-// planCatchUp finds the blocks that the wallet has not seen and that may concern
-// it. With everything the best block does not count.
-func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error {
-	tip := chain.active.Tip()
-	o.catchUp = catchUp{tip: tip}
-	if !everything {
-		o.catchUp.from = chain.forkHeight(o.ledger.Txs().BestBlock())
-	}
-	o.ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
-	if o.catchUp.from == tip.Height {
-		return nil
-	}
-	o.catchUp.scan = true
-	var birth *int64
-	if at, born := o.ledger.BirthTime(); born {
-		birth = &at
-	}
-	first := h.firstToScan(chain, o.catchUp.from, birth)
-	if assumed := chainview.AssumedOf(chain.reader); assumed != nil {
-		return h.planBehind(o, chain, first)
-	}
-	o.catchUp.from = first
-	for b := tip; b.Height > 0 && b.Height >= first; b = b.Parent {
-		if b.Status()&chainview.HasData == 0 {
-			return errPruned
-		}
-	}
-	return nil
-}
-
-// planBehind plans the catching up over a chain that begins with a snapshot. A wallet that needs
-// earlier blocks is refused, unless the node loads it at its start: then it was already loaded when the
-// snapshot came. Such a wallet follows the earlier blocks as they are validated.
-func (h *home) planBehind(o *opened, chain activeChain, first int32) error {
-	at := chain.active.Tip()
-	for at.Height > first && at.Parent.Status()&chainview.HasData != 0 {
-		at = at.Parent
-	}
-	switch {
-	case at.Height == first:
-		o.catchUp.from = first
-	case h.mayLag:
-		b := chain.active.At(o.catchUp.from)
-		o.catchUp.scan = false
-		o.ledger.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
-	default:
-		return tooOld(at.Height)
-	}
-	return nil
-}
-
-// firstToScan returns the first block from a height on that may concern a wallet whose oldest key is of
-// birth, in seconds; the tip, if none may. A wallet without keys has no birth.
-func (*home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
-	if birth != nil {
-		if first, found := firstSince(chain.active, from, *birth-timestampWindow); found {
-			return first
-		}
-	}
-	return chain.active.Height()
-}
-
-// timestampWindow is how far, in seconds, the time of a block may be before that
-// of the keys it pays to (Core's TIMESTAMP_WINDOW).
-const timestampWindow = 2 * 60 * 60
 
 // warnings returns Core's warnings about a wallet that is loaded all the same.
 func (h *home) warnings(content *walletfile.Wallet, severity walletfile.Severity) []string {

@@ -2,10 +2,7 @@ package wallets
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"slices"
 
 	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/descriptor"
@@ -13,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/signing"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -67,21 +65,20 @@ type signedOutside struct {
 }
 
 // signOutside describes a packet and has the device sign it. It returns the packet that the device answers. Its
-// transaction may differ but has to make the same payment, see [samePayment].
+// transaction may differ but has to make the same payment, see [signing.SamePayment].
 func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedOutside, error) {
-	f := &filling{packet: p, req: &messages.FillPacket{Derivations: true}, newSigning: t.cfg.Network.NewSigning}
+	f := signing.NewFilling(p, &messages.FillPacket{Derivations: true}, t.cfg.Network.NewSigning, nil)
 	err := t.do(j, func() {
 		t.ledger.AddSpent(p)
-		f.signing = rawtx.NewPacketSigning(p, f.newSigning)
-		f.know(t.ledger.Keys())
+		f.Know(t.ledger.Keys())
 	})
 	if err != nil {
 		return signedOutside{}, err
 	}
-	defer f.zero()
+	defer f.Zero()
 	var got signedOutside
-	_, err = f.run(j.Context())
-	fee := feeOf(p)
+	_, err = f.Run(j.Context())
+	fee := signing.FeeOf(p)
 	if err == nil {
 		got, err = t.askDevice(j.Context(), p, finalize)
 	}
@@ -92,7 +89,7 @@ func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedO
 		return signedOutside{}, deviceError(err)
 	}
 	return got, t.try(j, func() error {
-		if !samePayment(p.Tx, got.packet.Tx, fee, t.ledger.Keys().IsMine) {
+		if !signing.SamePayment(p.Tx, got.packet.Tx, fee, t.ledger.Keys().IsMine) {
 			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.label())
 			return errSignerFailed
 		}
@@ -101,8 +98,8 @@ func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedO
 }
 
 func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (signedOutside, error) {
-	if got := t.complete(p, finalize); got.complete {
-		return got, nil // it needs nothing more
+	if signing.IsComplete(p, t.cfg.Network.NewSigning, finalize) {
+		return signedOutside{p, true}, nil // it needs nothing more
 	}
 	d, err := t.cfg.Signer.Find(ctx)
 	var none device.NotFoundError
@@ -113,7 +110,7 @@ func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (
 	case err != nil:
 		return signedOutside{}, err
 	}
-	if !concerns(p, d.Fingerprint) {
+	if !signing.Concerns(p, d.Fingerprint) {
 		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.label())
 		return signedOutside{}, errSignerFailed
 	}
@@ -131,59 +128,7 @@ func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (
 		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.label(), "err", err)
 		return signedOutside{}, errSignerFailed
 	}
-	return t.complete(signed, finalize), nil
-}
-
-// complete finds out whether the signatures of a packet are all that is wanted.
-func (t *caller) complete(p *psbt.Packet, finalize bool) signedOutside {
-	s := rawtx.NewPacketSigning(p, t.cfg.Network.NewSigning)
-	if finalize {
-		s.Finalize()
-	}
-	got := signedOutside{packet: p, complete: true}
-	for i := range p.Inputs {
-		got.complete = got.complete && s.Verified(i)
-	}
-	return got
-}
-
-// concerns reports whether an input has a key of the device.
-func concerns(p *psbt.Packet, fingerprint string) bool {
-	wanted, err := hex.DecodeString(fingerprint)
-	if err != nil {
-		return false
-	}
-	for i := range p.Inputs {
-		for _, kind := range []uint64{psbt.Derivation, psbt.TapDerivation} {
-			for _, e := range p.Inputs[i].Of(kind) {
-				if origin, ok := originOf(kind, e.Value); ok && slices.Equal(origin[:min(4, len(origin))], wanted) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// originOf is the part of a derivation that begins with the fingerprint of the master
-// key. In a derivation of taproot the hashes of the leaves come first.
-func originOf(kind uint64, value []byte) ([]byte, bool) {
-	if kind == psbt.Derivation {
-		return value, len(value) >= 4
-	}
-	const hashSize = 32
-	if len(value) == 0 {
-		return nil, false
-	}
-	leaves, head := uint64(value[0]), 1
-	if value[0] == 0xfd && len(value) >= 3 {
-		leaves, head = uint64(binary.LittleEndian.Uint16(value[1:])), 3
-	}
-	at := head + int(leaves)*hashSize
-	if at+4 > len(value) {
-		return nil, false
-	}
-	return value[at:], true
+	return signedOutside{signed, signing.IsComplete(signed, t.cfg.Network.NewSigning, finalize)}, nil
 }
 
 // fillByDevice puts what the wallet knows into a packet, and has the device sign it.

@@ -1,7 +1,6 @@
 package wallets
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -32,23 +33,23 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 	}
 	best := content.BestBlock
 	if len(best) > 0 {
-		p.got.LastBlock = &messages.PreviewBlock{Hash: best[0], Height: inChain(chain, best)}
+		p.got.LastBlock = &messages.PreviewBlock{Hash: best[0], Height: chain.Height(best)}
 	}
 	plan := &p.got.Plan
 	plan.Problem = p.nameProblem() //nolint:contextcheck // files know no contexts
-	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.active.At(0).Hash {
+	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.Active.At(0).Hash {
 		plan.Problem = otherChain(p.cfg.Network.Software.Daemon).Text
 		return nil
 	}
 	from := int32(0)
 	if !p.everything {
-		from = chain.forkHeight(best)
+		from = chain.ForkHeight(best)
 	}
-	tip := chain.active.Tip()
+	tip := chain.Active.Tip()
 	if from == tip.Height {
 		return nil
 	}
-	plan.From, plan.To = p.home.firstToScan(chain, from, birthOf(content)), tip.Height
+	plan.From, plan.To = chain.FirstToScan(from, wallet.BirthOf(content)), tip.Height
 	plan.Blocks = plan.To - plan.From + 1
 	for b := tip; b != nil && b.Height >= plan.From; b = b.Parent {
 		if b.Height > 0 && b.Status()&chainview.HasData == 0 {
@@ -56,27 +57,10 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 		}
 	}
 	if plan.Fetch > 0 && plan.Problem == "" {
-		plan.Problem = errPruned.Text
+		plan.Problem = rescan.ErrPruned.Text
 	}
 	plan.Filters = p.cfg.Scheduler != nil && p.cfg.Scheduler.View().Active(tip.Height, &tip.Hash)
 	return p.estimate(ctx, chain, content)
-}
-
-// birthOf returns the time of the oldest descriptor or transaction, nil where there is none.
-func birthOf(content *walletfile.Wallet) *int64 {
-	var birth *int64
-	note := func(at int64) {
-		if birth == nil || at < *birth {
-			birth = &at
-		}
-	}
-	for _, d := range content.Descriptors {
-		note(int64(d.CreationTime))
-	}
-	for _, tx := range content.Txs {
-		note(int64(cmp.Or(tx.TimeSmart, tx.TimeReceived)))
-	}
-	return birth
 }
 
 // nameProblem is why a wallet cannot have the name, empty where it can.
@@ -106,7 +90,7 @@ func (p *preview) nameProblem() string {
 
 // estimate measures how long a part of the rescan takes. Without filters, or if none could be
 // matched, the estimate is the time of reading all blocks.
-func (p *preview) estimate(ctx context.Context, chain activeChain, content *walletfile.Wallet) error {
+func (p *preview) estimate(ctx context.Context, chain rescan.ActiveChain, content *walletfile.Wallet) error {
 	plan := &p.got.Plan
 	looked, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
@@ -115,10 +99,10 @@ func (p *preview) estimate(ctx context.Context, chain activeChain, content *wall
 		plan.Estimate = time.Duration(plan.Blocks) * read
 		return ctx.Err()
 	}
-	scripts, all := sampleScripts(looked, content)
+	scripts, all := wallet.SampleScripts(looked, content, maxSampled)
 	first := max(plan.From, plan.To-sampleFilters+1)
 	pass := p.cfg.Scheduler.NewPass(match.Config{
-		Query: filters.NewQuery(scripts), First: first, Stop: chain.active.At(plan.To), Exact: true,
+		Query: filters.NewQuery(scripts), First: first, Stop: chain.Active.At(plan.To), Exact: true,
 	})
 	began := time.Now()
 	_ = p.cfg.Scheduler.Run(looked, pass) // as far as it has come counts
@@ -136,34 +120,14 @@ func (p *preview) estimate(ctx context.Context, chain activeChain, content *wall
 }
 
 // timeOfRead measures how long a block takes to be read.
-func (p *preview) timeOfRead(ctx context.Context, chain activeChain) time.Duration {
+func (p *preview) timeOfRead(ctx context.Context, chain rescan.ActiveChain) time.Duration {
 	plan := &p.got.Plan
 	step := max(plan.Blocks/sampleReads, 1)
 	began, n := time.Now(), 0
 	for height := plan.To; height >= plan.From && ctx.Err() == nil && n < sampleReads; height -= step {
-		if _, err := chain.reader.Block(&chain.active.At(height).Hash); err == nil {
+		if _, err := chain.Reader.Block(&chain.Active.At(height).Hash); err == nil {
 			n++
 		}
 	}
 	return time.Since(began) / time.Duration(max(n, 1))
-}
-
-// sampleScripts returns scripts of the wallet, and how many it has.
-func sampleScripts(ctx context.Context, content *walletfile.Wallet) (scripts [][]byte, all int64) {
-	for _, d := range content.Descriptors {
-		size := max(int64(d.RangeEnd)-int64(d.RangeStart), 1)
-		all += size
-		room := maxSampled - len(scripts)
-		if room <= 0 || d.RangeStart < 0 || ctx.Err() != nil {
-			continue
-		}
-		first := uint32(d.RangeStart)
-		last := first + uint32(min(size, int64(room))-1)
-		// Scripts that cannot be derived are left out.
-		_ = d.Cached().ExpandRange(ctx, first, last, 1, func(_ uint32, of [][]byte) error {
-			scripts = append(scripts, of...)
-			return nil
-		})
-	}
-	return scripts, all
 }

@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/poolorder"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -29,25 +31,20 @@ type poolState struct {
 	*Wallet
 
 	joined  bool // the wallet knows the contents of the pool
-	news    news
-	waiting []waiting
+	news    poolorder.Queue
 	scans   int       // of the pool that are under way: meanwhile news have to wait
 	seen    int       // how many scripts the contents of the pool were compared with
 	lost    bool      // news were dropped: the pool is to be read again
 	back    bool      // a block has given transactions back that the pool may have had all the time
-	unsaved int       // writes of news of the pool that are under way
-	readers []func()  // to be called when no such write is under way
+	written *batch    // that has the last news; nil: they are on disk
+	failure error     // the last reason why the wallet did not go on
+	fails   int       // counts these
 	due     time.Time // when transactions are sent again
 	timer   ask.Timer // until the next look at due
 }
 
-// Messages of a wallet to itself.
-type (
-	// resend says that it is time to look whether transactions are to be sent again.
-	resend struct{}
-	// unwritten says that what was heard of the pool could not be written.
-	unwritten struct{ of *poolState }
-)
+// resend is a message of a wallet to itself: it is time to look whether transactions are to be sent again.
+type resend struct{}
 
 // join hands the wallet's unconfirmed transactions to the pool, and takes over
 // what is there. From then on the wallet hears every change.
@@ -60,38 +57,37 @@ func (p *poolState) join(j *ask.Job, c actor.Context) error {
 		return err
 	}
 	p.cfg.submit(j, unconfirmed, false)
-	return p.await(j, func(then func(error)) {
-		p.news.last = p.cfg.Changes.Subscribe(c)
-		p.read(c, nil, func(pool messages.PoolTxs) {
-			p.news.begin(&pool, func() { p.add(pool) })
-			p.joined = true
-			p.setResend()
-			p.timer.Set(c, resendCheck, resend{})
-			then(nil)
-		})
+	if err := p.do(j, func() {
+		p.news.Last = p.cfg.Changes.Subscribe(c)
+		p.scans++
+	}); err != nil {
+		return err
+	}
+	return p.read(j, c, nil, func(pool messages.PoolTxs) {
+		p.news.Begin(&poolorder.Contents{PoolTxs: pool})
+		p.joined = true
+		p.setResend()
+		p.timer.Set(c, resendCheck, resend{})
 	})
 }
 
-// read asks for the contents of the pool, reduces them by pick unless that is nil, and calls
-// back. News that come meanwhile wait.
+// read asks for the contents of the pool, reduces them by pick unless that is nil, and has the actor use them. News
+// that come meanwhile wait: the actor has counted the scan.
 func (p *poolState) read(
-	c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, then func(messages.PoolTxs),
-) {
-	p.scans++
-	p.lanes.beside.Add(c, func(j *ask.Job) {
-		pool, err := ask.Await(j, p.cfg.Pool, messages.GetPoolTxs{})
-		if pick != nil {
-			pool.Txs = pick(pool.Txs)
+	j *ask.Job, c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, use func(messages.PoolTxs),
+) error {
+	pool, err := ask.Await(j, p.cfg.Pool, messages.GetPoolTxs{})
+	if pick != nil {
+		pool.Txs = pick(pool.Txs)
+	}
+	return p.do(j, func() { // else callers are answered as the actor stops
+		if err != nil {
+			p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
 		}
-		_ = p.do(j, func() { // else callers are answered as the actor stops
-			if err != nil {
-				p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
-			}
-			p.scans--
-			then(pool)
-			p.take(c)
-			p.follower.Wake(c)
-		})
+		p.scans--
+		use(pool)
+		p.take(c)
+		p.follower.Wake(c)
 	})
 }
 
@@ -100,10 +96,6 @@ func (p *poolState) handle(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case messages.PoolChanged:
 		p.hear(c, &m)
-	case unwritten:
-		if m.of == p {
-			p.serveReaders()
-		}
 	case resend:
 		p.timer.Set(c, resendCheck, m)
 		p.lanes.beside.Add(c, func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
@@ -113,67 +105,62 @@ func (p *poolState) handle(c actor.Context) bool {
 	return true
 }
 
-// write writes the news of the pool that the ledger has. After a failure, readers are served
-// if this instance goes on: the next instance does not know what this one would tell.
-func (p *poolState) write(c actor.Context) {
-	p.unsaved++
-	p.save(c, func(err error) {
-		p.unsaved--
-		if err != nil {
-			c.Send(c.Self(), unwritten{p})
-			return
-		}
-		p.serveReaders()
-	})
-}
+// write writes the news of the pool that the ledger has.
+func (p *poolState) write(c actor.Context) { p.written = p.save(c, nil) }
 
-// serveReaders calls the waiting readers, unless news of the pool are still being written.
-func (p *poolState) serveReaders() {
-	if p.unsaved > 0 || p.ledger == nil {
-		return // they are answered as the actor stops
+// poolWritten waits until all that the wallet tells of the pool is on disk. After a failure it returns nil if
+// this instance goes on: the next instance does not know what this one would tell.
+func (t *caller) poolWritten(j *ask.Job) error {
+	var b *batch
+	err := t.do(j, func() { b = t.pool.written })
+	if err == nil && b.wait(j) != nil {
+		err = context.Cause(j.Context())
 	}
-	readers := p.readers
-	p.readers = nil
-	for _, then := range readers {
-		then()
-	}
-}
-
-// whenWritten calls back when the news of the pool are on disk, or cannot be written. A killed node loses
-// its pool, but its wallets must still know every transaction that they have told.
-func (p *poolState) whenWritten(then func()) {
-	if p.unsaved == 0 {
-		then()
-		return
-	}
-	p.readers = append(p.readers, then)
+	return err
 }
 
 // seePool answers when all that the wallet has heard of the pool until now is on
 // disk. News that are yet to come in were published after the request was made.
 func (t *caller) seePool(j *ask.Job, q seeing) (messages.Done, error) {
 	t.pool.resendIfDue(j, q.Passed)
-	err := t.await(j, func(then func(error)) { t.pool.whenCurrent(t.c, then) })
+	err := t.atTip(j)
 	if err == nil {
 		err = t.saved(j)
 	}
 	return messages.Done{}, err
 }
 
-// scan takes over what is in the pool, for scripts that have become the wallet's,
-// and calls back.
-func (p *poolState) scan(c actor.Context, then func()) {
+// scan waits until the contents of the pool are taken over, for scripts that have become the wallet's.
+func (p *poolState) scan(j *ask.Job, c actor.Context) error {
 	if p.cfg.Pool.IsAbsent() {
-		then()
-		return
+		return nil
 	}
-	p.read(c, nil, func(pool messages.PoolTxs) {
-		p.news.insert(&pool, func() {
-			p.add(pool)
-			p.write(c)
-			then()
+	all := new(poolorder.Contents)
+	err := p.do(j, func() { p.scans++ })
+	if err == nil {
+		err = p.read(j, c, nil, func(pool messages.PoolTxs) {
+			all.PoolTxs = pool
+			p.news.Insert(all)
 		})
-	})
+	}
+	if err != nil {
+		return err
+	}
+	return p.until(j, func() (bool, error) { return all.Taken, nil })
+}
+
+// use takes contents of the pool over.
+func (p *poolState) use(c actor.Context, all *poolorder.Contents) {
+	if all.Clear {
+		p.ledger.Txs().ClearMempool()
+	}
+	p.add(all.PoolTxs)
+	if all.Seen > 0 {
+		p.seen = all.Seen
+	}
+	all.Taken = true
+	p.write(c)
+	p.changes.notify()
 }
 
 // add tells the ledger what is in the pool.

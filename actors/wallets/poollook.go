@@ -1,12 +1,10 @@
 package wallets
 
 import (
-	"slices"
-
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/poolorder"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -33,39 +31,16 @@ func (p *poolState) lookFor(c actor.Context) {
 		return
 	}
 	coins := txs.OutputsTo(p.ledger.Txs(), fresh)
-	pick := func(pool []messages.PoolTx) []messages.PoolTx { return concerned(pool, fresh, coins) }
-	p.read(c, pick, func(pool messages.PoolTxs) {
-		p.news.insert(&pool, func() {
-			p.add(pool)
-			p.seen = len(scripts)
-			p.write(c)
-		})
+	pick := func(pool []messages.PoolTx) []messages.PoolTx { return txs.Concerned(pool, fresh, coins) }
+	p.readBeside(c, pick, func(pool messages.PoolTxs) {
+		p.news.Insert(&poolorder.Contents{PoolTxs: pool, Seen: len(scripts)})
 	})
 }
 
-// concerned returns the transactions that pay to scripts or spend coins, and their
-// descendants in the pool.
-func concerned(pool []messages.PoolTx, scripts [][]byte, coins map[wire.OutPoint]bool) []messages.PoolTx {
-	wanted := make(map[string]bool, len(scripts))
-	for _, pkScript := range scripts {
-		wanted[string(pkScript)] = true
-	}
-	var found []messages.PoolTx // what spends from others after these
-	taken, ids := make([]bool, len(pool)), make(map[chainhash.Hash]bool)
-	concerns := func(t *wire.MsgTx) bool {
-		return slices.ContainsFunc(t.TxOut, func(out *wire.TxOut) bool { return wanted[string(out.PkScript)] }) ||
-			slices.ContainsFunc(t.TxIn, func(in *wire.TxIn) bool {
-				return coins[in.PreviousOutPoint] || ids[in.PreviousOutPoint.Hash]
-			})
-	}
-	for more := true; more; { // children may stand before their parents
-		more = false
-		for i := range pool {
-			if !taken[i] && concerns(pool[i].Tx) {
-				taken[i], ids[pool[i].ID], more = true, true, true
-				found = append(found, pool[i])
-			}
-		}
-	}
-	return found
+// readBeside has a job read the pool.
+func (p *poolState) readBeside(
+	c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, use func(messages.PoolTxs),
+) {
+	p.scans++
+	p.lanes.beside.Add(c, func(j *ask.Job) { _ = p.read(j, c, pick, use) })
 }

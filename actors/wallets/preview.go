@@ -2,23 +2,19 @@ package wallets
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -31,10 +27,6 @@ const (
 
 	// maxPreviews is how many previews are made at a time.
 	maxPreviews = 2
-
-	// previewList is how many descriptors are told of, and previewAddresses how many addresses of each.
-	previewList      = 1000
-	previewAddresses = 3
 )
 
 // previewLimits bound what a preview reads.
@@ -81,13 +73,13 @@ type preview struct {
 }
 
 func newPreview(s *shared, req messages.PreviewRestore) *preview {
-	name := suggestedName(req.Backup)
+	name := walletdir.SuggestedName(req.Backup, walletdb.FileName)
 	if req.Name != nil {
 		name = *req.Name
 	} else {
-		name = freeName(name, func(name string) bool {
+		name = walletdir.FreeName(name, func(name string) bool {
 			_, err := os.Lstat(newHome(&s.cfg, name).dir)
-			return walletdir.Missing(err)
+			return walletdb.Missing(err)
 		})
 	}
 	p := &preview{shared: s, home: newHome(&s.cfg, name), source: req.Backup}
@@ -95,49 +87,17 @@ func newPreview(s *shared, req messages.PreviewRestore) *preview {
 	return p
 }
 
-// suggestedName is how a wallet may be called by the path of its backup.
-func suggestedName(path string) string {
-	base := filepath.Base(path)
-	if base == walletdb.FileName {
-		base = filepath.Base(filepath.Dir(path))
-	}
-	name := strings.TrimSuffix(base, filepath.Ext(base))
-	if name == "" || name == "." || name == string(filepath.Separator) {
-		return "restored"
-	}
-	return name
-}
-
-// freeName returns the given name if it is free, else its first free variant. If none of 1000
-// variants is free, freeName returns the given name, too.
-func freeName(name string, free func(string) bool) string {
-	if free(name) {
-		return name
-	}
-	const tries = 1000
-	for n := 1; n <= tries; n++ {
-		ending := "-restored"
-		if n > 1 {
-			ending = "-" + strconv.Itoa(n)
-		}
-		if free(name + ending) {
-			return name + ending
-		}
-	}
-	return name
-}
-
 func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
 	info, err := os.Stat(p.source)
 	switch {
-	case err != nil && walletdir.Missing(err):
+	case err != nil && walletdb.Missing(err):
 		return p.got, codes.Errorf(codes.Parameter, "Backup file does not exist")
 	case err != nil:
-		return p.got, fileSystem("status", err, p.source)
+		return p.got, codes.FileSystem("status", err, p.source)
 	}
 	p.got.Size, p.got.Format = info.Size(), formatName(p.source, p.cfg.Network.Magic)
 	if !info.Mode().IsRegular() {
-		p.got.Problem = fileSystem("cannot copy file", syscall.EINVAL, p.source, p.home.file).Text
+		p.got.Problem = codes.FileSystem("cannot copy file", syscall.EINVAL, p.source, p.home.file).Text
 		return p.got, nil
 	}
 	content, err := p.read(ctx)
@@ -145,7 +105,7 @@ func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
 		return p.got, err
 	}
 	defer content.Zero()
-	if err := p.describe(ctx, content); err != nil {
+	if err := wallet.Describe(ctx, content, p.cfg.Network.Descriptors(), &p.got); err != nil {
 		return p.got, err
 	}
 	return p.got, p.plan(ctx, content)
@@ -186,14 +146,14 @@ func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 		p.got.Problem = refusedFile(err).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
 	case !looked:
-		return nil, unexpected(err)
+		return nil, codes.Unexpected(err)
 	default:
 		p.got.Problem = p.home.refusedRecords(severity).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
 	}
 	p.everything = severity == walletfile.NeedRescan
 	p.got.Partial, p.got.RolledBack, p.got.FromLog = severity != walletfile.OK, recovery.Journal, recovery.Log
-	p.got.Warnings = append(p.home.warnings(content, severity), recoveryWarnings(recovery)...)
+	p.got.Warnings = append(p.home.warnings(content, severity), recovery.Warnings()...)
 	return content, nil
 }
 
@@ -206,95 +166,13 @@ func (p *preview) copyLimit() int64 {
 	return min(previewCopy, max(int64(free/2)-previewRoom, 0))
 }
 
-// describe tells what the file has in it.
-func (p *preview) describe(ctx context.Context, content *walletfile.Wallet) error {
-	p.got.Flags, p.got.Encrypted = content.Flags.Names(), content.Encrypted()
-	if content.Version != nil {
-		p.got.Version = new(int32(*content.Version))
-	}
-	p.got.Transactions, p.got.NDescriptors = len(content.Txs), len(content.Descriptors)
-	for _, address := range content.Addresses {
-		if address.Label != nil && *address.Label != "" {
-			p.got.Labels++
-		}
-	}
-	active := make(map[string]walletfile.Slot, len(content.Active))
-	for slot, id := range content.Active {
-		active[string(id[:])] = slot
-	}
-	for _, d := range content.Descriptors {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		birth := time.Unix(int64(min(d.CreationTime, maxTime)), 0)
-		if p.got.Birth.IsZero() || birth.Before(p.got.Birth) {
-			p.got.Birth = birth
-		}
-		p.got.PrivateKeys = p.got.PrivateKeys || d.HasPrivateKeys()
-		if len(p.got.Descriptors) < previewList {
-			slot, isActive := active[string(d.ID[:])]
-			shown := p.descriptor(d, birth, isActive, isActive && slot.Internal) //nolint:contextcheck // a few
-			p.got.Descriptors = append(p.got.Descriptors, shown)
-		}
-	}
-	return nil
-}
-
-// maxTime keeps what a file says of a time within what can be shown.
-const maxTime = 1<<32 - 1
-
-// descriptor tells of one descriptor. Keys and addresses that cannot be derived are left out.
-func (p *preview) descriptor(
-	d *walletfile.Descriptor, birth time.Time, active, internal bool,
-) messages.PreviewDescriptor {
-	shown := messages.PreviewDescriptor{
-		Desc: d.Parsed.String(), Active: active, Internal: internal, PrivateKeys: d.HasPrivateKeys(),
-		Birth: birth, Ranged: d.Parsed.IsRanged(), Next: d.NextIndex,
-	}
-	if shown.Ranged {
-		shown.Range = [2]int32{d.RangeStart, d.RangeEnd - 1}
-	}
-	known, net := d.Cached(), p.cfg.Network.Descriptors()
-	first := uint32(max(d.RangeStart, 0))
-	if keys, err := known.KeysAt(first); err == nil {
-		for _, key := range keys {
-			shown.Fingerprints = append(shown.Fingerprints, hex.EncodeToString(key.Fingerprint[:]))
-		}
-		slices.Sort(shown.Fingerprints)
-		shown.Fingerprints = slices.Compact(shown.Fingerprints)
-	}
-	for index := first; index < first+previewAddresses; index++ {
-		scripts, err := known.Expand(index)
-		if err != nil {
-			break
-		}
-		for _, script := range scripts {
-			if address, ok := descriptor.AddressOf(script, net); ok {
-				shown.Addresses = append(shown.Addresses, address)
-			}
-		}
-		if !shown.Ranged {
-			break
-		}
-	}
-	return shown
-}
-
-// inChain returns the height of a locator's first block, -1 where the active chain does not have it.
-func inChain(chain activeChain, l walletfile.Locator) int32 {
-	if b := chain.reader.Lookup(&l[0]); b != nil && chain.active.Contains(b) {
-		return b.Height
-	}
-	return -1
-}
-
 // chainNow returns the active chain, false while there is none.
-func (p *preview) chainNow() (activeChain, bool) {
+func (p *preview) chainNow() (rescan.ActiveChain, bool) {
 	reader := p.cfg.Chain.Open()
 	if reader == nil {
-		return activeChain{}, false
+		return rescan.ActiveChain{}, false
 	}
-	return activeChain{reader, reader.Active()}, true
+	return rescan.ActiveChain{Reader: reader, Active: reader.Active()}, true
 }
 
-var errNotReady = unexpected(chainview.ErrNotReady)
+var errNotReady = codes.Unexpected(chainview.ErrNotReady)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -12,11 +11,9 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
-	"github.com/seed61375155/trawl/internal/txpool"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
-	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -58,23 +55,16 @@ func (t *caller) spend(j *ask.Job, q messages.Spend) (messages.Spent, error) {
 	return got, p.failure(err)
 }
 
-// failure puts an error into words. An error without a code gets the code of the method.
+// failure puts an error into words.
 func (p *purchase) failure(err error) error {
-	if p.bump != nil {
-		return bumpFailure(err, p.device)
+	switch {
+	case p.bump != nil:
+		unsigned := errors.Is(err, errUnsigned) || errors.Is(err, errNoSigner) || errors.Is(err, errSignerFailed)
+		return wallet.BumpError(err, unsigned, p.device)
+	case p.req.Sign == messages.SignAll:
+		return wallet.SendError(err, p.plan != nil)
 	}
-	if err != nil && !isAnswer(err) {
-		code := codes.Wallet
-		if p.req.Sign == messages.SignAll {
-			code = codes.Insufficient
-		}
-		return codes.Errorf(code, "%v", err)
-	}
-	if e, ok := errors.AsType[*messages.WalletError](err); ok && e.Code == codes.Wallet &&
-		p.plan != nil && p.req.Sign == messages.SignAll {
-		return codes.Errorf(codes.Insufficient, "%s", e.Text)
-	}
-	return err
+	return wallet.FundError(err)
 }
 
 func (p *purchase) pay(j *ask.Job) (messages.Spent, error) {
@@ -108,41 +98,16 @@ func (p *purchase) pay(j *ask.Job) (messages.Spent, error) {
 	return messages.Spent{}, coinselect.ErrFunds
 }
 
-// The names of the texts that tell a repeated request.
-const (
-	noteKey       = "idempotency_key"
-	noteArguments = "idempotency_arguments"
-	noteReason    = "idempotency_fee_reason"
-)
-
 // repeats answers a request whose key a served request had, so that it is paid only once. A payment that no block has
-// yet is announced again: the process may have ended before any peer had heard of the payment. A payment that was
-// abandoned or double-spent is refused: it is not paid, and only the caller knows whether it is to be paid once more.
+// yet is announced again: the process may have ended before any peer had heard of the payment.
 func (p *purchase) repeats(j *ask.Job) (got messages.Spent, repeated bool, err error) {
-	key := p.req.Key
-	if key == nil {
+	if p.req.Key == nil {
 		return got, false, nil
 	}
 	var pending []*wire.MsgTx
-	err = p.await(j, func(then func(error)) {
-		id, values, found := p.ledger.Spending().Find(noteKey, key.Key)
-		repeated = found
-		if !found {
-			then(nil)
-			return
-		}
-		if values[noteArguments] != key.Arguments {
-			then(codes.Errorf(codes.Parameter, "idempotency_key was used with other arguments"))
-			return
-		}
-		id, fate := p.ledger.Spending().Fate(id)
-		if fate != txs.Stands {
-			then(notPaid(id, fate))
-			return
-		}
-		pending = p.ledger.Spending().Pending(id)
-		got = messages.Spent{TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true}
-		p.save(p.c, then) // it may be on its way to the disk yet
+	err = p.change(j, func() (err error) { // it may be on its way to the disk yet
+		got, pending, repeated, err = p.ledger.Payments().Repeated(p.req.Key)
+		return err
 	})
 	if repeated && err == nil {
 		p.cfg.submit(j, pending, true)
@@ -151,54 +116,21 @@ func (p *purchase) repeats(j *ask.Job) (got messages.Spent, repeated bool, err e
 	return got, repeated, err
 }
 
-// notPaid says that the payment of an idempotency key does not stand.
-func notPaid(id chainhash.Hash, fate txs.Fate) error {
-	why := "cannot be confirmed: another transaction spends its inputs"
-	if fate == txs.Abandoned {
-		why = "was abandoned"
-	}
-	return codes.Errorf(codes.Wallet, "The payment with this idempotency_key, transaction %v, %s. "+
-		"Use another idempotency_key to pay again", id, why)
-}
-
-// notes returns the texts that are kept with the transaction.
-func (p *purchase) notes() map[string]string {
-	values := maps.Clone(p.req.Values)
-	if key := p.req.Key; key != nil {
-		if values == nil {
-			values = make(map[string]string)
-		}
-		values[noteKey], values[noteArguments], values[noteReason] = key.Key, key.Arguments, p.built.Reason
-	}
-	return values
-}
-
 // begin checks whether the wallet may serve the request, and waits for the address for change.
 func (p *purchase) begin(j *ask.Job) error {
 	wants := false
 	err := p.try(j, func() error {
-		w, r := p.ledger, p.req
-		p.device = w.Flags().Has(walletfile.ExternalSigner)
-		if r.Sign == messages.SignAll {
-			if w.Vault().Locked() {
-				return errLocked
-			}
-			if err := w.MaySign(); err != nil && (p.bump == nil || !p.device) {
-				return err
-			}
+		p.device = p.ledger.Flags().Has(walletfile.ExternalSigner)
+		if err := p.ledger.Payments().MayPay(p.req, p.bump != nil && p.device); err != nil {
+			return err
 		}
-		if r.Sign != messages.SignNothing { // before an address for change is taken
-			if err := w.Vault().CheckSigning(); err != nil {
-				return err
-			}
-		}
-		if r.Shuffle {
+		if r := p.req; r.Shuffle {
 			newRandom().Shuffle(len(r.Payments), func(i, j int) {
 				r.Payments[i], r.Payments[j] = r.Payments[j], r.Payments[i]
 			})
 		}
-		to, own := w.ChangeAddress(r)
-		wants = own && w.Pool().WantAddress(to)
+		to, own := p.ledger.ChangeAddress(p.req)
+		wants = own && p.ledger.Pool().WantAddress(to)
 		return nil
 	})
 	if err == nil && wants {
@@ -235,24 +167,14 @@ func (p *purchase) fund(j *ask.Job) (funded bool, err error) {
 
 // makePlan finds the coins that the transaction may spend.
 func (p *purchase) makePlan(pool messages.PoolClusters) error {
-	plan, err := p.ledger.Fund(p.req)
+	tip, network := p.cfg.Chain.Open().Active().Tip(), p.cfg.Network
+	plan, err := p.ledger.Payments().Plan(p.req, network, wallet.PaymentParams{
+		Pool: pool, Options: p.spending, Random: newRandom(), Current: network.IsFresh(tip.Time(), p.cfg.Now()),
+	})
 	if err != nil {
 		return err
 	}
-	p.plan = plan
-	plan.Pool, plan.Options, plan.Scale = pool, p.spending, int(p.cfg.Network.Rules.WitnessScale)
-	plan.Random, plan.Atom = newRandom(), p.cfg.Network.Software.Atom
-	plan.NamesLimits = p.cfg.Network.NamesFeeLimits
-	rules := p.cfg.Network.PoolRules()
-	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
-		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)
-	}
-	tip := p.cfg.Chain.Open().Active().Tip()
-	plan.Current = p.cfg.Network.IsFresh(tip.Time(), p.cfg.Now())
-	forms := p.cfg.Network.Standard
-	plan.Native, plan.NativeInput = forms.Native, forms.NativeInput
-	plan.TRUCSize, plan.TRUCChildSize = int(forms.TRUCSize), int(forms.TRUCChildSize)
-	if p.bump != nil {
+	if p.plan = plan; p.bump != nil {
 		return plan.Raise(p.bump.old)
 	}
 	return nil
@@ -338,47 +260,21 @@ func (p *purchase) send(j *ask.Job, tx *wire.MsgTx) (sent bool, err error) {
 			return false, err
 		}
 	}
-	err = p.await(j, func(then func(error)) {
-		sent = p.stillUnspent(tx)
-		if !sent {
-			then(nil)
-			return
+	err = p.change(j, func() error {
+		if sent = p.ledger.Payments().StillUnspent(p.req, tx); !sent {
+			return nil
 		}
-		if err := p.commit(tx); err != nil {
-			then(err)
-			return
+		if p.bump != nil {
+			return p.ledger.Payments().Replace(p.bump.req.TxID, tx, p.cfg.now())
 		}
-		p.save(p.c, then)
+		p.ledger.Payments().Pay(p.req, tx, p.built.Reason, p.cfg.now())
+		return nil
 	})
 	if !sent || err != nil {
 		return false, err
 	}
 	p.cfg.submit(j, []*wire.MsgTx{tx}, true)
 	return true, context.Cause(j.Context()) // when the actor ends it answers
-}
-
-// stillUnspent reports whether the coins that were chosen have not been spent while the
-// transaction was signed.
-func (p *purchase) stillUnspent(tx *wire.MsgTx) bool {
-	given := make(map[wire.OutPoint]bool)
-	for i := range p.req.Inputs {
-		given[p.req.Inputs[i].At] = true
-	}
-	for _, in := range tx.TxIn {
-		if at := in.PreviousOutPoint; !given[at] && p.ledger.Spending().Spent(at) {
-			return false
-		}
-	}
-	return true
-}
-
-// commit takes the transaction in.
-func (p *purchase) commit(tx *wire.MsgTx) error {
-	if p.bump != nil {
-		return p.replace(tx)
-	}
-	p.ledger.Spending().Commit(tx, p.notes(), p.cfg.now())
-	return nil
 }
 
 // spent is what is answered.

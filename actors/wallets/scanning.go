@@ -9,8 +9,9 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // A scan is a rescan, or an import with its rescan, until it is answered. Meanwhile there is no other, and
@@ -23,10 +24,9 @@ type scan struct {
 	ctx    context.Context //nolint:containedctx // ends with an abort
 	cancel context.CancelFunc
 
-	rescan *rescan  // nil: it has not begun, or is over
-	over   bool     // the rescan is over
-	adding bool     // descriptors are being added
-	listed []func() // to be called when they are there
+	reading *reading // nil: it has not begun, or is over
+	over    bool     // the rescan is over
+	adding  bool     // descriptors are being added
 }
 
 // result is how a rescan ended.
@@ -37,11 +37,37 @@ type result struct {
 	aborted bool
 }
 
-// beginScan begins a scan; there must be none.
-func (w *Wallet) beginScan(c actor.Context) *scan {
-	w.scan = &scan{w: w, c: c, began: time.Now()}
-	w.scan.ctx, w.scan.cancel = context.WithCancel(context.Background())
-	return w.scan
+func newScan(ends context.Context, w *Wallet, c actor.Context) *scan {
+	s := &scan{w: w, c: c, began: time.Now()}
+	s.ctx, s.cancel = context.WithCancel(ends)
+	return s
+}
+
+// beginScan begins a scan, unless there is one, or the key pool cannot be topped up, or prepare refuses it.
+func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err error) {
+	err = t.try(j, func() error {
+		switch {
+		case t.scan != nil:
+			return errRescanning
+		case t.ledger.Vault().Locked():
+			return codes.ErrLocked
+		}
+		s = newScan(context.Background(), t.Wallet, t.c)
+		t.scan = s
+		err := prepare(s)
+		if err != nil {
+			s.cancel()
+			t.scan = nil
+		}
+		return err
+	})
+	return s, err
+}
+
+// endScan ends a scan when what was found is on disk. It returns why not, else the error of the scan.
+func (t *caller) endScan(j *ask.Job, err error) error {
+	failed := t.saved(j)
+	return cmp.Or(t.do(j, func() { t.Wallet.endScan(t.c) }), failed, err)
 }
 
 // endScan ends the scan, and locks the wallet if its time has ended meanwhile.
@@ -49,19 +75,6 @@ func (w *Wallet) endScan(c actor.Context) {
 	w.scan.cancel()
 	w.scan = nil
 	w.lockLate(c)
-}
-
-// answerScan has a job carry a scan out. It answers a call when what was found is on disk.
-func answerScan[Q messages.Request[R], R any](s *scan, call *ask.Call[Q, R], do func(j *ask.Job) (R, error)) {
-	s.w.lanes.scans.Add(s.c, func(j *ask.Job) {
-		got, err := do(j)
-		_ = s.w.do(j, func() { // else the actor's end answers
-			s.w.save(s.c, func(failed error) {
-				s.w.endScan(s.c)
-				call.Answer(got, cmp.Or(failed, err))
-			})
-		})
-	})
 }
 
 // abort ends a scan early. It reports false where there is none, or it was aborted before.
@@ -78,26 +91,26 @@ func (s *scan) progress() float64 {
 	switch {
 	case s.over:
 		return 1
-	case s.rescan == nil:
+	case s.reading == nil:
 		return 0
 	}
-	return s.rescan.progress()
+	return s.reading.progress()
 }
 
-// begin begins a rescan.
-func (s *scan) begin(r *rescan) {
-	r.scan, r.next, r.saved, r.scripts = s, r.from, time.Now(), len(s.w.scripts())
-	r.pass = passes{began: r.scripts, reached: r.from - 1}
-	s.rescan = r
+// begin begins a rescan up to a height, nil for the tip. loading says that the wallet is being loaded.
+func (s *scan) begin(from int32, stop *int32, loading bool) {
+	s.reading = &reading{
+		scan: s, Range: rescan.NewRange(from, stop, len(s.w.scripts())), loading: loading, saved: time.Now(),
+	}
 	variant := "slow variant inspecting all blocks"
 	if s.w.cfg.Scheduler != nil {
 		variant = "fast variant using block filters"
 	}
 	reader := s.w.cfg.Chain.Open()
-	if b := reader.Active().At(r.from); b != nil {
+	if b := reader.Active().At(from); b != nil {
 		s.w.logf("Rescan started from block %v... (%s)", b.Hash, variant)
 	}
-	if !r.loading {
+	if !loading {
 		s.w.saveAt(s.c)
 	}
 }
@@ -105,47 +118,44 @@ func (s *scan) begin(r *rescan) {
 // look carries out the rescan that has begun. After a rescan up to the tip that a client asked for, the
 // pool is scanned.
 func (s *scan) look(j *ask.Job) (res result, err error) {
-	r, began := s.rescan, time.Now()
+	r, began := s.reading, time.Now()
 	_ = j.Until(s.ctx, r.windows) // it ends early with an abort, or with the actor
-	toTip := r.stop == nil && !r.loading
+	toTip := r.ToTip() && !r.loading
 	err = s.w.do(j, func() {
 		if toTip {
 			s.w.logf("Scanning current mempool transactions.")
 		}
-		res = result{failed: r.failed, away: r.away, aborted: s.ctx.Err() != nil}
+		res = result{last: r.Reached(), failed: r.failed, away: r.away, aborted: s.ctx.Err() != nil}
 		if res.aborted {
-			s.w.logf("Rescan aborted at block %d. Progress=%f", r.next, r.progress())
+			s.w.logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
 		} else {
 			s.w.logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
 		}
-		if last := max(r.next-1, r.pass.reached); last >= r.from {
-			res.last = &last
-		}
-		s.rescan, s.over = nil, true
+		s.reading, s.over = nil, true
 		if !r.loading {
 			s.w.saveAt(s.c)
 		}
 	})
 	if err == nil && toTip {
-		err = s.w.await(j, func(then func(error)) { s.w.pool.scan(s.c, func() { then(nil) }) })
+		err = s.w.pool.scan(j, s.c)
 	}
 	return res, err
 }
 
-// lookFrom rescans the blocks from a time on, with timestampWindow as a margin. It returns the last block that could
+// lookFrom rescans the blocks from a time on, with rescan.Window as a margin. It returns the last block that could
 // not be read, nil if there is none. An abort is an error.
 func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err error) {
 	err = s.w.do(j, func() {
 		tip := s.w.ledger.Txs().Tip().Height
-		first, found := firstSince(s.w.cfg.Chain.Open().Active(), 0, from-timestampWindow)
+		first, found := rescan.FirstSince(s.w.cfg.Chain.Open().Active(), 0, from-rescan.Window)
 		if !found || first > tip {
 			s.w.logf("RescanFromTime: Rescanning last 0 blocks")
 			return
 		}
 		s.w.logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
-		s.begin(&rescan{from: first})
+		s.begin(first, nil, false)
 	})
-	if err != nil || s.rescan == nil {
+	if err != nil || s.reading == nil {
 		return nil, err
 	}
 	res, err := s.look(j)
@@ -156,13 +166,12 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 }
 
 // catchUp rescans what a wallet that is being loaded has missed. Its error is why the wallet cannot be loaded.
-func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan catchUp) error {
-	var s *scan
+func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error {
+	s := newScan(w.aborted, w, c)
 	err := w.do(j, func() {
-		w.logf("Rescanning last %d blocks (from block %d)...", plan.tip.Height-plan.from, plan.from)
-		s = w.beginScan(c)
-		s.begin(&rescan{from: plan.from, loading: true})
-		w.onAbort(s.cancel)
+		w.logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
+		w.scan = s
+		s.begin(plan.From, nil, true)
 	})
 	if err != nil {
 		return err
@@ -171,23 +180,26 @@ func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan catchUp) error {
 	if err != nil {
 		return err
 	}
-	return w.await(j, func(then func(error)) {
+	var b *batch
+	err = w.try(j, func() error {
 		w.endScan(c)
 		switch {
-		case res.failed != nil && isPruned(res.failed):
-			then(errPruned)
+		case res.failed != nil && rescan.IsPruned(res.failed):
+			return rescan.ErrPruned
 		case res.failed != nil || res.aborted:
-			then(errRescan)
-		default:
-			w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
-			w.save(c, func(err error) {
-				if w.isAttached() && w.fault.present() {
-					err = nil
-				}
-				then(err)
-			})
+			return errRescan
 		}
+		w.ledger.Txs().SaveBestBlock(rescan.LocatorOf(plan.Tip))
+		b = w.save(c, nil)
+		return nil
 	})
+	if err == nil {
+		err = b.wait(j)
+	}
+	if w.loaded.Load() && w.fault.present() && b != nil && j.Context().Err() == nil {
+		err = nil
+	}
+	return err
 }
 
 // scripts are all scripts of the wallet, those derived later behind the others.
@@ -213,8 +225,8 @@ func (w *Wallet) position() walletfile.Locator {
 	if w.again != nil {
 		block = block.Parent
 	}
-	if w.scan != nil && w.scan.rescan != nil {
-		block = block.Ancestor(min(w.scan.rescan.frontier()-1, block.Height))
+	if w.scan != nil && w.scan.reading != nil {
+		block = block.Ancestor(min(w.scan.reading.Frontier()-1, block.Height))
 	}
-	return locatorOf(block)
+	return rescan.LocatorOf(block)
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -20,21 +18,21 @@ import (
 // start loads wallets. At the start of the node it loads the wallets that the
 // settings and the options name, after a failure of the registry the wallets
 // that were loaded.
-func (w *Wallets) start(c actor.Context) {
+func (w *Wallets) start() {
 	if w.begun {
 		names := w.names
 		w.names = nil
-		w.loadAll(c, names, w.tellNotLoaded)
+		w.loadAll(names, w.logNotLoaded)
 		return
 	}
 	w.begun = true
-	w.work(c, func(*ask.Job) func() {
+	w.jobs.Add(w.c, func(j *ask.Job) {
 		walletdb.RemoveStale(w.cfg.Dir)
 		var names []string
 		if !w.cfg.NoStartup {
 			names = w.toLoad()
 		}
-		return func() { w.loadAll(c, names, w.refuseStart) }
+		_ = j.Do(func() { w.loadAll(names, w.refuseStart) })
 	})
 }
 
@@ -82,43 +80,44 @@ func (w *Wallets) refuseStart(name string, err error) {
 			return
 		}
 	}
-	w.tellNotLoaded(name, err)
+	w.logNotLoaded(name, err)
 	if w.notStarted == nil {
 		w.notStarted = messages.StartError(strings.TrimSuffix(text, "\n"))
 	}
 }
 
-func (w *Wallets) tellNotLoaded(name string, err error) {
+func (w *Wallets) logNotLoaded(name string, err error) {
 	w.cfg.Log.Error("wallet not loaded", "wallet", name, "err", err)
 }
 
-// loadAll loads wallets. failed is told of each that cannot be.
-func (w *Wallets) loadAll(c actor.Context, names []string, failed func(name string, err error)) {
+// loadAll loads wallets. failed is called for each that cannot be loaded.
+func (w *Wallets) loadAll(names []string, failed func(name string, err error)) {
 	w.starting = len(names)
 	for _, name := range names {
-		h := newHome(&w.cfg, name)
-		h.mayLag = true
-		w.enqueue(c, &load{home: h, tell: func(got messages.WalletLoaded, err error) {
+		l := &load{home: newHome(&w.cfg, name)}
+		l.home.mayLag = true
+		w.enqueue(l)
+		w.jobs.Add(w.c, func(j *ask.Job) {
+			got, err := l.wait(j)
 			for _, text := range got.Warnings {
 				w.cfg.Log.Warn("wallet loaded with a warning", "wallet", name, "warning", text)
 			}
-			if err != nil {
-				failed(name, err)
-			}
-			w.starting--
-			w.answerWaiting()
-		}})
+			_ = j.Do(func() {
+				if err != nil {
+					failed(name, err)
+				}
+				w.starting--
+				w.endStart()
+			})
+		})
 	}
-	w.answerWaiting()
+	w.endStart()
 }
 
-// answerWaiting answers the requests that wait for the start, when it is over.
-func (w *Wallets) answerWaiting() {
-	if w.starting != 0 {
-		return
+// endStart has the requests answered that wait for the start, if it is over.
+func (w *Wallets) endStart() {
+	if w.starting == 0 {
+		w.starting = -1
+		close(w.started)
 	}
-	for _, m := range w.waiting {
-		m.Answer(messages.Done{}, w.notStarted)
-	}
-	w.waiting = nil
 }

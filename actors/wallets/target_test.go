@@ -81,7 +81,7 @@ func walletAt(t *testing.T, chain *chaintest.Chain, b *chainview.Block) *Wallet 
 	}
 	t.Cleanup(ledger.Close)
 	ledger.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
-	w := &Wallet{home: h, ledger: ledger, live: true}
+	w := &Wallet{home: h, ledger: ledger, live: true, writer: writer{next: newBatch(nil)}}
 	w.keygen, w.pool = keygen{w: w}, poolState{Wallet: w}
 	return w
 }

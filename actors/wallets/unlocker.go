@@ -1,9 +1,8 @@
 package wallets
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -82,95 +81,28 @@ func (t *caller) unlock(j *ask.Job, q messages.UnlockWallet) (messages.Done, err
 	if err != nil {
 		return messages.Done{}, err
 	}
-	wrong := wrongPassphrase(q.Passphrase,
+	wrong := wallet.WrongPassphrase(q.Passphrase,
 		"Error: The wallet passphrase entered is incorrect. It contains a null character (ie - a zero byte). "+
 			"If the passphrase was set with a version of this software prior to 25.0, "+
 			"please try again with only the characters up to — but not including — the first null character. "+
 			"If this is successful, please set a new passphrase to avoid this issue in the future.")
-	found := openMasters(j.Context(), masters, q.Passphrase, nil)
-	defer wipe(found)
-	return messages.Done{}, t.await(j, func(then func(error)) {
-		if _, err := t.unlockWith(found); err != nil {
-			then(passphraseError(err, wrong))
-			return
+	found := wallet.OpenMasters(j.Context(), masters, q.Passphrase, nil)
+	defer found.Wipe()
+	var b *batch
+	err = t.try(j, func() error {
+		if _, err := found.Unlock(t.ledger); err != nil {
+			return wallet.PassphraseError(err, wrong)
 		}
 		t.unlocker.start(t.c, t.cfg.Now(), min(q.For, maxUnlock))
 		if t.fault.present() { // signing needs no file
-			then(nil)
-			return
+			return nil
 		}
 		_ = t.ledger.Pool().Refill(0) // as far as it goes
-		t.save(t.c, then)
+		b = t.save(t.c, t.refuse)
 		t.keygen.deferFill(t.c)
+		return nil
 	})
-}
-
-// wrongPassphrase is the answer to a wrong passphrase. Old versions took one
-// only up to a zero byte.
-func wrongPassphrase(passphrase []byte, withZero string) error {
-	if bytes.IndexByte(passphrase, 0) >= 0 {
-		return codes.Errorf(codes.Passphrase, "%s", withZero)
-	}
-	return errPassphrase
-}
-
-// passphraseError is the answer when no master key opens the wallet.
-func passphraseError(err, wrong error) error {
-	if errors.Is(err, walletfile.ErrSomeKeys) {
-		return codes.Errorf(
-			codes.Misc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.",
-		)
-	}
-	return wrong
-}
-
-// candidate is a master key as a passphrase opens it, right or wrong.
-type candidate struct {
-	record walletfile.MasterKey
-	master *walletfile.Secret
-}
-
-// openMasters derives master keys from a passphrase, which it wipes. That takes long. look has a look at each key
-// unless look is nil; a key is left out where look fails. The caller wipes the keys.
-func openMasters(
-	ctx context.Context, masters []walletfile.MasterKey, passphrase messages.Secret, look func(*candidate) error,
-) (found []candidate) {
-	phrase := walletfile.NewSecret(passphrase)
-	defer phrase.Zero()
-	passphrase.Wipe()
-	for _, record := range masters {
-		master, err := record.Unlock(ctx, phrase)
-		if err != nil {
-			continue
-		}
-		k := candidate{record, master}
-		if look != nil && look(&k) != nil {
-			master.Zero()
-			continue
-		}
-		found = append(found, k)
-	}
-	return found
-}
-
-func wipe(keys []candidate) {
-	for _, k := range keys {
-		k.master.Zero()
-	}
-}
-
-// unlockWith unlocks the wallet with the master key that is right.
-func (t *caller) unlockWith(masters []candidate) (candidate, error) {
-	err := walletfile.ErrPassphrase
-	for _, k := range masters {
-		if err = t.ledger.Unlock(k.master); err == nil {
-			return k, nil
-		}
-		if errors.Is(err, walletfile.ErrSomeKeys) {
-			break
-		}
-	}
-	return candidate{}, err
+	return messages.Done{}, cmp.Or(err, b.wait(j))
 }
 
 func (t *caller) lock(j *ask.Job, _ messages.LockWallet) (messages.Done, error) {
@@ -231,10 +163,9 @@ func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, e
 	q.Passphrase.Wipe()
 	e, batches, failed := encryptionOf(j.Context(), phrase, jobs)
 	defer e.Master.Zero()
-	return messages.Done{}, t.await(j, func(then func(error)) {
-		err := t.encryptWith(e, seed, batches, failed)
-		t.save(t.c, func(failed error) { then(errors.Join(err, failed)) })
-		t.ledger.Pool().Drop()
+	return messages.Done{}, t.change(j, func() error {
+		defer t.ledger.Pool().Drop()
+		return t.encryptWith(e, seed, batches, failed)
 	})
 }
 
@@ -243,9 +174,9 @@ func (t *caller) encryptWith(e wallet.Encryption, seed *walletfile.Secret, batch
 	if err == nil {
 		err = t.mayEncrypt() // another request may have been faster
 	}
-	if err = supply(t.ledger.Pool(), batches, err); err == nil {
+	if err = keys.SupplyAll(t.ledger.Pool(), batches, err); err == nil {
 		err = t.ledger.Encrypt(e, seed, t.cfg.now())
-		t.writer.replace = true // no file is to have what is deleted
+		t.writer.next.replace = true // no file is to have what is deleted
 	}
 	if err != nil && !isAnswer(err) {
 		t.cfg.Log.Error("wallet not encrypted", "wallet", t.label(), "err", err)
@@ -274,30 +205,30 @@ func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (mess
 	if err != nil {
 		return messages.Done{}, err
 	}
-	wrong := wrongPassphrase(q.Old,
+	wrong := wallet.WrongPassphrase(q.Old,
 		"Error: The old wallet passphrase entered is incorrect. It contains a null character (ie - a zero byte). "+
 			"If the old passphrase was set with a version of this software prior to 25.0, "+
 			"please try again with only the characters up to — but not including — the first null character.")
 	fresh := walletfile.NewSecret(q.New)
 	defer fresh.Zero()
 	q.New.Wipe()
-	found := openMasters(j.Context(), masters, q.Old, func(k *candidate) (err error) {
-		k.record, err = lockMaster(j.Context(), k.record, fresh, k.master)
+	found := wallet.OpenMasters(j.Context(), masters, q.Old, func(k *wallet.Encryption) (err error) {
+		k.Record, err = lockMaster(j.Context(), k.Record, fresh, k.Master)
 		return err
 	})
-	defer wipe(found)
+	defer found.Wipe()
 	return messages.Done{}, t.change(j, func() error {
 		locked := t.ledger.Vault().Locked()
-		right, err := t.unlockWith(found)
+		right, err := found.Unlock(t.ledger)
 		switch {
 		case err != nil: // as in Core: a wrong passphrase locks
 			t.lockKeys()
-			return passphraseError(err, wrong)
+			return wallet.PassphraseError(err, wrong)
 		case locked:
 			t.ledger.Vault().Lock()
 		}
-		t.ledger.Vault().SetMasterKey(right.record)
-		t.writer.replace = true // no file is to have what is deleted
+		t.ledger.Vault().SetMasterKey(right.Record)
+		t.writer.next.replace = true // no file is to have what is deleted
 		return nil
 	})
 }
@@ -312,6 +243,6 @@ func encryptionOf(
 	if err != nil {
 		return encryption, nil, err
 	}
-	batches, err := makeAll(ctx, jobs)
+	batches, err := keys.MakeAll(ctx, jobs)
 	return encryption, batches, err
 }

@@ -14,33 +14,36 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
 )
 
 // Wallet is the actor of one wallet. It owns the ledger and the open file.
 //
-// The ledger answers from memory. A worker writes the changes of a request to
-// disk before the request is answered; meanwhile the actor serves other
-// requests. When the file cannot be written the actor fails, because the ledger
+// The ledger answers from memory. A job serves a request: it has the actor look at
+// the ledger or change the ledger, and waits for the disk before it answers. Meanwhile the actor
+// serves other requests. When the file cannot be written the actor fails, because the ledger
 // is ahead of the file then: the next instance has the contents of the file,
 // see [fault].
 type Wallet struct {
 	*home
 
-	mode  actor.Behavior // opening, ready or closed
-	fresh *opened        // has been opened, and is not yet taken over
-	queue []queued       // requests that came before the wallet was ready
+	c      actor.Context // the actor's own
+	origin origin        // of the file that the first instance opens; nil: it is there
+	again  *txs.Block    // the tip, which is looked at again when there are the wanted keys; nil: there is no need
 
+	fresh    *opened // has been opened, and is not yet taken over
 	ledger   *wallet.Wallet
 	warnings []string
 
-	live bool // loaded, and following the chain
+	failed bool // the instance before failed as it loaded the wallet
+	live   bool // loaded, and following the chain
+	closed bool // serves nobody any more; callers are answered as the actor stops
+	busy   bool // handling a message; stays set if the actor failed meanwhile
 
 	savesPosition bool // the position is to be written after the step
 	awaitsKeys    bool // no step begins before there are the keys that the ledger wants
 
-	again *txs.Block // the tip, which is looked at again when there are those keys; nil: there is no need
-	busy  bool       // handling a message; stays set if the actor failed meanwhile
-
+	changes  signal // of what jobs wait for
 	pool     poolState
 	writer   writer
 	follower *follow.Follower
@@ -52,20 +55,17 @@ type Wallet struct {
 	keygen   keygen
 }
 
-// newWallet returns the producer of a wallet's actor.
-func newWallet(h *home) actor.Producer {
+// newWallet returns the producer of a wallet's actor. The origin, unless it is nil, makes or finds the file that the
+// first instance opens.
+func newWallet(h *home, from origin) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		w := &Wallet{home: h, mode: actor.NewBehavior()}
+		w := &Wallet{home: h, origin: from, failed: begun && !h.loaded.Load()}
 		w.keygen = keygen{w: w, lines: keyLog{home: h}}
-		w.writer = writer{Wallet: w}
+		w.writer = writer{Wallet: w, next: newBatch(nil)}
 		w.pool = poolState{Wallet: w}
 		w.lanes, w.spending = newLanes(), *h.cfg.Spending
 		w.follower = w.follow()
-		w.mode.Become(w.opening)
-		if begun && !h.isAttached() {
-			w.mode.Become(w.failed)
-		}
 		begun = true
 		return w
 	}
@@ -89,76 +89,69 @@ func (w *Wallet) Receive(c actor.Context) {
 }
 
 func (w *Wallet) handle(c actor.Context) {
+	w.c = c
 	if w.follower.Receive(c) {
 		return
 	}
-	switch c.Message().(type) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		if w.loaded.Load() { // before
+			w.lanes.beside.Add(c, func(j *ask.Job) { w.loadAgain(j, c) })
+		}
+	case *beginWallet:
+		w.begin(c, m)
+	case *closeWallet:
+		w.unload(c, m)
 	case lockTimer:
 		w.lockTimer(c)
 	case fillDeferred:
 		w.keygen.fill(c)
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle(c) {
-			w.mode.Receive(c)
+		if !w.pool.handle(c) && !w.closed {
+			walletTable.Serve(w, c)
 		}
 	}
 }
 
-// failed is the mode of an instance whose predecessor failed before the wallet
-// was loaded. It tells the registry, which answers the request for the wallet.
-func (w *Wallet) failed(c actor.Context) {
-	if _, ok := c.Message().(*actor.Started); ok {
-		w.refuse(c, codes.Errorf(codes.Wallet, "Wallet loading failed. %s", w.fault.reason(ask.ErrRestarted)))
+// begin loads the wallet for the first time.
+func (w *Wallet) begin(c actor.Context, m *beginWallet) {
+	if w.failed {
+		m.Answer(nil, ask.ErrRestarted)
 		return
 	}
-	ask.Unhandled(c)
-}
-
-// save writes what has changed, and then calls back: at once if there is nothing to
-// wait for. A nil callback is not called.
-func (w *Wallet) save(c actor.Context, then func(error)) {
-	w.keygen.makeNext(c)
-	w.writer.add(c, w.ledger.TakeChanges(), then)
-}
-
-// opening waits for the file, and for the blocks that the wallet has missed.
-func (w *Wallet) opening(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *actor.Started:
-		open := w.reopen
-		if w.first != nil && !w.isAttached() {
-			open = w.first
+	w.lanes.beside.Add(c, func(j *ask.Job) {
+		open := w.open
+		if w.origin != nil {
+			open = w.origin.run
 		}
-		w.lanes.scans.Add(c, func(j *ask.Job) {
-			if err := w.load(j, c, open); err != nil {
-				_ = w.doAlways(j, func() { w.refuse(c, err) })
+		err := w.load(j, c, open)
+		if err != nil { // the file is closed before the answer, so that it can be deleted
+			err = w.loadingError(err)
+			if failed := w.release(j, func() bool { return true }); failed != nil {
+				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", failed)
 			}
-		})
-	case *closeWallet:
-		m.Answer(messages.Done{}, errLoading)
-	case *ask.Call[messages.AbortRescan, bool]:
-		m.Answer(w.scan.abort(), nil)
-	case actor.AutoReceiveMessage, actor.SystemMessage:
-	default:
-		w.queue = append(w.queue, queued{c, c.Message(), c.Sender()})
+		}
+		_ = w.doAlways(j, func() { m.Answer(w.warnings, err) }) // else the actor's end answers
+	})
+}
+
+// loadAgain loads a wallet whose actor has failed since it was loaded.
+func (w *Wallet) loadAgain(j *ask.Job, c actor.Context) {
+	err := w.load(j, c, w.reopen)
+	if err == nil || j.Context().Err() != nil {
+		return
 	}
+	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.label(), "err", err)
+	_ = w.doAlways(j, func() { c.Stop(c.Self()) })
 }
 
-// queued is the context of a message that has waited.
-type queued struct {
-	actor.Context
-
-	message any
-	sender  *actor.PID
+// save has a job write what has changed, and returns the batch that has all changes. refuse is called if they cannot
+// be written, before the actor fails; nil: nobody is told.
+func (w *Wallet) save(c actor.Context, refuse func(error)) *batch {
+	w.keygen.makeNext(c)
+	return w.writer.add(c, w.ledger.TakeChanges(), refuse)
 }
-
-// Message returns the message that has waited, and not the message that the actor
-// handles meanwhile.
-func (q queued) Message() any { return q.message }
-
-// Sender returns the sender of that message.
-func (q queued) Sender() *actor.PID { return q.sender }
 
 // load opens the file, looks through what was missed, and joins the pool.
 func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*opened, error)) error {
@@ -169,84 +162,43 @@ func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*
 	w.fresh = o // the actor closes it if it stops now
 	err = w.doAlways(j, func() {
 		w.writer.file, w.ledger, w.warnings, w.fresh = o.file, o.ledger, o.warnings, nil
-		w.writer.changes = o.unwritten
+		w.writer.next.changes = o.unwritten
 	})
-	if err == nil && o.catchUp.scan {
+	if err == nil && o.catchUp.Scan {
 		err = w.catchUp(j, c, o.catchUp)
 	}
 	if err != nil {
 		return err
 	}
 	w.unmark()
-	err = w.do(j, func() { w.settle(true) })
-	if err == nil {
-		err = w.pool.join(j, c)
-	}
-	if err == nil {
+	w.loaded.Store(true)
+	if err = w.pool.join(j, c); err == nil {
 		err = w.do(j, func() { w.attached(c) })
 	}
 	return err
 }
 
+// attached begins to serve the wallet.
 func (w *Wallet) attached(c actor.Context) {
 	w.live = true
-	w.mode.Become(w.ready)
 	w.logSizes(w.ledger)
-	w.tellRegistry(c, arrived{w.home, w.warnings})
 	info := w.ledger.Info()
 	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
 		max(info.KeypoolSizeInternal, 0))
-	queue := w.queue
-	w.queue = nil
 	w.pool.take(c)
-	for _, m := range queue {
-		w.ready(m)
-	}
 	w.follower.Wake(c)
-	if w.ledger != nil {
-		if w.first == nil { // a restored wallet keeps the answers of Core until its next load
-			w.exclude(c)
-		}
-		w.keygen.checkKeys(c)
-		w.keygen.deferFill(c)
-		w.keygen.makeNext(c)
+	if w.origin == nil { // a restored wallet keeps the answers of Core until its next load
+		w.exclude(c)
 	}
-}
-
-// refuse gives up on the wallet and takes back what was begun. The registry,
-// told of it, stops the actor.
-func (w *Wallet) refuse(c actor.Context, err error) {
-	if !isAnswer(err) {
-		err = codes.Errorf(codes.Wallet, "Wallet loading failed. %v", err)
-	}
-	w.mode.Become(w.closed)
-	w.release(c, func(failed error) {
-		if failed != nil {
-			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", failed)
-		}
-		w.tellRegistry(c, refused{w.home, c.Self(), err})
-	})
-}
-
-// release closes the file in a worker, and takes back what was begun for a
-// wallet that is not loaded.
-func (w *Wallet) release(c actor.Context, then func(error)) {
-	file, undo := w.writer.file, w.settle(false)
-	w.forget()
-	w.lanes.beside.Add(c, func(j *ask.Job) {
-		var err error
-		if file != nil {
-			err = file.Close()
-		}
-		w.cfg.Forget()
-		err = errors.Join(err, undo())
-		_ = w.doAlways(j, func() { then(err) })
-	})
+	w.keygen.checkKeys(c)
+	w.keygen.deferFill(c)
+	w.keygen.makeNext(c)
+	w.changes.notify()
 }
 
 // forget wipes the secrets.
 func (w *Wallet) forget() {
-	w.live = false
+	w.live, w.closed = false, true
 	w.unlocker.stop()
 	w.keygen.stop()
 	if w.ledger != nil {
@@ -255,41 +207,66 @@ func (w *Wallet) forget() {
 	w.writer.file, w.ledger = nil, nil
 }
 
-func (*Wallet) tellRegistry(c actor.Context, msg any) {
-	if c.Parent() != nil {
-		c.Send(c.Parent(), msg)
-	}
-}
-
-// ready serves everything.
-func (w *Wallet) ready(c actor.Context) {
-	if m, ok := c.Message().(*closeWallet); ok {
-		w.unload(c, m)
-		return
-	}
-	walletTable.Serve(w, c)
-}
-
-// closed has given its file back. Callers are answered as the actor stops.
-func (*Wallet) closed(actor.Context) {}
-
 // unload writes what is in memory, closes the file and answers.
 func (w *Wallet) unload(c actor.Context, m *closeWallet) {
-	if w.scan != nil {
+	switch {
+	case w.scan != nil:
 		m.Answer(messages.Done{}, errRescanning)
+		return
+	case !w.live, w.closed:
+		m.Answer(messages.Done{}, errLoading)
 		return
 	}
 	w.ledger.Txs().SaveBestBlock(w.position())
-	w.mode.Become(w.closed)
+	w.closed = true
 	w.cfg.Tip.Unsubscribe(c)
 	w.pool.leave(c)
-	w.save(c, func(err error) {
-		if w.fault.present() { // what is not in the file comes from the chain again
-			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", err)
-			err = nil
-		}
-		w.release(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
+	w.lanes.beside.Add(c, func(j *ask.Job) {
+		err := w.close(j, c)
+		_ = w.doAlways(j, func() { m.Answer(messages.Done{}, err) }) // else the actor's end answers
 	})
+}
+
+// close closes the file when all changes are in it, also those of jobs that go on meanwhile. If it cannot be written,
+// the rest of the changes comes from the chain again.
+func (w *Wallet) close(j *ask.Job, c actor.Context) error {
+	var failed error
+	for {
+		var left *batch
+		err := w.release(j, func() bool {
+			if left = w.writer.writing; failed == nil {
+				left = w.writer.add(c, w.ledger.TakeChanges(), nil)
+			}
+			return left == nil
+		})
+		if left == nil {
+			return err
+		}
+		if err = left.wait(j); err != nil && failed == nil {
+			failed = err
+			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", failed)
+		}
+	}
+}
+
+// release closes the file, if it may be closed now. It does not wait for other jobs.
+func (w *Wallet) release(j *ask.Job, may func() bool) error {
+	var file *walletdb.DB
+	released := false
+	err := w.doAlways(j, func() {
+		if released = may(); released {
+			file = w.writer.file
+			w.forget()
+		}
+	})
+	if err != nil || !released {
+		return err
+	}
+	if file != nil {
+		err = file.Close()
+	}
+	w.cfg.Forget()
+	return err
 }
 
 // stop ends all workers and closes the file. Changes that are not on disk yet
@@ -300,7 +277,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.nonces.Zero()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
-	if trusted && (w.live || w.scan != nil) && !w.undoable() {
+	if trusted && w.ledger != nil && (w.live || w.scan != nil) {
 		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
 			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
@@ -311,8 +288,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	}
 	file := w.writer.file
 	w.forget()
-	_, restarting := c.Message().(*actor.Restarting)
-	if restarting && w.isAttached() && w.fault.present() {
+	if _, restarting := c.Message().(*actor.Restarting); restarting && w.loaded.Load() && w.fault.present() {
 		w.fault.keep(file)
 		return
 	}
@@ -324,9 +300,17 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
 		}
 	}
-	if !restarting && !w.isAttached() {
-		if err := w.settle(false)(); err != nil {
-			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", err)
-		}
+}
+
+// loadingError puts the reason why a wallet was not loaded into words.
+func (h *home) loadingError(err error) error {
+	switch {
+	case isAnswer(err):
+		return err
+	case errors.Is(err, ask.ErrRestarted):
+		return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", h.fault.reason(ask.ErrRestarted))
+	case errors.Is(err, ask.ErrStopped):
+		return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrStopped)
 	}
+	return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", err)
 }

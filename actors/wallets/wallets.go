@@ -8,14 +8,18 @@
 package wallets
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
@@ -24,17 +28,18 @@ import (
 type Wallets struct {
 	*shared
 
-	jobs     *ask.Lane // all that waits
+	c        actor.Context // the actor's own
+	jobs     *ask.Lane     // all that waits
+	loader   *ask.Lane     // loads, in the order in which they came
 	previews *ask.Lane
 
 	loads   map[string]*load      // waiting or under way, by name
-	queue   []*load               // waiting
 	moving  map[string]*migrating // that use a name
 	entries map[string]*entry
 
-	starting   int // loads of the start that are not over; -1: not begun
-	waiting    []*ask.Call[messages.WaitWallets, messages.Done]
-	notStarted error // a wallet of the start that could not be loaded
+	starting   int           // loads of the start that are not over; -1: not begun
+	started    chan struct{} // closed when there are none
+	notStarted error         // a wallet of the start that could not be loaded
 }
 
 // shared is what the instances of the registry have in common.
@@ -51,13 +56,7 @@ type entry struct {
 	name   string
 	home   *home
 	ref    *ask.Ref
-	unload *unloading // the request that waits for its end; nil: none
-}
-
-// unloading is how a wallet is to end.
-type unloading struct {
-	onStartup messages.OnStartup
-	tell      func(messages.WalletUnloaded, error)
+	leaves bool // it is being unloaded
 }
 
 // New returns the producer of the registry.
@@ -67,8 +66,8 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
-			moving: make(map[string]*migrating), starting: -1,
-			jobs: ask.NewLane(math.MaxInt), previews: ask.NewLane(maxPreviews),
+			moving: make(map[string]*migrating), starting: -1, started: make(chan struct{}),
+			jobs: ask.NewLane(math.MaxInt), loader: ask.NewLane(s.cfg.Loading), previews: ask.NewLane(maxPreviews),
 		}
 		return w
 	}
@@ -78,126 +77,138 @@ func New(cfg Config) actor.Producer {
 func (w *Wallets) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		w.start(c)
+		w.c = c
+		w.start()
 	case *actor.Stopping, *actor.Restarting:
 		w.close()
 	case *actor.Terminated:
-		w.terminated(c, m.Who)
-	case arrived:
-		w.arrived(c, m)
-	case refused:
-		w.refused(c, m)
+		w.terminated(m.Who)
 	default:
 		table.Serve(w, c)
 	}
 }
 
-func (w *Wallets) createWallet(c actor.Context, m *ask.Call[messages.CreateWallet, messages.WalletLoaded]) {
-	h := newHome(&w.cfg, m.Req.Name)
-	h.first = (&creation{h, m.Req}).run
-	w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
-}
-
-func (w *Wallets) loadWallet(c actor.Context, m *ask.Call[messages.LoadWallet, messages.WalletLoaded]) {
-	if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
-		m.Answer(
-			messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name),
-		)
-		return
+// serve has a job serve a request to its end, also when the caller leaves.
+func serve[Q messages.Request[R], R any](
+	do func(*Wallets, *ask.Job, Q) (R, error),
+) func(*Wallets, actor.Context, *ask.Call[Q, R]) {
+	return func(w *Wallets, c actor.Context, m *ask.Call[Q, R]) {
+		ask.ServeIn(c, w.jobs, m, func(j *ask.Job, q Q) (R, error) { return do(w, j.Through(), q) })
 	}
-	w.enqueue(c, &load{home: newHome(&w.cfg, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
 }
 
-func (w *Wallets) restoreWallet(c actor.Context, m *ask.Call[messages.RestoreWallet, messages.WalletLoaded]) {
-	h := newHome(&w.cfg, m.Req.Name)
-	h.first = (&restoration{home: h, source: m.Req.Backup}).run
-	w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+func (w *Wallets) createWallet(j *ask.Job, q messages.CreateWallet) (messages.WalletLoaded, error) {
+	h := newHome(&w.cfg, q.Name)
+	return w.load(j, &load{home: h, origin: &creation{home: h, req: q}, onStartup: q.OnStartup})
 }
 
-func (w *Wallets) unloadWallet(c actor.Context, m *ask.Call[messages.UnloadWallet, messages.WalletUnloaded]) {
-	w.unload(c, m.Req.Name, &unloading{m.Req.OnStartup, func(got messages.WalletUnloaded, err error) {
-		m.Answer(got, err)
-	}})
+func (w *Wallets) loadWallet(j *ask.Job, q messages.LoadWallet) (messages.WalletLoaded, error) {
+	return w.load(j, &load{home: newHome(&w.cfg, q.Name), onStartup: q.OnStartup})
 }
 
-func (w *Wallets) abortRestore(c actor.Context, m *ask.Call[messages.AbortRestore, bool]) {
-	m.Answer(w.abort(c, m.Req.Name), nil)
+func (w *Wallets) restoreWallet(j *ask.Job, q messages.RestoreWallet) (messages.WalletLoaded, error) {
+	h := newHome(&w.cfg, q.Name)
+	return w.load(j, &load{home: h, origin: &restoration{home: h, source: q.Backup}, onStartup: q.OnStartup})
 }
 
-func (w *Wallets) listWalletDir(c actor.Context, m *ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]) {
-	w.work(c, func(*ask.Job) func() {
-		found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
-		return func() { m.Answer(found, nil) }
+func (w *Wallets) unloadWallet(j *ask.Job, q messages.UnloadWallet) (messages.WalletUnloaded, error) {
+	return w.unload(j, q.Name, q.OnStartup)
+}
+
+func (w *Wallets) listWalletDir(*ask.Job, messages.ListWalletDir) ([]messages.WalletDirEntry, error) {
+	return listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
+}
+
+func (w *Wallets) syncWallets(j *ask.Job, _ messages.SyncWallets) (messages.Done, error) {
+	return w.sync(j, 0)
+}
+
+func (w *Wallets) advanceTimers(j *ask.Job, q messages.AdvanceTimers) (messages.Done, error) {
+	return w.sync(j, q.By)
+}
+
+// waitWallets waits for the end of the start.
+func (w *Wallets) waitWallets(c actor.Context, m *ask.Call[messages.WaitWallets, messages.Done]) {
+	ask.ServeIn(c, w.jobs, m, func(j *ask.Job, _ messages.WaitWallets) (messages.Done, error) {
+		select {
+		case <-w.started:
+			return messages.Done{}, w.notStarted
+		case <-j.Context().Done():
+			return messages.Done{}, context.Cause(j.Context())
+		}
 	})
 }
 
-func (w *Wallets) syncWallets(c actor.Context, m *ask.Call[messages.SyncWallets, messages.Done]) {
-	w.sync(c, 0, m.Answer)
-}
-
-func (w *Wallets) advanceTimers(c actor.Context, m *ask.Call[messages.AdvanceTimers, messages.Done]) {
-	w.sync(c, m.Req.By, m.Answer)
-}
-
-func (w *Wallets) waitWallets(_ actor.Context, m *ask.Call[messages.WaitWallets, messages.Done]) {
-	w.waiting = append(w.waiting, m)
-	w.answerWaiting()
-}
-
-func answerTo[Q messages.Request[messages.WalletLoaded]](
-	call *ask.Call[Q, messages.WalletLoaded],
-) func(messages.WalletLoaded, error) {
-	return func(got messages.WalletLoaded, err error) { call.Answer(got, err) }
-}
-
-// unload has a wallet close its file.
-func (w *Wallets) unload(c actor.Context, name string, u *unloading) {
-	e := w.entries[name]
-	if e == nil || e.unload != nil {
-		u.tell(messages.WalletUnloaded{}, messages.ErrWalletNotFound)
-		return
+// sync has all loaded wallets write their knowledge of the memory pool. If a time has passed by their
+// timers, they do first what is due. The error of a wallet that was unloaded meanwhile does not count: the
+// unloading has written its changes.
+func (w *Wallets) sync(j *ask.Job, passed time.Duration) (messages.Done, error) {
+	var all []*entry
+	err := j.Do(func() { all = slices.Collect(maps.Values(w.entries)) })
+	for _, e := range all {
+		_, failed := ask.Await(j, e.ref, seeing{Passed: passed})
+		ended := j.Do(func() {
+			if failed != nil && !e.leaves {
+				w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", e.name, "err", failed)
+				err = errors.Join(err, failed)
+			}
+		})
+		if ended != nil {
+			return messages.Done{}, ended
+		}
 	}
-	e.unload = u
-	w.work(c, func(j *ask.Job) func() {
-		_, err := ask.Await(j, e.ref, closing{})
-		return func() { w.unloaded(c, e, u, err) }
+	return messages.Done{}, err
+}
+
+// unload has a wallet close its file, and takes it out.
+func (w *Wallets) unload(
+	j *ask.Job, name string, on messages.OnStartup,
+) (got messages.WalletUnloaded, err error) {
+	var e *entry
+	ended := j.Do(func() {
+		if e = w.entries[name]; e == nil || e.leaves {
+			err = messages.ErrWalletNotFound
+			return
+		}
+		e.leaves = true
 	})
-}
-
-// unloaded stops the actor of a wallet that has closed its file, or tells why the wallet goes on.
-func (w *Wallets) unloaded(c actor.Context, e *entry, u *unloading, err error) {
-	if isAnswer(err) {
-		e.unload = nil
-		u.tell(messages.WalletUnloaded{}, err)
-		return
+	if err = cmp.Or(ended, err); err != nil {
+		return got, err
 	}
-	if err != nil {
+	_, err = ask.Await(j, e.ref, closing{})
+	if isAnswer(err) { // the wallet goes on
+		return got, cmp.Or(j.Do(func() { e.leaves = false }), err)
+	}
+	if err != nil && j.Context().Err() == nil {
 		w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
 	}
 	w.cfg.Directory.Remove(e.name)
-	if w.entries[e.name] == e {
-		c.Stop(e.ref.PID())
+	err = e.ref.Stop(j.Context())
+	if err == nil {
+		err = j.Do(func() { w.leave(e) })
 	}
+	if err != nil {
+		return got, err
+	}
+	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
+	got.Warnings = w.remember(name, on)
+	return got, nil
 }
 
-// terminated takes a wallet out whose actor has stopped.
-func (w *Wallets) terminated(c actor.Context, who *actor.PID) {
-	for _, l := range w.loads {
-		if l.ref != nil && l.ref.PID().Equal(who) {
-			w.lost(c, l)
-			return
-		}
-	}
+// terminated takes a wallet out whose actor has stopped without being told to.
+func (w *Wallets) terminated(who *actor.PID) {
 	for _, e := range w.entries {
-		if e.ref.PID().Equal(who) {
-			w.leave(c, e)
+		if e.ref.PID().Equal(who) && !e.leaves {
+			w.leave(e)
+			w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now",
+				"wallet", e.name)
 			return
 		}
 	}
 }
 
 // leave forgets a wallet that has stopped.
-func (w *Wallets) leave(c actor.Context, e *entry) {
+func (w *Wallets) leave(e *entry) {
 	delete(w.entries, e.name)
 	w.cfg.Directory.Remove(e.name)
 	w.names = slices.DeleteFunc(w.names, func(n string) bool { return n == e.name })
@@ -206,47 +217,29 @@ func (w *Wallets) leave(c actor.Context, e *entry) {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
 		}
 	}
-	if e.unload == nil {
-		w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now", "wallet", e.name)
-		return
-	}
-	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
-	w.remember(c, e.name, e.unload.onStartup, func(warnings []string) {
-		e.unload.tell(messages.WalletUnloaded{Warnings: warnings}, nil)
-	})
 }
 
-// remember enters a wallet into the settings, or takes it out, and calls back
-// with what went wrong.
-func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, then func(warnings []string)) {
+// remember enters a wallet into the settings, or takes it out. It returns what went wrong.
+func (w *Wallets) remember(name string, on messages.OnStartup) (warnings []string) {
 	if on == messages.LeaveOnStartup {
-		then(nil)
-		return
+		return nil
 	}
-	w.work(c, func(*ask.Job) func() {
-		err := w.settings.SetWallet(name, on == messages.LoadOnStartup)
-		if err == nil {
-			return func() { then(nil) }
-		}
-		w.cfg.Log.Error("settings not written", "err", err)
-		consequence := "so wallet may not be loaded next node startup."
-		if on == messages.DontLoadOnStartup {
-			consequence = "so wallet may still be loaded next node startup."
-		}
-		return func() {
-			then([]string{"Wallet load on startup setting could not be updated, " + consequence})
-		}
-	})
-}
-
-// work runs work in a job, and what it returns in the actor.
-func (w *Wallets) work(c actor.Context, work func(*ask.Job) (then func())) {
-	workIn(w.jobs, c, (*ask.Job).Do, work)
+	err := w.settings.SetWallet(name, on == messages.LoadOnStartup)
+	if err == nil {
+		return nil
+	}
+	w.cfg.Log.Error("settings not written", "err", err)
+	consequence := "so wallet may not be loaded next node startup."
+	if on == messages.DontLoadOnStartup {
+		consequence = "so wallet may still be loaded next node startup."
+	}
+	return []string{"Wallet load on startup setting could not be updated, " + consequence}
 }
 
 // close lets go of everything. The children stop after this.
 func (w *Wallets) close() {
 	w.jobs.Close()
+	w.loader.Close()
 	w.previews.Close()
 	for name := range w.entries {
 		w.cfg.Directory.Remove(name)
@@ -257,5 +250,4 @@ func (w *Wallets) close() {
 		m.free()
 	}
 	clear(w.moving)
-	w.queue = nil
 }

@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -16,80 +17,110 @@ import (
 // requests at a time wait for the disk once.
 type writer struct {
 	*Wallet
-	file *walletdb.DB // nil: it is closed
-
-	writing  bool
-	inFlight []records.Change // being written
-	called   []func(error)    // by what becomes of that
-	changes  []records.Change // to be written next
-	calls    []func(error)    // by what becomes of those
-	replace  bool             // what is deleted must not stay in any file
+	file    *walletdb.DB // nil: it is closed
+	writing *batch       // nil: none
+	next    *batch       // gathers
 }
 
-// add has changes written, and calls back then: at once if there is nothing to wait
-// for. A nil callback is not called.
-func (w *writer) add(c actor.Context, changes []records.Change, then func(error)) {
-	w.changes = append(w.changes, changes...)
-	if !w.writing && len(w.changes) == 0 && !w.replace {
-		if then != nil {
-			then(nil)
-		}
-		return
+// A batch is what is written in one transaction.
+type batch struct {
+	changes []records.Change
+	replace bool          // what is deleted must not stay in any file
+	refuse  []func(error) // answers the waiting callers, before the actor fails
+	done    chan struct{} // closed when it is on disk, or was not written
+	err     error         // why it was not written; to be read after done
+}
+
+func newBatch(changes []records.Change) *batch {
+	return &batch{changes: changes, done: make(chan struct{})}
+}
+
+func (b *batch) isEmpty() bool { return len(b.changes) == 0 && !b.replace }
+
+// wait waits until the batch is on disk, or says why it is not. A nil batch is on disk.
+func (b *batch) wait(j *ask.Job) error {
+	if b == nil {
+		return nil
 	}
-	if then != nil {
-		w.calls = append(w.calls, then)
+	select {
+	case <-b.done:
+		return b.err
+	case <-j.Context().Done():
+	}
+	select {
+	case <-b.done: // in the same moment: it counts
+		return b.err
+	default:
+		return context.Cause(j.Context())
+	}
+}
+
+func (b *batch) end(err error) {
+	if err != nil {
+		for _, refuse := range b.refuse {
+			refuse(err)
+		}
+	}
+	b.err = err
+	close(b.done)
+}
+
+// add has changes written. It returns the batch that has all changes so far, nil if they are on disk. refuse is called
+// in the actor if that batch cannot be written; nil: nobody is.
+func (w *writer) add(c actor.Context, changes []records.Change, refuse func(error)) *batch {
+	w.next.changes = append(w.next.changes, changes...)
+	b := w.next
+	if b.isEmpty() {
+		b = w.writing
+	}
+	if b != nil && refuse != nil {
+		b.refuse = append(b.refuse, refuse)
 	}
 	w.flush(c)
+	return b
 }
 
 // flush begins the next transaction, if the file is free.
 func (w *writer) flush(c actor.Context) {
-	if w.writing || len(w.changes)+len(w.calls) == 0 {
+	b := w.next
+	if w.writing != nil || b.isEmpty() {
 		return
 	}
+	w.next = newBatch(nil)
 	if !w.fault.mayTry(time.Now(), w.cfg.retryAfter) {
-		called := w.calls
-		w.calls = nil
-		for _, call := range called {
-			call(w.fault.answer())
-		}
+		w.next.changes, w.next.replace = b.changes, b.replace
+		b.end(w.fault.answer())
 		return
 	}
-	file, replace := w.file, w.replace
-	w.inFlight, w.called = w.changes, w.calls
-	w.changes, w.calls, w.replace = nil, nil, false
-	w.writing = true
-	changes := w.inFlight
+	file := w.file
+	w.writing = b
 	w.lanes.beside.Add(c, func(j *ask.Job) {
 		err := w.cfg.fail()
 		switch {
 		case err != nil:
-		case replace:
-			err = file.Replace(func(b *walletdb.Batch) error { return apply(b, changes) })
+		case b.replace:
+			err = file.Replace(func(to *walletdb.Batch) error { return apply(to, b.changes) })
 		default:
-			err = write(file, changes)
+			err = write(file, b.changes)
 		}
-		_ = w.doAlways(j, func() { w.wrote(c, err) })
+		_ = w.doAlways(j, func() { w.wrote(c, b, err) })
 	})
 }
 
-// wrote calls those back who waited.
-func (w *writer) wrote(c actor.Context, err error) {
-	called, inFlight := w.called, w.inFlight
-	w.writing, w.inFlight, w.called = false, nil, nil
+// wrote ends the waits for a batch.
+func (w *writer) wrote(c actor.Context, b *batch, err error) {
+	w.writing = nil
 	if err != nil {
-		w.notWritten(c, called, inFlight, err)
+		w.notWritten(c, b, err)
 		return
 	}
-	if len(inFlight) > 0 && w.fault.end() {
+	if len(b.changes) > 0 && w.fault.end() {
 		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
 		w.warn("")
 	}
-	w.logChanges(inFlight)
-	w.publish(inFlight)
-	for _, call := range called {
-		call(nil)
-	}
+	w.logChanges(b.changes)
+	w.publish(b.changes)
+	b.end(nil)
 	if w.file != nil {
 		w.flush(c)
 	}
@@ -98,28 +129,28 @@ func (w *writer) wrote(c actor.Context, err error) {
 // rest writes what is left when the actor stops. A transaction that a job
 // has written is written again, which changes nothing.
 func (w *writer) rest(changes []records.Change) error {
-	all := append(append(w.inFlight, w.changes...), changes...)
-	return write(w.file, all)
+	var all []records.Change
+	if w.writing != nil {
+		all = w.writing.changes
+	}
+	return write(w.file, append(append(all, w.next.changes...), changes...))
 }
 
-// notWritten tells the waiting functions that the file could not be written. The
+// notWritten ends the waits for a batch that could not be written. The
 // first time the actor fails, and its next instance has the contents of the file.
 // Later the only changes come from the chain and the pool, and these are kept.
-func (w *writer) notWritten(c actor.Context, called []func(error), unwritten []records.Change, err error) {
-	first := w.fault.begin(err, time.Now()) || !w.isAttached()
-	if first {
-		called, w.calls = append(called, w.calls...), nil
-	}
+func (w *writer) notWritten(c actor.Context, b *batch, err error) {
+	first := w.fault.begin(err, time.Now()) || !w.loaded.Load()
 	w.warn(warningOf(w.name, err))
-	for _, call := range called {
-		call(notWritten(err))
-	}
+	b.end(notWritten(err))
 	if first {
+		w.next.end(notWritten(err))
 		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
 		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
 	}
-	w.changes = latest(append(unwritten, w.changes...))
-	if len(w.calls) > 0 {
+	waits := !w.next.isEmpty() // somebody may wait for it
+	w.next.changes = latest(append(b.changes, w.next.changes...))
+	if waits {
 		w.flush(c)
 	}
 }

@@ -30,20 +30,6 @@ func TestActorsNeverWait(t *testing.T) {
 	}
 }
 
-// Work beside an actor is in tasks or lanes, which drop all of it at a time. Workers of wallets still send messages.
-func TestActorsWorkInTasks(t *testing.T) {
-	for _, f := range folders(t) {
-		if !f.in("actors") || f.in("actors/wallets") {
-			continue
-		}
-		for _, file := range f.files {
-			for _, at := range calls(file, module+"/internal/ask", "Go") {
-				t.Errorf("%v: use ask.Tasks or an ask.Lane", positions.Position(at))
-			}
-		}
-	}
-}
-
 // jobFields returns where fields of structs have jobs. A function that takes a job does not keep it.
 func jobFields(file *ast.File) (found []token.Pos) {
 	jobs := calls(file, module+"/internal/ask", "Job")

@@ -172,7 +172,7 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 		actor.WithReceiverMiddleware(r.guard(log)),
 		actor.WithMailbox(r.counts.watched(actor.Unbounded(mailboxHook{r}))),
 	}, opts...)
-	pid, err := in.SpawnNamed(actor.PropsFromProducer(producer, opts...), name)
+	pid, err := in.SpawnNamed(actor.PropsFromProducer(func() actor.Actor { return acting{producer()} }, opts...), name)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", name, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,38 +106,4 @@ func TestSystemLog(t *testing.T) {
 	if text.Len() != 0 {
 		t.Errorf("log: %s", &text)
 	}
-}
-
-// Wait returns when the worker has ended, with its result on the way.
-func TestWorkerWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held, began := make(chan struct{}), make(chan *ask.Worker, 1)
-		var results atomic.Int32
-		actortest.New(t).Spawn("worker", func() actor.Actor {
-			return actor.ReceiveFunc(func(c actor.Context) {
-				switch c.Message().(type) {
-				case *actor.Started:
-					began <- ask.Go(c, func() any { <-held; return value(1) })
-				case value:
-					results.Add(1)
-				}
-			})
-		})
-		w, waited := <-began, make(chan struct{})
-		go func() { w.Wait(); close(waited) }()
-		synctest.Wait()
-		select {
-		case <-waited:
-			t.Error("waited for nothing")
-		default:
-		}
-		close(held)
-		<-waited
-		synctest.Wait()
-		if results.Load() != 1 {
-			t.Errorf("%d results", results.Load())
-		}
-		var none *ask.Worker
-		none.Wait()
-	})
 }

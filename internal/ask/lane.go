@@ -116,10 +116,10 @@ func (l *Lane) running(c actor.Context) *running {
 	self, root, by := c.Self(), c.ActorSystem().Root, instanceOf(c)
 	return &running{own: l.ctx, post: func(do func()) {
 		root.Send(self, wrapped{by: by, make: func() any {
-			if l.ctx.Err() == nil {
-				do()
+			if l.ctx.Err() != nil {
+				return nil
 			}
-			return nil
+			return step(do)
 		}})
 	}}
 }

@@ -3,6 +3,7 @@ package ask_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -287,6 +288,41 @@ func TestLaneOfAStoppingActor(t *testing.T) {
 		}
 		if r := <-finishing; r.got != "finished" || r.err != nil {
 			t.Errorf("got %q, %v", r.got, r.err)
+		}
+	})
+}
+
+// A step of a job is a message of its own, which middleware sees: tests have the actor fail over steps.
+func TestStepsAreMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		sys := actortest.New(t)
+		steps, fails := 0, true
+		ref, err := ask.Spawn(sys.Root, sys.Log, "courier", 4, newCourier(1), nil,
+			actor.WithReceiverMiddleware(func(next actor.ReceiverFunc) actor.ReceiverFunc {
+				return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+					if fmt.Sprintf("%T", env.Message) == "ask.step" {
+						if steps++; fails {
+							panic("before the step")
+						}
+					}
+					next(c, env)
+				}
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := 0
+		does := func(j *ask.Job) (string, error) { return "done", j.Do(func() { done++ }) }
+		if r := <-run(t.Context(), ref, does); !errors.Is(r.err, ask.ErrRestarted) || steps != 1 || done != 0 {
+			t.Errorf("got %v after %d steps, done %d times", r.err, steps, done)
+		}
+		fails = false
+		if r := <-run(t.Context(), ref, does); r.err != nil || done != 1 {
+			t.Errorf("got %v, done %d times", r.err, done)
+		}
+		if err := ref.Stop(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -32,8 +33,11 @@ func TestWorkerFault(t *testing.T) {
 	if err := f.Truncate(0); err != nil {
 		t.Fatal(err)
 	}
-	ref := actortest.New(t).Spawn("employer", newEmployer(new(atomic.Int32)))
-	_, err = ask.Ask(t.Context(), ref, employ{work: func() any { return string(mem[:1]) }})
+	ref := actortest.New(t).Spawn("householder", func() actor.Actor { return new(householder) })
+	_, err = ask.Ask(t.Context(), ref, chore{work: func() func() {
+		read := string(mem[:1])
+		return func() { t.Errorf("read %q", read) }
+	}})
 	if !errors.Is(err, ask.ErrRestarted) {
 		t.Errorf("got %v, want %v", err, ask.ErrRestarted)
 	}

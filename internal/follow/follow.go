@@ -131,9 +131,9 @@ type Follower struct {
 	ctx    context.Context //nolint:containedctx // ends the worker when the actor stops
 	cancel context.CancelFunc
 
-	worker  *ask.Worker // nil: no step runs
-	tips    bool        // a tip was announced since the step began
-	timer   ask.Timer   // for another attempt
+	work    ask.Tasks // the step that runs
+	tips    bool      // a tip was announced since the step began
+	timer   ask.Timer // for another attempt
 	waiting []waiter
 
 	at        messages.Tip
@@ -184,11 +184,6 @@ func (f *Follower) Receive(c actor.Context) bool {
 	case messages.TipChanged:
 		f.tips, f.err = true, nil
 		f.next(c)
-	case stepped:
-		if m.of == f {
-			f.stepped(c, m)
-			return true
-		}
 	case retry:
 		if m.of == f {
 			f.err = nil
@@ -207,7 +202,7 @@ func (f *Follower) Receive(c actor.Context) bool {
 func (f *Follower) stop() {
 	f.cancel()
 	f.timer.Stop()
-	f.worker.Drop()
+	f.work.Drop()
 }
 
 // Wake takes the next step if there is one. It is called when the target or a pause has
@@ -215,7 +210,7 @@ func (f *Follower) stop() {
 func (f *Follower) Wake(c actor.Context) { f.next(c) }
 
 // Busy reports whether a step runs.
-func (f *Follower) Busy() bool { return f.worker != nil }
+func (f *Follower) Busy() bool { return f.work.Len() > 0 }
 
 // Damaged tells the follower that the target was found damaged by a reader.
 func (f *Follower) Damaged(c actor.Context, err error) {
@@ -242,7 +237,7 @@ func (f *Follower) Status() Status {
 
 // readPosition notes where the target is. While a step runs it is where it was before.
 func (f *Follower) readPosition() {
-	if f.worker == nil && f.damage == nil {
+	if !f.Busy() && f.damage == nil {
 		f.at, f.started = f.cfg.Target.Position()
 	}
 }

@@ -92,7 +92,7 @@ func connectedUpTo(tip *chainview.Block, fork int32) *chainview.Block {
 
 // ledThrough deals with a step through a stale branch. A branch that cannot be read is left out:
 // nobody else needs it.
-func (f *Follower) ledThrough(m stepped, moved bool, err error) error {
+func (f *Follower) ledThrough(m *outcome, moved bool, err error) error {
 	if moved && err == nil {
 		return nil
 	}

@@ -15,11 +15,6 @@ import (
 
 // Messages of a follower to its actor.
 type (
-	// stepped is the result of a step.
-	stepped struct {
-		of *Follower
-		outcome
-	}
 	// retry says that the time for another attempt has come.
 	retry struct{ of *Follower }
 	// locked says that the prune lock was set, or why not.
@@ -132,7 +127,7 @@ func (f *Follower) height() int32 {
 
 // free reports whether a step may begin.
 func (f *Follower) free() bool {
-	return f.worker == nil && f.ctx.Err() == nil && (f.cfg.Paused == nil || !f.cfg.Paused())
+	return !f.Busy() && f.ctx.Err() == nil && (f.cfg.Paused == nil || !f.cfg.Paused())
 }
 
 func (f *Follower) advance(c actor.Context, step Step, begun outcome) {
@@ -164,15 +159,14 @@ func (f *Follower) begin(c actor.Context, o outcome, work func(*outcome)) {
 		from := *o.from
 		o.from = &from
 	}
-	f.worker = ask.Go(c, func() any {
+	f.work.Go(c, func() func() {
 		work(&o)
-		return stepped{f, o}
+		return func() { f.stepped(c, &o) }
 	})
 }
 
 // stepped takes over what a step has done.
-func (f *Follower) stepped(c actor.Context, m stepped) {
-	f.worker = nil
+func (f *Follower) stepped(c actor.Context, m *outcome) {
 	err := m.err
 	if m.apply != nil {
 		if applyErr := m.apply(); err == nil {
@@ -198,7 +192,7 @@ func (f *Follower) stepped(c actor.Context, m stepped) {
 }
 
 // report goes on after a step, or says why not.
-func (f *Follower) report(c actor.Context, m stepped, moved bool, err error) {
+func (f *Follower) report(c actor.Context, m *outcome, moved bool, err error) {
 	if m.durable {
 		f.durable = time.Now()
 		if f.started {

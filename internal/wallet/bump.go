@@ -1,7 +1,6 @@
 package wallet
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -124,10 +123,7 @@ func (w *Wallet) Replacement(
 // Errors: [*messages.WalletError], all with one code.
 func (w *Wallet) MayTakePlace(a *spend.Again, byPool []*chainhash.Hash) error {
 	if err := w.MayReplace(a.Old.ID, a.Pool.Txs, false); err != nil {
-		if e, ok := errors.AsType[*messages.WalletError](err); ok {
-			err = codes.Errorf(codes.Wallet, "%s", e.Text)
-		}
-		return err
+		return recoded(err, codes.Wallet)
 	}
 	a.Rivals = make(map[wire.OutPoint]chainhash.Hash)
 	for i, in := range a.Tx.TxIn {

@@ -1,13 +1,11 @@
 package walletdir
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/store/walletdb"
 )
 
 // Made is a directory that did not exist; empty when it did.
@@ -18,7 +16,7 @@ func Make(dir string) (Made, error) {
 	switch _, err := os.Stat(dir); {
 	case err == nil:
 		return "", nil
-	case !Missing(err): // as it is, it cannot be made: not even its parents are
+	case !walletdb.Missing(err): // as it is, it cannot be made: not even its parents are
 		return "", err
 	}
 	dir = filepath.Clean(dir)
@@ -47,9 +45,4 @@ func (m Made) Remove() error {
 		return nil
 	}
 	return os.Remove(string(m))
-}
-
-// Missing reports whether an error says that there is nothing at a path. Names that no file can have count too.
-func Missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EINVAL)
 }

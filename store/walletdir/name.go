@@ -3,6 +3,7 @@ package walletdir
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,3 +34,36 @@ func CheckName(name string) string {
 
 const relativeName = "Wallet name given as a relative path cannot begin with ./ or ../, for wallets not in the " +
 	"walletdir, please use an absolute path."
+
+// SuggestedName is how a wallet may be called by the path of its backup. A wallet's directory has a file of the given
+// name.
+func SuggestedName(path, fileName string) string {
+	base := filepath.Base(path)
+	if base == fileName {
+		base = filepath.Base(filepath.Dir(path))
+	}
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if name == "" || name == "." || name == string(filepath.Separator) {
+		return "restored"
+	}
+	return name
+}
+
+// FreeName returns the given name if it is free, else its first free variant. If none of 1000
+// variants is free, FreeName returns the given name, too.
+func FreeName(name string, free func(string) bool) string {
+	if free(name) {
+		return name
+	}
+	const tries = 1000
+	for n := 1; n <= tries; n++ {
+		ending := "-restored"
+		if n > 1 {
+			ending = "-" + strconv.Itoa(n)
+		}
+		if free(name + ending) {
+			return name + ending
+		}
+	}
+	return name
+}

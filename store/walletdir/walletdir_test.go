@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed61375155/trawl/store/walletdb"
 	"github.com/seed61375155/trawl/store/walletdir"
 )
 
@@ -61,7 +62,7 @@ func TestMake(t *testing.T) {
 		if err := made.Remove(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(path); !walletdir.Missing(err) {
+		if _, err := os.Stat(path); !walletdb.Missing(err) {
 			t.Errorf("%s is there: %v", path, err)
 		}
 	}

@@ -2,7 +2,10 @@
 package codes
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"github.com/seed61375155/trawl/messages"
 )
@@ -34,4 +37,37 @@ const (
 // Errorf returns an error with a code and its text.
 func Errorf(code int, format string, args ...any) *messages.WalletError {
 	return &messages.WalletError{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// ErrLocked says that a request needs the keys of a wallet that is locked.
+var ErrLocked = Errorf(UnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+
+// Unexpected is Core's text for a failure that has no text of its own.
+func Unexpected(err error) *messages.WalletError {
+	return Errorf(Wallet, "Unexpected exception: %v", err)
+}
+
+// FileSystem is Core's text for an unexpected error of the file system.
+func FileSystem(operation string, err error, paths ...string) *messages.WalletError {
+	return Errorf(Wallet, "Unexpected exception: %s", FileSystemText(operation, err, paths...))
+}
+
+// FileSystemText puts an error of the file system into the words of Core's library.
+func FileSystemText(operation string, err error, paths ...string) string {
+	reason := err
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		reason = number
+	}
+	return fmt.Sprintf(
+		"filesystem error: %s: %s [%s]", operation, upperFirst(reason.Error()), strings.Join(paths, "] ["),
+	)
+}
+
+// upperFirst begins a text with a capital.
+func upperFirst(text string) string {
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		return string(text[0]-'a'+'A') + text[1:]
+	}
+	return text
 }

@@ -71,3 +71,37 @@ func (j *Job) expand(ctx context.Context) (*Batch, error) {
 	}
 	return b, ctx.Err()
 }
+
+// SupplyAll hands a pool keys that were made. With an error it wipes them.
+//
+// Errors: the given one, those of [Pool.Supply].
+func SupplyAll(p *Pool, batches []*Batch, err error) error {
+	for i, b := range batches {
+		if err != nil {
+			ZeroAll(batches[i:])
+			break
+		}
+		err = p.Supply(b)
+	}
+	return err
+}
+
+// ZeroAll wipes private
+func ZeroAll(batches []*Batch) {
+	for _, b := range batches {
+		b.Zero()
+	}
+}
+
+// MakeAll makes  With an error it returns the keys that were made before.
+func MakeAll(ctx context.Context, jobs []*Job) ([]*Batch, error) {
+	batches := make([]*Batch, 0, len(jobs))
+	for _, job := range jobs {
+		b, err := job.Make(ctx)
+		if err != nil {
+			return batches, err
+		}
+		batches = append(batches, b)
+	}
+	return batches, nil
+}

@@ -1,4 +1,8 @@
-package wallets
+// Package signing signs with the keys of a wallet: transactions, packets (PSBT), messages and data. It collects
+// a wallet's knowledge first, and makes the signatures from this alone: they can be made beside the wallet.
+//
+// The package is pure: no file, no clock, no network.
+package signing
 
 import (
 	"context"
@@ -12,19 +16,19 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 )
 
-// gathering is what a wallet has to derive before a transaction can be signed. Deriving takes as long as
+// A Gathering is what a wallet has to derive before a transaction can be signed. Deriving takes as long as
 // signing, so workers do it. They derive only from descriptors that need nothing of the wallet but their
 // private keys.
-type gathering struct {
+type Gathering struct {
 	spenders   *keys.Spenders
 	places     []keys.Place
 	newSigning rawtx.NewSigningFunc
 }
 
-// gatherKeys adds the wallet's knowledge of the outputs that a transaction spends. It returns a gathering of
+// Gather adds the wallet's knowledge of the outputs that a transaction spends. It returns a gathering of
 // the places that workers have yet to derive.
-func gatherKeys(set *keys.Set, s *rawtx.Signing, newSigning rawtx.NewSigningFunc) *gathering {
-	g := &gathering{spenders: set.Spenders(), newSigning: newSigning}
+func Gather(set *keys.Set, s *rawtx.Signing, newSigning rawtx.NewSigningFunc) *Gathering {
+	g := &Gathering{spenders: set.Spenders(), newSigning: newSigning}
 	for _, coin := range s.Coins {
 		for _, place := range g.spenders.OfScript(coin.PkScript) {
 			d := place.Descriptor
@@ -38,8 +42,11 @@ func gatherKeys(set *keys.Set, s *rawtx.Signing, newSigning rawtx.NewSigningFunc
 	return g
 }
 
+// Wipe overwrites the private keys that were found. The descriptors cannot be used any more.
+func (g *Gathering) Wipe() { g.spenders.Wipe() }
+
 // derive derives the rest on all cores. The descriptors cannot be used any more.
-func (g *gathering) derive(ctx context.Context, s *rawtx.Signing) error {
+func (g *Gathering) derive(ctx context.Context, s *rawtx.Signing) error {
 	defer g.spenders.Wipe()
 	var mu sync.Mutex
 	return cores.Do(ctx, len(g.places), func(i int) error { //nolint:contextcheck // one index
@@ -52,9 +59,9 @@ func (g *gathering) derive(ctx context.Context, s *rawtx.Signing) error {
 	})
 }
 
-// signGathered derives what is missing, and signs.
-func signGathered(ctx context.Context, s *rawtx.Signing, k *gathering) ([]rawtx.InputError, error) {
-	if err := k.derive(ctx, s); err != nil {
+// Sign derives what is missing, and signs.
+func (g *Gathering) Sign(ctx context.Context, s *rawtx.Signing) ([]rawtx.InputError, error) {
+	if err := g.derive(ctx, s); err != nil {
 		return nil, err
 	}
 	return rawtx.Sign(ctx, s)

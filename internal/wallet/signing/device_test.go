@@ -1,4 +1,4 @@
-package wallets
+package signing
 
 import (
 	"testing"
@@ -42,7 +42,7 @@ func TestSamePayment(t *testing.T) {
 		"change in two parts": {spending([]byte{1, 2}, asked.TxOut[0], wire.NewTxOut(35_000, change),
 			wire.NewTxOut(35_000, next)), true},
 	} {
-		if got := samePayment(asked, test.got, fee, mine); got != test.want {
+		if got := SamePayment(asked, test.got, fee, mine); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

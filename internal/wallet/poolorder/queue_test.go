@@ -1,4 +1,4 @@
-package wallets
+package poolorder
 
 import (
 	"fmt"
@@ -14,17 +14,17 @@ import (
 )
 
 // words are the events that wait.
-func (n *news) words() string {
+func (n *Queue) words() string {
 	var list []string
-	for _, e := range n.queue {
+	for _, e := range n.Events {
 		switch {
-		case e.to != nil:
-			list = append(list, fmt.Sprint("to ", e.to.Height))
-		case e.change != nil:
-			list = append(list, fmt.Sprint("tx ", e.change.Number))
-		case e.reset:
+		case e.To != nil:
+			list = append(list, fmt.Sprint("to ", e.To.Height))
+		case e.Change != nil:
+			list = append(list, fmt.Sprint("tx ", e.Change.Number))
+		case e.Reset:
 			list = append(list, "reset")
-		case e.alone:
+		case e.Alone:
 			list = append(list, "alone")
 		default:
 			list = append(list, "run")
@@ -47,10 +47,10 @@ func TestQueuedNews(t *testing.T) {
 		}
 		return list
 	}
-	var n news
+	var n Queue
 	add := func(m messages.PoolChanged, want string) {
 		t.Helper()
-		if n.add(&m, chain); n.words() != want {
+		if n.Add(&m, chain); n.words() != want {
 			t.Errorf("waiting: %s\nwant %s", n.words(), want)
 		}
 	}
@@ -63,14 +63,14 @@ func TestQueuedNews(t *testing.T) {
 	add(messages.PoolChanged{Blocks: []messages.PoolStep{step(6, true, 7)}, Alone: true},
 		"to 5, tx 1, tx 2, to 7, tx 3, to 6, alone")
 	add(messages.PoolChanged{Reset: true}, "to 5, tx 1, tx 2, to 7, tx 3, to 6, alone, reset")
-	if n.last != 5 || n.after(0) != 0 || n.after(1) != 0 || n.after(2) != 5 || n.after(4) != 7 || n.after(9) != 8 {
-		t.Errorf("%d announcements; of them %d, %d, %d events", n.last, n.after(2), n.after(4), n.after(9))
+	if n.Last != 5 || n.After(0) != 0 || n.After(1) != 0 || n.After(2) != 5 || n.After(4) != 7 || n.After(9) != 8 {
+		t.Errorf("%d announcements; of them %d, %d, %d events", n.Last, n.After(2), n.After(4), n.After(9))
 	}
-	n.insert(&messages.PoolTxs{Published: 2, At: messages.Tip{Height: 4}}, func() {})
+	n.Insert(&Contents{PoolTxs: messages.PoolTxs{Published: 2, At: messages.Tip{Height: 4}}})
 	if want := "to 5, tx 1, tx 2, to 7, tx 3, to 4, run, to 6, alone, reset"; n.words() != want {
 		t.Errorf("waiting: %s\nwant %s", n.words(), want)
 	}
-	n.begin(&messages.PoolTxs{Published: 4, Alone: true, At: messages.Tip{Height: 3}}, func() {})
+	n.Begin(&Contents{PoolTxs: messages.PoolTxs{Published: 4, Alone: true, At: messages.Tip{Height: 3}}})
 	if want := "to 3, run, alone, reset"; n.words() != want {
 		t.Errorf("waiting: %s\nwant %s", n.words(), want)
 	}
@@ -96,16 +96,16 @@ func TestTargetOfNews(t *testing.T) {
 		{stale, tip, stale},
 		{stale, fork, stale},
 	} {
-		var n news
+		var n Queue
 		if c.pool != nil {
-			n.at = messages.Tip{Hash: c.pool.Hash, Height: c.pool.Height}
+			n.At = messages.Tip{Hash: c.pool.Hash, Height: c.pool.Height}
 		}
-		if got := n.target(chain, messages.Tip{Hash: c.wallet.Hash, Height: c.wallet.Height}); got != c.want {
+		if got := n.Target(chain, messages.Tip{Hash: c.wallet.Hash, Height: c.wallet.Height}); got != c.want {
 			t.Errorf("%d: to height %d, want %d", i, got.Height, c.want.Height)
 		}
 	}
-	lost := news{at: messages.Tip{Hash: chainhash.Hash{1}, Height: 4}}
-	if got := lost.target(chain, messages.Tip{Hash: fork.Hash, Height: fork.Height}); got != tip {
+	lost := Queue{At: messages.Tip{Hash: chainhash.Hash{1}, Height: 4}}
+	if got := lost.Target(chain, messages.Tip{Hash: fork.Hash, Height: fork.Height}); got != tip {
 		t.Errorf("unknown: to height %d", got.Height)
 	}
 }

@@ -1,4 +1,4 @@
-package wallets
+package spend
 
 import (
 	"testing"
@@ -28,7 +28,7 @@ func TestSameButSigned(t *testing.T) {
 	} {
 		got := asked.Copy()
 		c.change(got)
-		if sameButSigned(asked, got) != c.same {
+		if SameButSigned(asked, got) != c.same {
 			t.Errorf("%s: not %v", name, c.same)
 		}
 	}
