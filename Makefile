@@ -102,6 +102,7 @@ LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestorin
 LARGE_WALLETS := $(LARGE_WALLETS)|TestExportRecordings|TestRecordings|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestLag|TestSnapshotPowerLoss
 LARGE_STORES := $(LARGE_STORES)|TestSnapshotKilled|TestSnapshotWritesFail|TestIdleCache
+LARGE_STORES := $(LARGE_STORES)|TestEveryCallOfOneUseFails|TestEveryCallOfOpenFails
 LARGE_PURE   := TestMusigSecrets|TestPushes|TestSignWithNonce
 
 large: strace ## all end-to-end tests, a few of them under the race detector too, and tests that take too long with it; strace is installed if it is missing and may be

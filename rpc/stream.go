@@ -65,10 +65,8 @@ func (r *response) copyStream(write func([]byte) error) error {
 	buf := make([]byte, partSize)
 	for {
 		n, err := r.stream.Read(buf)
-		if n > 0 {
-			if failed := write(buf[:n]); failed != nil {
-				return failed
-			}
+		if failed := write(buf[:n]); failed != nil {
+			return failed
 		}
 		if errors.Is(err, io.EOF) {
 			return write(r.tail)

@@ -25,7 +25,9 @@ func doorOf(t *testing.T, c Config) *Door {
 	table, err := command.NewTable([]command.Command{
 		{Name: "two", Run: func(context.Context, *command.Args) (any, error) { return 2, nil }},
 		{Name: "one", Run: func(context.Context, *command.Args) (any, error) { return 1, nil }},
-		{Name: "hidden", Category: command.Hidden, Run: func(context.Context, *command.Args) (any, error) { return 3, nil }},
+		{Name: "hidden", Category: command.Hidden, Run: func(context.Context, *command.Args) (any, error) {
+			return 3, nil
+		}},
 		{Name: "three", Run: func(context.Context, *command.Args) (any, error) { return 3, nil }},
 	})
 	if err != nil {
@@ -131,7 +133,7 @@ func (k *known) Ask(_ context.Context, header string) (command.Login, error) {
 	return nil, nil //nolint:nilnil // wrong
 }
 
-// A visitor whose login another node judges is that login's for as long as the node says so.
+// A visitor whose login another node judges is that login's for as long as the node says that it is there.
 func TestVisitorsFromElsewhere(t *testing.T) {
 	t.Parallel()
 	elsewhere := &known{right: basic("core:right")}
@@ -269,7 +271,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A server that cannot start leaves neither a cookie nor a port, and one that never served is gone when it ends.
+// A server that cannot start leaves neither a cookie nor a port, and a server that never served is gone when it ends.
 func TestNothingIsLeftOfAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".cookie")
 	first, _, err := start(t, Config{CookieFile: path})
@@ -294,7 +296,7 @@ func TestNothingIsLeftOfAServer(t *testing.T) {
 	}
 }
 
-// When a socket is closed nothing goes but its own name: the one that it was made under may be another file's by then.
+// When a socket is closed nothing goes but its own name: the name that it was made under may be another file's by then.
 func TestUnixSocketLeavesOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rpc.sock")
 	l, err := listenUnix(t.Context(), path)

@@ -80,13 +80,14 @@ func TestDroppedUpload(t *testing.T) {
 	second.remove()
 }
 
-// A backup of just the most bytes is taken, and one that can be restored in part is kept; the node is told of names,
-// and of whether a wallet is loaded at the start, where the page says it.
+// A backup of just the most bytes is taken, and a backup that can be restored in part is kept. The node is told of
+// names, and of whether a wallet is loaded at the start, where the page says it.
 func TestWhatUploadsSay(t *testing.T) {
 	_, b, dir := uploading(t, rpc.Config{})
 	for body, kept := range map[string]bool{strings.Repeat("x", 1000): true, "cut": true, "bad": false} {
 		got := b.ask(t, http.MethodPost, "/ui/upload?name=a%20b", body)
-		if got.status != http.StatusOK || (got.header.Get(uploadHeader) != "") != kept || (len(stored(t, dir)) == 1) != kept {
+		if got.status != http.StatusOK || (got.header.Get(uploadHeader) != "") != kept ||
+			(len(stored(t, dir)) == 1) != kept {
 			t.Errorf("%d bytes: %v", len(body), got.status)
 		}
 		if !got.has(`"name":"a b"`) || !got.has(`"text":"`+body+`"`) {
@@ -113,13 +114,13 @@ func TestWhatUploadsSay(t *testing.T) {
 	}
 }
 
-// request is one for a part, by somebody who waits for it.
+// request is one for a part of a page.
 func request(ctx context.Context, query string) *http.Request {
 	return httptest.NewRequestWithContext(ctx, http.MethodGet, "/ui/part/x?"+query, http.NoBody)
 }
 
-// What pages show is kept for a moment, and of a bounded number of them. A page is made for others too when who has
-// asked for it first leaves, and not for longer than half a minute.
+// The data of pages is kept for a moment, and of a bounded number of pages. A page is made for others too when the
+// first viewer leaves, and not for longer than half a minute.
 func TestKeptViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := newViews(slog.New(slog.DiscardHandler)), &asker{User: "u"}
@@ -191,7 +192,7 @@ func TestPartThatPanics(t *testing.T) {
 	}
 }
 
-// Who waits for a call among too many is not kept from leaving.
+// A viewer that waits for a call among too many is not kept from leaving.
 func TestBoundedCall(t *testing.T) {
 	calls := make(chan struct{}, 1)
 	calls <- struct{}{}

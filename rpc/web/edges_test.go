@@ -122,7 +122,8 @@ func TestFormsNeedTheToken(t *testing.T) {
 		t.Error(got)
 	}
 	for form, want := range map[string]int{
-		"objects=%": http.StatusBadRequest, "objects=" + strings.Repeat("x", maxObjects): http.StatusRequestEntityTooLarge,
+		"objects=%": http.StatusBadRequest,
+		"objects=" + strings.Repeat("x", maxObjects): http.StatusRequestEntityTooLarge,
 	} {
 		got := b.ask(t, http.MethodPost, "/ui/check", form)
 		if got.status != want || got.text == "" || got.text != badForm[want] {
@@ -177,7 +178,7 @@ func TestEventsAdmission(t *testing.T) {
 	}
 }
 
-// Whoever is not logged in is told why a login was wrong, and nothing else.
+// A visitor that is not logged in is told why a login was wrong, and nothing else.
 func TestWhyThereIsALoginForm(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)
@@ -214,7 +215,8 @@ func TestSessionOfALostLogin(t *testing.T) {
 	if err := rpc.Reload(n.Server, &changed); err != nil || len(page.sessions.byKey) != 1 {
 		t.Fatal(err)
 	}
-	if got := b.ask(t, http.MethodGet, "/", ""); got.status != http.StatusUnauthorized || len(page.sessions.byKey) != 0 {
+	if got := b.ask(t, http.MethodGet, "/", ""); got.status != http.StatusUnauthorized ||
+		len(page.sessions.byKey) != 0 {
 		t.Errorf("%d sessions: %v", len(page.sessions.byKey), got)
 	}
 }
@@ -243,14 +245,15 @@ func TestClosedPage(t *testing.T) {
 	}
 }
 
-// Files have a type of their own each, and a tag, and are sent once to who has them.
+// Files have a type of their own each, and a tag, and are sent once to a browser that has them.
 func TestAssets(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)
 	tags := map[string]string{}
 	for name, file := range n.page.assets {
 		got := b.ask(t, http.MethodGet, "/ui/assets/"+name, "")
-		if got.status != http.StatusOK || got.text != string(file.body) || got.header.Get("Cache-Control") != "no-cache" {
+		if got.status != http.StatusOK || got.text != string(file.body) ||
+			got.header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: %v", name, got.status)
 		}
 		want, ok := kinds[path.Ext(name)]
@@ -320,7 +323,7 @@ func (r refusing) Call(_ context.Context, _ *string, method string, _ ...any) (j
 	return json.RawMessage("1"), r[method]
 }
 
-// What the node could not be asked is told once, in words that name the method; what it has answered is not told.
+// A call that the node could not answer is told of once, in words that name the method; its answers are not.
 func TestNoting(t *testing.T) {
 	n := &noting{viewer: refusing{
 		"b": callError{Code: internalError, Message: "Internal error"}, "c": callError{Message: "c: busy", Status: 503},

@@ -51,7 +51,8 @@ func TestServeExport(t *testing.T) {
 		for range maxLoginExports + 1 {
 			got := b.ask(t, http.MethodGet, "/ui/export?id=0f&format="+format, "")
 			name := `attachment; filename="search-0f.` + format + `"`
-			if got.status != http.StatusOK || !got.has(strings.Repeat("aa", 4000)) || got.header.Get("Content-Type") != kind ||
+			if got.status != http.StatusOK || !got.has(strings.Repeat("aa", 4000)) ||
+				got.header.Get("Content-Type") != kind ||
 				got.header.Get("Content-Disposition") != name {
 				t.Errorf("%s: %d, %v", format, got.status, got.header)
 			}
@@ -79,7 +80,8 @@ func TestServeExport(t *testing.T) {
 	for range maxLoginExports {
 		n.page.view.exports.enter("u")
 	}
-	if got := b.ask(t, http.MethodGet, "/ui/export?id=0f&format=csv", ""); got.status != http.StatusServiceUnavailable ||
+	got := b.ask(t, http.MethodGet, "/ui/export?id=0f&format=csv", "")
+	if got.status != http.StatusServiceUnavailable ||
 		!got.has("Too many exports") {
 		t.Error("too many:", got)
 	}
@@ -111,7 +113,8 @@ func TestPagesOfAStartingNode(t *testing.T) {
 	b := n.browser(t)
 	b.login(t, "u", "p")
 	for _, path := range []string{"/", "/ui/part/index", "/ui/search?id=0f", "/ui/part/search?id=0f"} {
-		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusOK || !got.has("Reading &lt;the&gt; chain") {
+		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusOK ||
+			!got.has("Reading &lt;the&gt; chain") {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

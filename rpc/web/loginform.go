@@ -2,7 +2,7 @@ package web
 
 import "bytes"
 
-// readLogin reads the fields of the form for logging in, and unescapes them in their place: the password is a part of
+// readLogin reads the fields of the form for logging in, and unescapes them in their place. The password is a part of
 // the body, which the caller is to overwrite. url.ParseQuery would leave copies of the password in memory.
 func readLogin(body []byte) (user string, password []byte, ok bool) {
 	hasUser, hasPassword := false, false

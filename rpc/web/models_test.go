@@ -100,7 +100,7 @@ func TestNewForm(t *testing.T) {
 	}
 }
 
-// What a search says of itself.
+// A search tells of itself.
 func TestSearchStates(t *testing.T) {
 	for state, want := range map[string][2]bool{ // whether it looks, and has ended
 		"running": {true, false}, "queued": {true, false}, "following": {false, false}, "done": {false, true},
@@ -253,7 +253,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// A result of another form than expected is an error, and nothing is shown of it.
+// A result of another form than expected is an error, and nothing of the result is shown.
 func TestResultOfAnotherForm(t *testing.T) {
 	node := fakeNode{"getsearch": "[]"}
 	data, err := searchModel(t.Context(), node, url.Values{"id": {"1"}})
@@ -292,9 +292,11 @@ func TestMoreTexts(t *testing.T) {
 		{number(int64(100000)), "100,000"}, {number(int64(-999)), "-999"}, {bytesText(0), "0 B"},
 		{bytesText(1 << 30), "1.0 GiB"}, {duration(int64(61)), "1 min 1 s"}, {duration(int64(3600)), "1 h"},
 		{duration(int64(3659)), "1 h"}, {duration(int64(3660)), "1 h 1 min"}, {duration(int64(86400)), "1 d"},
-		{duration(int64(86400 + 3599)), "1 d"}, {duration(int64(1)), "1 s"}, {duration(1.0), "1 s"}, {duration(1.1), "2 s"},
+		{duration(int64(86400 + 3599)), "1 d"}, {duration(int64(1)), "1 s"}, {duration(1.0), "1 s"},
+		{duration(1.1), "2 s"},
 		{ago(now - 50), "just now"}, {ago(now - 60), "1 min ago"}, {ago(now + 3700), "in 1 h 1 min"},
-		{ago(now + 61), "just now"}, {ago(now - 7325), "2 h 2 min ago"}, {percent(-1), "0.0 %"}, {percent(0.0019), "0.1 %"},
+		{ago(now + 61), "just now"}, {ago(now - 7325), "2 h 2 min ago"}, {percent(-1), "0.0 %"},
+		{percent(0.0019), "0.1 %"},
 		{coinsText(123456789012), "1,234.56789012"}, {coinsText(-100000000), "-1.00000000"},
 		{fmt.Sprint(milliseconds(0.25)), "250"}, {signed(-150000000001), "−1,500.00000001"},
 	} {

@@ -60,7 +60,8 @@ func TestUpload(t *testing.T) {
 		}
 	}
 	got = b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w&load=true&upload="+id)
-	if got.status != http.StatusOK || !strings.Contains(got.text, `"result":"w other load true"`) || len(stored(t, dir)) != 0 {
+	if got.status != http.StatusOK || !strings.Contains(got.text, `"result":"w other load true"`) ||
+		len(stored(t, dir)) != 0 {
 		t.Error(got, stored(t, dir))
 	}
 	for _, id := range []string{id, first} {

@@ -19,7 +19,7 @@ func (unsure) Stat(name string) (os.FileInfo, error) {
 	return nil, &os.PathError{Op: "stat", Path: name, Err: syscall.EIO}
 }
 
-// A key is not replaced where the disk does not say whether there is one: all blocks would be lost with it.
+// A key is not replaced where the disk does not say whether there is one: all blocks would be lost with the old key.
 func TestKeyIsNotReplacedUnseen(t *testing.T) {
 	dir := t.TempDir()
 	key, err := InitKey(vfs.OS, dir, true)

@@ -265,7 +265,7 @@ func TestRebuildOverLeftovers(t *testing.T) {
 	}
 }
 
-// What stands between header and transactions is left out where the number of inputs is counted; a header that is
+// Bytes between header and transactions are left out where the number of inputs is counted; a header that is
 // longer than its block is damage.
 func TestShapeBehindLongHeader(t *testing.T) {
 	t.Parallel()

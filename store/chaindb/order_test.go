@@ -21,8 +21,8 @@ import (
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
-// A stripped file has its blocks in their order, and readers who knew a place find the new one. What the files take
-// is counted anew. Who strips is told before of just these blocks, which are whole then.
+// A stripped file has its blocks in their order, and readers who knew a place find the new one. The sizes of
+// the files are counted anew. Before, the owner is told of just these blocks, which are whole then.
 func TestStripKeepsOrder(t *testing.T) {
 	t.Parallel()
 	l := newLife(t)
@@ -69,7 +69,7 @@ func TestStripKeepsOrder(t *testing.T) {
 	}
 }
 
-// A file with a block that cannot be read is not stripped, and no other error takes the place of that.
+// A file with a block that cannot be read is not stripped, and no other error takes the place of its error.
 func TestStripOfDamagedBlock(t *testing.T) {
 	t.Parallel()
 	l := newLife(t)
@@ -108,8 +108,8 @@ func TestStripCannotHandOver(t *testing.T) {
 	l.goesOn(t, db)
 }
 
-// Files above a number are listed ascending, each with its blocks and its size, as long as they are wanted: also a
-// file with a single block, and never the one that is being filled.
+// Files above a number are listed ascending, each with its blocks and its size, as long as they are wanted. A
+// file with a single block is among them, the file that is being filled never is.
 func TestFilesAbove(t *testing.T) {
 	t.Parallel()
 	db := open(t, newLife(t).options(vfs.OS))
@@ -164,7 +164,7 @@ func TestLeftoverOfNoFile(t *testing.T) {
 	l.checkBlocks(t, db, l.order)
 }
 
-// What is known of some files is looked up of all their blocks, and of no others.
+// The places of some files are looked up of all their blocks, and of no others.
 func TestIndexedBlocks(t *testing.T) {
 	t.Parallel()
 	db, _ := withStripped(t)
@@ -206,7 +206,7 @@ func TestRestoreReplaced(t *testing.T) {
 	}
 }
 
-// Over block files with a gap a prunable database begins without those behind the gap, and another one keeps them.
+// Over block files with a gap a prunable database begins without those behind the gap, and another database keeps them.
 func TestBlockFilesBehindAGap(t *testing.T) {
 	t.Parallel()
 	for _, prunable := range []bool{true, false} {

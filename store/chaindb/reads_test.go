@@ -68,7 +68,7 @@ func cause(err error) error {
 // of drops what comes beside an error.
 func of[T any](_ T, err error) error { return err }
 
-// view runs f in a transaction that reads, and update in one that writes.
+// view runs f in a transaction that reads, and update in a transaction that writes.
 func view(f func(database.Tx) error) func(*DB) error {
 	return func(db *DB) error { return db.BTCD().View(f) }
 }
@@ -142,13 +142,17 @@ func TestEveryReadOfMetadataFails(t *testing.T) {
 		"Strip": func(db *DB) error {
 			return db.Strip(db.current-1, Stripper{stripHalf, func([]chainhash.Hash) {}})
 		},
-		"Commit of a block":   func(db *DB) error { return db.Commit(&Change{Blocks: []NewBlock{{whole, l.blocks[whole]}}}) },
-		"Commit of one again": func(db *DB) error { return db.Commit(&Change{Blocks: []NewBlock{{gone, l.blocks[gone]}}}) },
-		"StoreBlock":          update(func(tx database.Tx) error { return tx.StoreBlock(goneBlock) }),
-		"Tx.HasBlock":         view(func(tx database.Tx) error { return of(tx.HasBlock(&whole)) }),
-		"FetchBlock":          view(func(tx database.Tx) error { return of(tx.FetchBlock(&whole)) }),
-		"FetchBlockHeader":    view(func(tx database.Tx) error { return of(tx.FetchBlockHeader(&whole)) }),
-		"FetchBlockRegion":    view(func(tx database.Tx) error { return of(tx.FetchBlockRegion(region)) }),
+		"Commit of a block": func(db *DB) error {
+			return db.Commit(&Change{Blocks: []NewBlock{{whole, l.blocks[whole]}}})
+		},
+		"Commit of one again": func(db *DB) error {
+			return db.Commit(&Change{Blocks: []NewBlock{{gone, l.blocks[gone]}}})
+		},
+		"StoreBlock":       update(func(tx database.Tx) error { return tx.StoreBlock(goneBlock) }),
+		"Tx.HasBlock":      view(func(tx database.Tx) error { return of(tx.HasBlock(&whole)) }),
+		"FetchBlock":       view(func(tx database.Tx) error { return of(tx.FetchBlock(&whole)) }),
+		"FetchBlockHeader": view(func(tx database.Tx) error { return of(tx.FetchBlockHeader(&whole)) }),
+		"FetchBlockRegion": view(func(tx database.Tx) error { return of(tx.FetchBlockRegion(region)) }),
 		"Get": view(func(tx database.Tx) error {
 			tx.Metadata().Bucket([]byte("rows")).Get([]byte("height"))
 			return nil

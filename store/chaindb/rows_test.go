@@ -14,8 +14,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// An entry of the spend journal is there for who has written it, and for all others after the commit, by key and by
-// cursor; its bytes are in the rev files alone. When it is deleted btcd finds it no more, and the undo data stays.
+// An entry of the spend journal is there for its writer, and for all others after the commit, by key and by
+// cursor. Its bytes are in the rev files alone. When it is deleted btcd finds it no more, and the undo data stays.
 func TestJournalEntries(t *testing.T) {
 	t.Parallel()
 	db := open(t, testOptions(t.TempDir()))
@@ -227,8 +227,8 @@ func TestNoCoins(t *testing.T) {
 	}
 }
 
-// Metadata that is closed under a database: no transaction begins, which keeps nobody from closing the rest, and one
-// that runs finds nothing more.
+// Metadata that is closed under a database: no transaction begins, which keeps nobody from closing the rest, and a
+// transaction that runs finds nothing more.
 func TestClosedUnderneath(t *testing.T) {
 	t.Parallel()
 	db, err := Open(testOptions(t.TempDir()))

@@ -211,7 +211,9 @@ func TestRecordsOfWrongForm(t *testing.T) {
 		"a format of four bytes":     {formatKey, db.format(formatVersion)[:4]},
 		"a format of six bytes":      {formatKey, append(db.format(formatVersion), 0)},
 		"a format of before":         {formatKey, db.format(formatVersion - 1)},
-		"a short location, the last": {hashKey(prefixBlock, (*chainhash.Hash)(bytes.Repeat([]byte{0xff}, 32))), short[1:]},
+		"a short location, the last": {
+			hashKey(prefixBlock, (*chainhash.Hash)(bytes.Repeat([]byte{0xff}, 32))), short[1:],
+		},
 	} {
 		o := image(t, db)
 		o.FS, o.Prunable = vfs.OS, true

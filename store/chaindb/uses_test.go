@@ -196,7 +196,7 @@ func TestSyncOfNothing(t *testing.T) {
 }
 
 // Tables that goleveldb could not commit may count already: none of them is removed, and nothing else changes the
-// folder, which the next one opens with the set from before or the whole of the new one.
+// folder. The next program opens it with the set from before or the whole of the new one.
 func TestTablesThatCannotBeCommitted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []faultfs.Kind{faultfs.Write, faultfs.Sync} {
@@ -236,7 +236,7 @@ func TestTablesThatCannotBeCommitted(t *testing.T) {
 	}
 }
 
-// What is put may use the same memory again; empty outputs are kept, and none are removed.
+// Outputs that are put may use the same memory again; empty outputs are kept, and none are removed.
 func TestOutputsFromOneBuffer(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 2 * smallFlush} {
@@ -256,7 +256,8 @@ func TestOutputsFromOneBuffer(t *testing.T) {
 			return errors.Join(put([]byte("d"), nil), put([]byte("e"), []byte{}))
 		}))
 		for key, want := range map[string][]byte{"a": {'a'}, "b": {'b'}, "c": {'c'}, "d": nil, "e": {}} {
-			if got, err := store.Coin([]byte(key)); err != nil || string(got) != string(want) || (got == nil) != (want == nil) {
+			got, err := store.Coin([]byte(key))
+			if err != nil || string(got) != string(want) || (got == nil) != (want == nil) {
 				t.Errorf("size %d: %s is %v, %v", size, key, got, err)
 			}
 		}
@@ -278,7 +279,8 @@ func TestPrunedFileThatStays(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		now, usedNow := db.Files()
-		if len(now) != len(files)-1 || now[0].Number != 1 || usedNow != used-files[0].Size || len(db.held) != len(files) {
+		if len(now) != len(files)-1 || now[0].Number != 1 ||
+			usedNow != used-files[0].Size || len(db.held) != len(files) {
 			t.Errorf("%d files of %d bytes are left, and blocks of %d", len(now), usedNow, len(db.held))
 		}
 		must(t, db.Close())

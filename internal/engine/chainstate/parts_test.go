@@ -25,7 +25,7 @@ import (
 	"github.com/seed61375155/trawl/store/coinfile"
 )
 
-// Of blocks that proved to break a rule so many are remembered; other errors are none of that.
+// Of blocks that proved to break a rule so many are remembered; other errors are not remembered.
 func TestLateRefusalsAreBounded(t *testing.T) {
 	_, chain := treeOf(t, 1)
 	var late lateRefusals
@@ -103,8 +103,8 @@ func TestTxCount(t *testing.T) {
 	}
 }
 
-// The last step is there if it goes in the direction that is asked for, and a block was taken back if one goes back
-// from it.
+// The last step is there if it goes in the direction that is asked for, and a block was taken back if a
+// step goes back from the block.
 func TestSteps(t *testing.T) {
 	_, chain := treeOf(t, 2)
 	all := steps{{block: chain[1]}, {block: chain[2], back: true}}
@@ -205,7 +205,8 @@ func TestNextOfBackground(t *testing.T) {
 	tree, chain := treeOf(t, 30)
 	choice := forkchoice.New(tree, chain[0], func(*chainview.Block, chainview.Status) {})
 	for _, test := range []struct{ tip, base, without, want int }{
-		{0, 30, 0, stepBlocks}, {5, 30, 0, 5 + stepBlocks}, {25, 30, 0, 30}, {30, 30, 0, 30}, {0, stepBlocks, 0, stepBlocks},
+		{0, 30, 0, stepBlocks}, {5, 30, 0, 5 + stepBlocks}, {25, 30, 0, 30}, {30, 30, 0, 30},
+		{0, stepBlocks, 0, stepBlocks},
 		{0, 30, 3, 2}, {2, 30, 3, 2}, {0, 30, stepBlocks + 1, stepBlocks}, {0, 5, 6, 5},
 	} {
 		for _, lacks := range []chainview.Status{0, chainview.HasData | chainview.Pruned} {
@@ -279,7 +280,8 @@ func TestListOfOddOutputs(t *testing.T) {
 		var got []string
 		for _, c := range l.odd.list(test.first, test.last) {
 			got = append(got, fmt.Sprintf("%x", c.Out.Hash[:2]))
-			if c.Height != 2 || !c.Coinbase || c.Out.Index != 7 || c.Amount != int64(c.Out.Hash[0]) || len(c.Packed) == 0 {
+			if c.Height != 2 || !c.Coinbase || c.Out.Index != 7 || c.Amount != int64(c.Out.Hash[0]) ||
+				len(c.Packed) == 0 {
 				t.Errorf("%+v", c)
 			}
 		}
@@ -332,7 +334,7 @@ func TestParseUnparsable(t *testing.T) {
 	}
 }
 
-// What one commit writes is noted once for each block, with its size.
+// The blocks of a commit are noted once for each block, with its size.
 func TestPending(t *testing.T) {
 	_, chain := treeOf(t, 3)
 	var p pending
@@ -356,5 +358,20 @@ func TestPending(t *testing.T) {
 	if p.size != 107 || len(p.change.Blocks) != 1 || len(p.change.Undo) != 1 || len(p.change.Rows) != 2 ||
 		p.blocks[chain[1].Hash] == nil {
 		t.Errorf("%d bytes, %+v", p.size, p.change)
+	}
+}
+
+// The engine has work in the background while a snapshot is not validated, and while an old set is not erased.
+func TestBehind(t *testing.T) {
+	for name, test := range map[string]struct {
+		engine Engine
+		want   bool
+	}{
+		"nothing": {Engine{}, false}, "a snapshot": {Engine{behind: &background{}}, true},
+		"an old set": {Engine{erasing: &chaindb.CoinStore{}}, true},
+	} {
+		if got := (assuming{engine: &test.engine}).Behind(); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -97,7 +97,7 @@ func newShelf(t *testing.T, depth int32) (*shelf, *stripper, []*chainview.Block)
 	return s, newStripper(strippedChain{DB: s, Tree: tree, Log: log}, &StripConfig{Depth: depth}), chain
 }
 
-// Files of old blocks are stripped one after the other, the lowest first; a file with a block that is too new waits,
+// Files of old blocks are stripped one after the other, the lowest first. A file with a block that is too new waits,
 // and files that are done are not looked at again, up to the first that waits.
 func TestStripperSteps(t *testing.T) {
 	s, p, chain := newShelf(t, 4) // blocks up to 5 are old
@@ -169,7 +169,7 @@ func TestStripperEdges(t *testing.T) {
 }
 
 // Nothing is stripped without the option, while blocks are fed again, or while a snapshot is not validated. A file that
-// cannot be written is tried again; one that cannot be replaced ends the node.
+// cannot be written is tried again; a file that cannot be replaced ends the node.
 func TestStripperRests(t *testing.T) {
 	s, p, chain := newShelf(t, 4)
 	p.config = nil

@@ -13,7 +13,7 @@ import (
 )
 
 // A chain state is rebuilt from stripped blocks where the block that is assumed to be valid covers them, in the best
-// chain of headers with the least work; else it is said why not.
+// chain of headers with the least work. Else the node says why not.
 func TestUncovered(t *testing.T) {
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {

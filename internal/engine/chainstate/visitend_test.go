@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Whoever looks through the unspent outputs can stop, also where nothing of them is written: before the first of few,
+// A look through the unspent outputs can be stopped, also where nothing of them is written: before the first of few,
 // and soon in the midst of many. The error is the cause.
 func TestVisitEnds(t *testing.T) {
 	const soon = 1024

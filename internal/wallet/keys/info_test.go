@@ -27,7 +27,7 @@ func qbitRig(t *testing.T, private bool) *rig {
 	return rigOf(Params{Network: qbit.Descriptors(), Kinds: qbit.Wallet(), CoinType: 1, KeyPool: 3}, private)
 }
 
-// What is told of an address depends on its kind: paths of addresses of one key alone, keys of those of several.
+// The answer about an address depends on its kind: paths of addresses of one key alone, keys of those of several.
 func TestInfoOfKinds(t *testing.T) {
 	const key = "[d34db33f/44h/0]" + expandingXpub + "/5"
 	other := foreignXpub()
@@ -207,7 +207,7 @@ func TestTakeChange(t *testing.T) {
 	checkText(t, "used up", err, "No addresses available")
 }
 
-// The size of an input is that of the descriptor's script, for each form of a combo, and is asked for once; of
+// The size of an input is that of the descriptor's script, for each form of a combo, and is asked for once. Of
 // scripts that nobody knows how to spend there is none, and none of others'.
 func TestInputSizes(t *testing.T) {
 	r := newRig(false)
@@ -224,7 +224,8 @@ func TestInputSizes(t *testing.T) {
 			for _, script := range scripts {
 				for _, large := range []bool{false, true} {
 					want, _ := d.InputSize(index, script, large)
-					if got, ok := r.set.InputSize(script, large); !ok || got != want || got == (descriptor.InputSize{}) {
+					if got, ok := r.set.InputSize(script, large); !ok || got != want ||
+						got == (descriptor.InputSize{}) {
 						t.Errorf("%x: %+v, %v, want %+v", script, got, ok, want)
 					}
 				}
@@ -364,7 +365,7 @@ func TestPubKeyPools(t *testing.T) {
 	}
 }
 
-// What there is not changes nothing: a request without a descriptor, a script of nobody, a wallet without descriptors.
+// Requests for what there is not change nothing: for no descriptor, a script of nobody, a wallet without descriptors.
 func TestNothingThere(t *testing.T) {
 	r := newRig(false)
 	done, err := r.importer.Import([]messages.ImportItem{{NoDesc: true}}, ImportTimes{})

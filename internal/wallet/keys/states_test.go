@@ -40,7 +40,8 @@ func TestNextAddressStays(t *testing.T) {
 		f.write(r.log.Take())
 		r = r.reload(t, f)
 		// As after loading: the descriptor is active in the file too.
-		if m := r.set.active[walletfile.Slot{Type: walletfile.Bech32}]; m == nil || m.lastDerived != m.record.RangeEnd-1 {
+		if m := r.set.active[walletfile.Slot{Type: walletfile.Bech32}]; m == nil ||
+			m.lastDerived != m.record.RangeEnd-1 {
 			t.Fatalf("not active, or derived to another end: %+v", m)
 		}
 	}
@@ -167,7 +168,8 @@ func TestTimeOfImport(t *testing.T) {
 		if err != nil || got.From != test.from || got.Rescan != (len(test.at) > 0) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if len(test.at) > 0 && r.set.managers[0].record.CreationTime != uint64(max(1, cmpNow(test.at[0], times.Median))) {
+		if len(test.at) > 0 &&
+			r.set.managers[0].record.CreationTime != uint64(max(1, cmpNow(test.at[0], times.Median))) {
 			t.Errorf("%s: from %d", name, r.set.managers[0].record.CreationTime)
 		}
 	}
@@ -182,7 +184,7 @@ func cmpNow(at, median int64) int64 {
 }
 
 // An import makes a descriptor the active one of its type, or no longer, and leaves others alone. Where there is no
-// type it says so.
+// type an error tells that.
 func TestActiveByImport(t *testing.T) {
 	r := newRig(false)
 	slot := walletfile.Slot{Type: walletfile.Bech32}
