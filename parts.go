@@ -315,9 +315,8 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	w := n.cfg.Wallets
 	cfg := wallets.Config{
 		Dir: w.Dir, Settings: w.Settings, Load: w.Load, NoStartup: w.LoadNone, OnlyNamed: w.LoadNamed,
-		KeyPool: int32(w.KeyPool),
-		Types:   keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}, AnyChain: w.AnyChain,
-		Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
+		KeyPool: int32(w.KeyPool), Types: keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType},
+		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,

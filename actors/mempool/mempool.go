@@ -101,7 +101,8 @@ func New(cfg Config) actor.Producer {
 		m.fees = newFees(m)
 		m.follower = follow.New(follow.Config{
 			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks, Leaps: true,
-			Paused: func() bool { return m.work.Len() > 0 }, // which has the pool
+			Paused:  func() bool { return m.work.Len() > 0 }, // which has the pool
+			Stepped: m.next,
 		})
 		if begun {
 			cfg.Feed.Publish(messages.PoolChanged{Reset: true})

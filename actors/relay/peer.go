@@ -121,7 +121,7 @@ func (r *Relay) flush(p *peer, now time.Time) {
 		return
 	}
 	p.nextInv = r.nextInv(p, now)
-	defer p.told(r.pool)
+	defer p.noteInv(r.pool)
 	if len(p.pending) == 0 {
 		return
 	}
@@ -146,8 +146,8 @@ func (r *Relay) nextInv(p *peer, now time.Time) time.Time {
 	return r.nextInbound[by]
 }
 
-// told notes that a peer may ask for all transactions that have come until now.
-func (p *peer) told(pool *poolview.View) {
+// noteInv notes that a peer may ask for all transactions that have come until now.
+func (p *peer) noteInv(pool *poolview.View) {
 	p.sequence = pool.Last()
 	if p.listens {
 		p.lastInv = max(pool.Sequence(), 1)

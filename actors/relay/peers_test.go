@@ -358,8 +358,8 @@ func TestLastBlocksAreRead(t *testing.T) {
 	})
 }
 
-// The state of a peer tells how many transactions are to be announced to it, and the pool's number of the next change at
-// the latest announcement.
+// The state of a peer tells how many transactions are to be announced to it, and the pool's number of the next change
+// at the latest announcement.
 func TestDescribeAnnounced(t *testing.T) {
 	bubble(t, func(r *rig) {
 		p, silent := r.join(p2p.Inbound), r.join(p2p.BlockRelayOnly)

@@ -175,7 +175,7 @@ func (r *Relay) wholePool(p *peer) {
 	}
 	sortBySequence(list)
 	p.sendInv(list)
-	p.told(r.pool)
+	p.noteInv(r.pool)
 }
 
 func sortBySequence(list []*poolview.Tx) {

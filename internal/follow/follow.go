@@ -95,7 +95,10 @@ type Config struct {
 	// afterwards. Nil: it is never paused.
 	Paused func() bool
 
-	// Moved is called after a step. Reached is called whenever the target is at the tip,
+	// Stepped is called when a step is over, whether it moved the target or failed. Nil: nothing is.
+	Stepped func(actor.Context)
+
+	// Moved is called after a step that moved the target. Reached is called whenever the target is at the tip,
 	// before the callbacks of those waiting for the tip. Synced is called before Reached the
 	// first time, and the first time after a reset for damage. Each may be nil.
 	Moved, Reached, Synced func(actor.Context)

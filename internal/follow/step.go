@@ -161,7 +161,12 @@ func (f *Follower) begin(c actor.Context, o outcome, work func(*outcome)) {
 	}
 	f.work.Go(c, func() func() {
 		work(&o)
-		return func() { f.stepped(c, &o) }
+		return func() {
+			f.stepped(c, &o)
+			if f.cfg.Stepped != nil {
+				f.cfg.Stepped(c)
+			}
+		}
 	})
 }
 

@@ -46,13 +46,13 @@ func WatchOnly(content *walletfile.Wallet, p Params) ([]walletfile.Record, error
 		w.log.Put(tx)
 	}
 	for address, noted := range content.Addresses {
-		w.copyAddress(address, noted)
+		copyAddress(w, address, noted)
 	}
 	return sortedRecords(w), nil
 }
 
 // copyAddress writes what the address book of another wallet notes of an address.
-func (w *Wallet) copyAddress(address string, noted *walletfile.Address) {
+func copyAddress(w *Wallet, address string, noted *walletfile.Address) {
 	if book.IsPurpose(noted.Purpose) {
 		w.log.Put(walletfile.Purpose{Address: address, Purpose: noted.Purpose})
 	}
