@@ -47,9 +47,9 @@ var mayImport = map[string][]string{
 	"internal/txpool": {
 		"descriptor", "messages", "internal/consensus", "internal/chainview", "internal/txpool/linear",
 	},
-	"internal/txjson":             {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
-	"internal/version":            nil,
-	"internal/versionbits":        {"internal/chainview", "internal/dialect"},
+	"internal/txjson":      {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
+	"internal/version":     nil,
+	"internal/versionbits": {"internal/chainview", "internal/dialect"},
 	"internal/wallet": {
 		"descriptor", "messages", "internal/dialect", "internal/rawtx", "internal/txpool", "internal/wallet",
 		"internal/walletfile",
