@@ -43,7 +43,8 @@ func rawOf(t *testing.T) []byte {
 }
 
 // A payment may panic in its job, or in the actor. All callers of the wallet are answered, answered payments are kept,
-// and the next payment is made.
+// and the next payment is made. A panic of another request may come between a payment and its answer: its caller is told
+// of the restart, and the payment is made once or not at all.
 func TestPaymentPanics(t *testing.T) {
 	network := enginetest.Regtest(t)
 	newSigning := network.NewSigning
@@ -56,7 +57,7 @@ func TestPaymentPanics(t *testing.T) {
 	}
 	coins := slices.Repeat([]string{"bech32"}, 14)
 	r, ref := pooled(t, setup{network: network}, coins...)
-	sent, restarted := 0, 0
+	sent, unsure, restarted := 0, 0, 0
 	for n := range int32(6) {
 		until.Store(n + 1)
 		answers := []<-chan error{
@@ -69,7 +70,9 @@ func TestPaymentPanics(t *testing.T) {
 			case err == nil && i < 2:
 				sent++
 			case errors.Is(err, ask.ErrRestarted):
-				restarted++
+				if restarted++; i < 2 {
+					unsure++
+				}
 			case err != nil:
 				t.Errorf("panic %d: request %d: %v", n+1, i, err)
 			}
@@ -81,8 +84,9 @@ func TestPaymentPanics(t *testing.T) {
 		t.Errorf("%d requests were answered by a panic: the test says nothing", restarted)
 	}
 	do(t, ref, pay(1_000_000))
-	if got := do(t, ref, messages.GetWalletInfo{}).TxCount; got != len(coins)+sent+1 {
-		t.Errorf("%d transactions, want %d in and %d out", got, len(coins), sent+1)
+	out := do(t, ref, messages.GetWalletInfo{}).TxCount - len(coins) - 1
+	if out < sent || out > sent+unsure {
+		t.Errorf("%d payments before the last, of which %d were answered and %d may be there", out, sent, unsure)
 	}
 }
 
