@@ -24,7 +24,6 @@ var (
 		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
 	)
 	errBackup      = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
-	errPassphrase  = codes.Errorf(codes.Passphrase, "Error: The wallet passphrase entered was incorrect.")
 	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 )
 

@@ -198,7 +198,7 @@ func TestHalfDump(t *testing.T) {
 	p := newPlace(t)
 	p.recorded("one-key")
 	whole := p.read(p.dump("one-key", "w.dump"))
-	for n := range len(whole) {
+	for n := range whole {
 		if n > 60 && n < len(whole)-20 && n%499 != 0 {
 			continue
 		}

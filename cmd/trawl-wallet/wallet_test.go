@@ -69,7 +69,7 @@ func TestInfoRefuses(t *testing.T) {
 			"Error loading " + path + ": Wallet corrupted",
 		},
 		{
-			walletfile.RecordOf(walletfile.Flags(1<<40 | walletfile.Descriptors)),
+			walletfile.RecordOf(1<<40 | walletfile.Descriptors),
 			"Error loading " + path + ": Wallet requires newer version of Bitcoin Core",
 		},
 	} {

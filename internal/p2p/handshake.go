@@ -135,7 +135,7 @@ func (s *Session) answerVersion(r *Remote) {
 	}
 	s.shake.reconcile.offer(r)
 	s.say(wire.NewMsgVerAck())
-	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly && !(s.cfg.Type == Feeler && s.cfg.QuietFeelers) {
+	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly && (s.cfg.Type != Feeler || !s.cfg.QuietFeelers) {
 		s.say(wire.NewMsgGetAddr())
 	}
 }

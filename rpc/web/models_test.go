@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -118,7 +119,7 @@ func TestSearchStates(t *testing.T) {
 	}
 	var exhausted []searchDescriptor
 	for n := range maxExhausted + 1 {
-		exhausted = append(exhausted, searchDescriptor{Desc: fmt.Sprint(n), Exhausted: true}, searchDescriptor{})
+		exhausted = append(exhausted, searchDescriptor{Desc: strconv.Itoa(n), Exhausted: true}, searchDescriptor{})
 		e := (&search{Descriptors: exhausted}).Exhausted()
 		if e == nil || len(e.Some) != min(n+1, maxExhausted) || e.More != int64(max(0, n+1-maxExhausted)) {
 			t.Errorf("%d: %+v", n+1, e)

@@ -169,7 +169,7 @@ func TestEveryReadOfMetadataFails(t *testing.T) {
 			var last error
 			for _, last = range db.Reload() {
 				if err != nil {
-					return fmt.Errorf("it goes on after %v", err)
+					return fmt.Errorf("it goes on after %w", err)
 				}
 				err = last
 			}

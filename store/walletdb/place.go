@@ -46,7 +46,7 @@ func Unmark(dir string) error {
 
 // Sum returns the SHA-256 of a file in hex.
 func Sum(path string) (string, error) {
-	file, err := os.Open(path) //nolint:gosec // the client names it
+	file, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}

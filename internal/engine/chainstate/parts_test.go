@@ -3,11 +3,13 @@ package chainstate
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +50,7 @@ func TestTrail(t *testing.T) {
 		for _, m := range tr.Moves() {
 			name := "-"
 			if m.Left != nil {
-				name = fmt.Sprint(m.Left.Height)
+				name = strconv.Itoa(int(m.Left.Height))
 			}
 			all = append(all, name)
 		}
@@ -279,7 +281,7 @@ func TestListOfOddOutputs(t *testing.T) {
 	} {
 		var got []string
 		for _, c := range l.odd.list(test.first, test.last) {
-			got = append(got, fmt.Sprintf("%x", c.Out.Hash[:2]))
+			got = append(got, hex.EncodeToString(c.Out.Hash[:2]))
 			if c.Height != 2 || !c.Coinbase || c.Out.Index != 7 || c.Amount != int64(c.Out.Hash[0]) ||
 				len(c.Packed) == 0 {
 				t.Errorf("%+v", c)

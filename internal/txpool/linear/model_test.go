@@ -22,6 +22,7 @@ type model struct {
 }
 
 func newModel(t *testing.T, rng *rand.Rand, limits linear.Limits) *model {
+	t.Helper()
 	return &model{
 		t: t, rng: rng, limits: limits,
 		fees: make(map[*linear.Tx]linear.FeeSize), above: make(map[*linear.Tx]map[*linear.Tx]bool),

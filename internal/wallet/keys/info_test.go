@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -202,7 +203,7 @@ func TestTakeChange(t *testing.T) {
 		Internal: new(true),
 	})
 	m := watching.set.managers[0]
-	m.record.NextIndex = m.record.RangeEnd
+	m.record.NextIndex, watching.set.params.Kinds.EndsRanges = m.record.RangeEnd, true
 	_, err = watching.pool.NextChange("bech32")
 	checkText(t, "used up", err, "No addresses available")
 }
@@ -306,7 +307,7 @@ func TestPubKeyPools(t *testing.T) {
 	keys := NewPubKeys(r.pool, payments{})
 	item := func(n byte, account, index int64, internal bool) messages.PubKeyItem {
 		return messages.PubKeyItem{
-			Key: slhdsa.PublicKey{n}, Text: fmt.Sprint(n), Account: account, Index: &index, Internal: internal,
+			Key: slhdsa.PublicKey{n}, Text: strconv.FormatUint(uint64(n), 10), Account: account, Index: &index, Internal: internal,
 		}
 	}
 	refused := &messages.WalletError{Text: "refused"}

@@ -45,7 +45,10 @@ type rig struct {
 	asked  int // how often transactions were asked for
 }
 
-func newRig(t *testing.T) *rig { return newRigWith(t, nil) }
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	return newRigWith(t, nil)
+}
 
 func newRigWith(t *testing.T, spenders mempoolrpc.Spenders) *rig {
 	t.Helper()
