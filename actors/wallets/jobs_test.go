@@ -43,8 +43,8 @@ func rawOf(t *testing.T) []byte {
 }
 
 // A payment may panic in its job, or in the actor. All callers of the wallet are answered, answered payments are kept,
-// and the next payment is made. A panic of another request may come between a payment and its answer: its caller is told
-// of the restart, and the payment is made once or not at all.
+// and the next payment is made. A panic of another request may come between a payment and its answer: the caller is
+// told of the restart, and the payment is made once or not at all.
 func TestPaymentPanics(t *testing.T) {
 	network := enginetest.Regtest(t)
 	newSigning := network.NewSigning

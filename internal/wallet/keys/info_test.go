@@ -307,7 +307,8 @@ func TestPubKeyPools(t *testing.T) {
 	keys := NewPubKeys(r.pool, payments{})
 	item := func(n byte, account, index int64, internal bool) messages.PubKeyItem {
 		return messages.PubKeyItem{
-			Key: slhdsa.PublicKey{n}, Text: strconv.FormatUint(uint64(n), 10), Account: account, Index: &index, Internal: internal,
+			Key: slhdsa.PublicKey{n}, Text: strconv.FormatUint(uint64(n), 10),
+			Account: account, Index: &index, Internal: internal,
 		}
 	}
 	refused := &messages.WalletError{Text: "refused"}
