@@ -377,3 +377,19 @@ func TestBehind(t *testing.T) {
 		}
 	}
 }
+
+// Pieces grow while they are fast and shrink while they are slow. On the slowest disk they are of one part.
+func TestNextWidth(t *testing.T) {
+	for _, test := range []struct {
+		width uint32
+		took  time.Duration
+		want  uint32
+	}{
+		{16, pieceFast - 1, 32}, {16, pieceFast, 16}, {16, pieceSlow, 16}, {16, pieceSlow + 1, 8},
+		{3, pieceSlow + 1, 1}, {2, pieceSlow + 1, 1}, {1, pieceSlow + 1, 1},
+	} {
+		if got := nextWidth(test.width, test.took); got != test.want {
+			t.Errorf("%d after %v: %d, want %d", test.width, test.took, got, test.want)
+		}
+	}
+}

@@ -71,13 +71,20 @@ func (h *setHash) next(ctx context.Context) error {
 		return err
 	})
 	h.at += width
-	switch took := time.Since(began); {
-	case took < pieceFast:
-		h.width *= 2
-	case took > pieceSlow && h.width > 1:
-		h.width /= 2
-	}
+	h.width = nextWidth(h.width, time.Since(began))
 	return err
+}
+
+// nextWidth returns how wide the next piece is after one that took a time: at least 1, for a piece of nothing would
+// never get to the end.
+func nextWidth(width uint32, took time.Duration) uint32 {
+	switch {
+	case took < pieceFast:
+		return width * 2
+	case took > pieceSlow && width > 1:
+		return width / 2
+	}
+	return width
 }
 
 // hash returns the hash of the set, all of which was hashed.
