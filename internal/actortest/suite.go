@@ -184,7 +184,7 @@ func panics(t *testing.T, start func(*testing.T) *Subject) {
 		var some []fault
 		for range perSubject {
 			f := list[rng.IntN(len(list))]
-			some = append(some, fault{f.place, 1 + rng.IntN(min(calm.seen[f.place], 5)), rng.IntN(2) == 0})
+			some = append(some, fault{f.place, 1 + rng.IntN(max(1, min(calm.seen[f.place], 5))), rng.IntN(2) == 0})
 		}
 		inTurn(t, start, some, perSubject)
 	}
