@@ -75,8 +75,8 @@ func (h *setHash) next(ctx context.Context) error {
 	return err
 }
 
-// nextWidth returns how wide the next piece is after one that took a time: at least 1, for a piece of nothing would
-// never get to the end.
+// nextWidth returns the width of the next piece by that of the last and its time. The width is at least 1: a piece of
+// nothing would never get to the end.
 func nextWidth(width uint32, took time.Duration) uint32 {
 	switch {
 	case took < pieceFast:
