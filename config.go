@@ -47,7 +47,7 @@ type Config struct {
 	// Regtest changes the rules of a regtest.
 	Regtest RegtestConfig
 
-	// SignetChallenge is the output script that blocks of a signet are signed for. Default: that of the public one.
+	// SignetChallenge is the output script that blocks of a signet are signed for. Default: the public signet's.
 	SignetChallenge []byte
 
 	BlocksDir string   // default: blocks in Dir
@@ -181,7 +181,7 @@ type WalletConfig struct {
 	NoSettings  bool          // keep no such file: what is loaded at start does not change
 	Load        []string      // names of wallets to load at start, beside those of the settings
 	LoadNone    bool          // load no wallet at start
-	LoadNamed   bool          // load those of Load alone at start, and none of the settings
+	LoadNamed   bool          // load the wallets of Load alone at start, and none of the settings
 	KeyPool     int           // addresses to derive ahead, default 1000
 	AddressType string        // of new addresses: legacy, p2sh-segwit, bech32 or bech32m; default bech32
 	ChangeType  string        // of addresses for change; default AddressType

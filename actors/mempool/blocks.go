@@ -1,13 +1,43 @@
 package mempool
 
 import (
+	"maps"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // blockSteps are the blocks that a step has taken the pool over, with their places among its
 // changes: listeners are notified of both in one order.
 type blockSteps struct{ list []messages.PoolStep }
+
+// seenBlocks are the heights of blocks that the pool was led through, or need not be, by their hashes.
+type seenBlocks map[chainhash.Hash]int32
+
+// maxSeen is more than the blocks of so many heights that a follower is led back through branches.
+const maxSeen = 4 * follow.MaxStaleDepth
+
+func (s seenBlocks) add(b *chainview.Block) {
+	s[b.Hash] = b.Height
+	if len(s) > maxSeen {
+		maps.DeleteFunc(s, func(_ chainhash.Hash, height int32) bool { return height < b.Height-follow.MaxStaleDepth })
+	}
+}
+
+// stale adds the blocks that had left the chain before the pool began.
+func (s seenBlocks) stale(reader chainview.Reader) {
+	active := reader.Active()
+	for _, tip := range reader.Tips() {
+		for b := range tip.Above(max(active.ForkHeight(tip), active.Height()-follow.MaxStaleDepth)) {
+			if b.Status()&chainview.Valid != 0 {
+				s.add(b)
+			}
+		}
+	}
+}
 
 // add notes a block that the pool has seen after so many changes.
 func (n *blockSteps) add(b *chainview.Block, connected bool, after int) {

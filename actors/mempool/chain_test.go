@@ -32,6 +32,8 @@ type unreadable struct {
 
 func (u unreadable) Active() *chainview.Chain { return u.now.Open().Active() }
 
+func (u unreadable) Tips() []*chainview.Block { return u.now.Open().Tips() }
+
 func (u unreadable) Lookup(hash *chainhash.Hash) *chainview.Block { return u.now.Open().Lookup(hash) }
 
 func (u unreadable) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
@@ -196,4 +198,48 @@ func TestCoinsOfAnOlderTip(t *testing.T) {
 		t.Fatal("no answer")
 	}
 	r.holds("after that", other)
+}
+
+// held is a chain whose blocks come to the knowledge of the pool late.
+type held struct {
+	unreadable
+	active *atomic.Pointer[chainview.Chain] // what the pool knows; nil: all
+}
+
+func (h held) Active() *chainview.Chain {
+	if known := h.active.Load(); known != nil {
+		return known
+	}
+	return h.unreadable.Active()
+}
+
+// A block may come and go before the pool has seen it. Its transactions come back all the same, and the listeners are
+// notified of the block. The pool is led through it once.
+func TestBlockThatCameAndWent(t *testing.T) {
+	view := new(chainview.Current)
+	var known atomic.Pointer[chainview.Chain]
+	r := newRig(t, func(c *mempool.Config) {
+		view.Set(held{unreadable{now: c.View, on: new(atomic.Bool)}, &known})
+		c.View = view
+	})
+	paid := spend(50*coin-1000, r.coins[0])
+	r.ids() // the pool has seen the chain
+	h := listen(t, r, map[string]*wire.MsgTx{"paid": paid})
+	known.Store(view.Open().Active())
+	r.generate(paid)
+	gone := r.view.Open().Active().Tip()
+	ok(ask.Ask(t.Context(), r.chain, messages.InvalidateBlock{Hash: gone.Hash})).must(t)
+	known.Store(nil)
+	if got := r.ids(); len(got) != 1 {
+		t.Errorf("%v came back", got)
+	}
+	at := fmt.Sprintf("block %d", gone.Height)
+	if got, want := h.since(), []string{at, "no " + at, "paid comes 1"}; !slices.Equal(got, want) {
+		t.Errorf("published %q, want %q", got, want)
+	}
+	r.generate()
+	r.ids()
+	if got, want := h.since(), []string{at}; !slices.Equal(got, want) {
+		t.Errorf("then published %q, want %q", got, want)
+	}
 }

@@ -65,20 +65,22 @@ func (m *Mempool) current(c actor.Context) bool {
 	if reader == nil || m.follower.Busy() {
 		return false
 	}
-	tip := reader.Active().Tip()
+	active := reader.Active()
+	tip := active.Tip()
 	if m.at.Is(tip) {
 		m.at = tip // of the chain that is open now: the tree of the one before can go
 	}
 	switch {
 	case tip.Is(m.unreadableTip):
 		return true // there is no way there: what is known is served
-	case !m.at.Is(tip):
+	case !m.at.Is(tip), active != m.looked: // at the tip a branch may have come and gone
+		m.looked = active
 		m.follower.Wake(c)
-		return m.at.Is(tip) && !m.follower.Busy()
-	case m.disconnected != nil:
-		return m.resubmit(c)
+		if !m.at.Is(tip) || m.follower.Busy() {
+			return false
+		}
 	}
-	return true
+	return m.disconnected == nil || m.resubmit(c)
 }
 
 // chainTarget is the pool as a follower of the chain sees it. A step changes the pool in
@@ -94,6 +96,7 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 			return at, false
 		}
 		m.at = reader.Active().Tip()
+		m.seen.stale(reader)
 		if m.at.Parent == nil {
 			m.pool.Moved(1) // a new chain: Core counts its first block too
 		}
@@ -115,6 +118,7 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 		gone, err = t.disconnect(s.Reader, s.Disconnect, len(s.Connect) == 0)
 		at = s.Disconnect[n-1].Parent
 		for _, b := range s.Disconnect {
+			t.m.seen.add(b)
 			steps.add(b, false, 0)
 		}
 	}
@@ -128,11 +132,19 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 	return func() error { t.m.followed(at, gone, tip, steps.list, err); return nil }, err
 }
 
+// Recorded implements follow.Recorder: transactions of a block that has left the chain before the pool saw it come back
+// too, as in Core, whose pool sees each block.
+func (t chainTarget) Recorded(_ chainview.Reader, b *chainview.Block) (bool, error) {
+	_, ok := t.m.seen[b.Hash]
+	return ok, nil
+}
+
 // Reset implements follow.Target. The pool's transactions are submitted again, as if
 // they came from another chain.
 func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
 	return func() error {
 		tip := reader.Active().Tip()
+		t.m.seen.stale(reader)
 		t.m.followed(tip, &disconnected{}, nil, nil, nil)
 		t.m.held = nil // blocks of the chain before
 		publishLeap(t.m, tip)
@@ -154,6 +166,8 @@ func (m *Mempool) followed(
 	m.unreadableTip = nil
 	if err != nil {
 		m.cfg.Log.Warn("memory pool cannot read a block", "err", err)
+	}
+	if err != nil && !m.at.Is(tip) {
 		m.unreadableTip = tip
 		publishAlone(m)
 	}
@@ -193,6 +207,7 @@ func (t chainTarget) connect(
 		pool.Moved(int32(len(blocks)))
 		t.m.fees.pass(blocks)
 		for _, b := range blocks {
+			t.m.seen.add(b)
 			steps.add(b, true, 0)
 		}
 		return blocks[len(blocks)-1], nil
@@ -207,6 +222,7 @@ func (t chainTarget) connect(
 		}
 		t.m.fees.connect(block, b.Height, func() { pool.Connect(block.Transactions, now) })
 		pool.Moved(1)
+		t.m.seen.add(b)
 		steps.add(b, true, len(pool.Changes()))
 		at = b
 	}

@@ -74,8 +74,10 @@ type Mempool struct {
 
 	pool          *txpool.Pool
 	follower      *follow.Follower
-	at            *chainview.Block    // the tip that the pool has seen; nil before the first
-	disconnected  *disconnected       // transactions of blocks that left the chain; nil: none
+	at            *chainview.Block // the tip that the pool has seen; nil before the first
+	disconnected  *disconnected    // transactions of blocks that left the chain; nil: none
+	seen          seenBlocks
+	looked        *chainview.Chain    // for which the follower was asked for a way last
 	held          []messages.PoolStep // that joined the chain then, to be published after that
 	unreadableTip *chainview.Block    // tip that the pool cannot get to; nil: it can to all
 	leaps         bool                // where the pool begins is to be published
@@ -95,7 +97,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		policy := cfg.Policy
 		policy.Seed = drawSeed()
-		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, policy)}
+		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, policy), seen: make(seenBlocks)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
 		m.file = poolFile{m: m, loader: ask.NewLane(1), saver: ask.NewLane(1)}
 		m.fees = newFees(m)

@@ -227,7 +227,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	})
 }
 
-// close closes the file when all changes are in it, also those of jobs that go on meanwhile. If it cannot be written,
+// close closes the file when it has all changes, including the changes of jobs that still run. If it cannot be written,
 // the rest of the changes comes from the chain again.
 func (w *Wallet) close(j *ask.Job, c actor.Context) error {
 	var failed error

@@ -212,7 +212,7 @@ func TestExportRefusals(t *testing.T) {
 	}
 }
 
-// The texts of all records are those of a wallet file.
+// Each record has the text that a wallet file has.
 func TestExportedRecords(t *testing.T) {
 	r := small(t, setup{})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})

@@ -14,7 +14,7 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// dump writes all records of a wallet as text, those of a legacy wallet too.
+// dump writes all records of a wallet as text. Legacy wallets are dumped, too.
 func (t *tool) dump() error {
 	format, each, release, err := t.source()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 )
 
-// maxStaleDepth is how far below the tip a stale branch may begin that a Recorder is led through:
+// MaxStaleDepth is how far below the tip a stale branch may begin that a Recorder is led through:
 // as many blocks as a pruned node keeps for reorganisations.
-const maxStaleDepth = 288
+const MaxStaleDepth = 288
 
 // maxStaleTries is how often it is tried to read a stale branch. The chain may be at work on the
 // branch: its blocks are not on the disk then.
@@ -42,7 +42,7 @@ func (f *Follower) staleBranch(reader chainview.Reader, active *chainview.Chain,
 	}
 	for _, tip := range reader.Tips() {
 		fork := active.ForkHeight(tip)
-		if fork == tip.Height || fork > at.Height || fork < active.Height()-maxStaleDepth {
+		if fork == tip.Height || fork > at.Height || fork < active.Height()-MaxStaleDepth {
 			continue
 		}
 		if b := connectedUpTo(tip, fork); b != nil && f.try(active, b) {
