@@ -3,6 +3,7 @@ package mempool_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -241,5 +242,12 @@ func TestBlockThatCameAndWent(t *testing.T) {
 	r.ids()
 	if got, want := h.since(), []string{at}; !slices.Equal(got, want) {
 		t.Errorf("then published %q, want %q", got, want)
+	}
+	if err := r.pool.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.start(func(c *mempool.Config) { c.File = filepath.Join(t.TempDir(), "none") })
+	if got := r.ids(); len(got) != 0 {
+		t.Errorf("%v of a block that had left the chain before the pool began", got)
 	}
 }
