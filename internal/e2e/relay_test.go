@@ -40,7 +40,7 @@ func spendAnyone(t *testing.T, txid string, value, fee int64) (raw, id string) {
 	return hex.EncodeToString(buf.Bytes()), tx.TxHash().String()
 }
 
-// wantTxs waits until the peers of nodes want transactions. In its initial download a node tells its peers that it wants
+// wantTxs waits until the peers of nodes want transactions. In its initial download a node tells peers that it wants
 // none, and says otherwise a moment after the last block.
 func wantTxs(t *testing.T, nodes ...*trawlNode) {
 	t.Helper()
