@@ -103,7 +103,7 @@ func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 		return
 	}
 	if err != nil {
-		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.label(), "err", err)
+		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.Label(), "err", err)
 	}
 	reader := w.cfg.Chain.Open()
 	for _, b := range blocks {
@@ -146,7 +146,7 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 		}
 	}
 	if err != nil {
-		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", err)
+		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.Label(), "err", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (k *keygen) made(c actor.Context, batches []*keys.Batch, err error) {
 	}
 	if err != nil {
 		k.broken = true
-		k.w.cfg.Log.Error("wallet cannot make keys", "wallet", k.w.label(), "err", err)
+		k.w.cfg.Log.Error("wallet cannot make keys", "wallet", k.w.Label(), "err", err)
 	}
 	k.w.save(c, nil)
 	if k.filling && !k.needsKeys() {
@@ -155,7 +155,7 @@ func (k *keygen) checked(unchecked []*vault.Unchecked, valid []bool) {
 		k.w.ledger.Vault().Checked(key, valid[i])
 		if !valid[i] {
 			k.lines.failed = true
-			k.w.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.w.label())
+			k.w.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.w.Label())
 		}
 	}
 }

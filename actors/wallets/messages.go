@@ -1,7 +1,6 @@
 package wallets
 
 import (
-	"errors"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -94,10 +93,4 @@ type seeing struct {
 	messages.Asks[messages.Done]
 
 	Passed time.Duration
-}
-
-// isAnswer reports whether an error is in the words that the caller is to see.
-func isAnswer(err error) bool {
-	var answer *messages.WalletError
-	return errors.As(err, &answer)
 }

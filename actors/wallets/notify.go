@@ -27,7 +27,7 @@ func (w *writer) publish(changes []records.Change) {
 
 func publishTx(w *Wallet, id chainhash.Hash) {
 	_, lost := txs.Find(w.ledger.Txs(), id)
-	news := messages.WalletTxChanged{Wallet: w.name, TxID: id, Quiet: lost}
+	news := messages.WalletTxChanged{Wallet: w.Name, TxID: id, Quiet: lost}
 	if block, confirmed := w.ledger.Txs().BlockOf(id); confirmed {
 		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
@@ -40,7 +40,7 @@ func (p *poolState) publishConflict(id chainhash.Hash) {
 		return
 	}
 	if found, _ := txs.Find(p.ledger.Txs(), id); found {
-		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.name, TxID: id})
+		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.Name, TxID: id})
 	}
 }
 

@@ -20,14 +20,6 @@ var (
 	errSignerFailed = codes.Errorf(codes.Transaction, "External signer failed to sign")
 )
 
-// deviceError gives what a device says the code that Core gives it.
-func deviceError(err error) error {
-	if err == nil || isAnswer(err) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return codes.Errorf(codes.Misc, "%v", err)
-}
-
 // display has the device show an address, and compares what it shows.
 func (t *caller) display(j *ask.Job, q messages.DisplayAddress) (messages.Done, error) {
 	var text string
@@ -40,8 +32,8 @@ func (t *caller) display(j *ask.Job, q messages.DisplayAddress) (messages.Done, 
 		return nil
 	})
 	if err == nil {
-		own, _ := descriptor.AddressOf(q.Script, t.net)
-		err = deviceError(t.displayed(j.Context(), text, own))
+		own, _ := descriptor.AddressOf(q.Script, t.cfg.Network.Descriptors())
+		err = codes.DeviceError(t.displayed(j.Context(), text, own))
 	}
 	return messages.Done{}, err
 }
@@ -83,14 +75,14 @@ func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedO
 		got, err = t.askDevice(j.Context(), p, finalize)
 	}
 	if err != nil {
-		if !isAnswer(err) && !errors.Is(err, context.Canceled) {
-			t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
+		if !codes.IsAnswer(err) && !errors.Is(err, context.Canceled) {
+			t.cfg.Log.Warn("signing device", "wallet", t.Label(), "err", err)
 		}
-		return signedOutside{}, deviceError(err)
+		return signedOutside{}, codes.DeviceError(err)
 	}
 	return got, t.try(j, func() error {
 		if !signing.SamePayment(p.Tx, got.packet.Tx, fee, t.ledger.Keys().IsMine) {
-			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.label())
+			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.Label())
 			return errSignerFailed
 		}
 		return nil
@@ -105,27 +97,27 @@ func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (
 	var none device.NotFoundError
 	switch {
 	case errors.As(err, &none):
-		t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
+		t.cfg.Log.Warn("signing device", "wallet", t.Label(), "err", err)
 		return signedOutside{}, errNoSigner
 	case err != nil:
 		return signedOutside{}, err
 	}
 	if !signing.Concerns(p, d.Fingerprint) {
-		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.label())
+		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.Label())
 		return signedOutside{}, errSignerFailed
 	}
 	text, err := d.Sign(ctx, p.Encode())
 	var refused device.RefusalError
 	switch {
 	case errors.As(err, &refused):
-		t.cfg.Log.Warn("Failed to sign", "wallet", t.label(), "err", err)
+		t.cfg.Log.Warn("Failed to sign", "wallet", t.Label(), "err", err)
 		return signedOutside{}, errSignerFailed
 	case err != nil:
 		return signedOutside{}, err
 	}
 	signed, err := t.cfg.Network.DecodePSBT(text)
 	if err != nil {
-		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.label(), "err", err)
+		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.Label(), "err", err)
 		return signedOutside{}, errSignerFailed
 	}
 	return signedOutside{signed, signing.IsComplete(signed, t.cfg.Network.NewSigning, finalize)}, nil

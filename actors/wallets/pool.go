@@ -82,7 +82,7 @@ func (p *poolState) read(
 	}
 	return p.do(j, func() { // else callers are answered as the actor stops
 		if err != nil {
-			p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
+			p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.Label(), "err", err)
 		}
 		p.scans--
 		use(pool)
@@ -196,7 +196,7 @@ func (p *poolState) resendIfDue(j *ask.Job, passed time.Duration) {
 		again = p.ledger.Txs().UnconfirmedBefore(before)
 	})
 	if taken := p.cfg.submit(j, again, true); taken > 0 {
-		p.logf("ResubmitWalletTransactions: resubmit %d unconfirmed transactions", taken)
+		p.Logf("ResubmitWalletTransactions: resubmit %d unconfirmed transactions", taken)
 	}
 }
 

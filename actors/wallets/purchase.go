@@ -187,14 +187,14 @@ func (p *purchase) reserve() bool {
 		return false
 	}
 	if p.req.All == nil {
-		p.logf("Coin Selection: Algorithm:%s, Waste Metric Score:%d", built.Algorithm, built.Waste)
+		p.Logf("Coin Selection: Algorithm:%s, Waste Metric Score:%d", built.Algorithm, built.Waste)
 	}
 	if built.Grouped > 0 {
 		used := "non-grouped"
 		if built.Fee == built.Grouped {
 			used = "grouped"
 		}
-		p.logf("Fee non-grouped = %d, grouped = %d, using %s", built.Single, built.Grouped, used)
+		p.Logf("Fee non-grouped = %d, grouped = %d, using %s", built.Single, built.Grouped, used)
 	}
 	if p.req.LockCoins {
 		for _, in := range built.Tx.TxIn {

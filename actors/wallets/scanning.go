@@ -14,6 +14,14 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
+var (
+	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errAborted    = codes.Errorf(codes.Misc, "Rescan aborted by user.")
+	errRescan     = codes.Errorf(
+		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
+	)
+)
+
 // A scan is a rescan, or an import with its rescan, until it is answered. Meanwhile there is no other, and
 // the wallet is not locked. A job carries it out; the actor reads these fields, so the job writes them in
 // the actor.
@@ -108,7 +116,7 @@ func (s *scan) begin(from int32, stop *int32, loading bool) {
 	}
 	reader := s.w.cfg.Chain.Open()
 	if b := reader.Active().At(from); b != nil {
-		s.w.logf("Rescan started from block %v... (%s)", b.Hash, variant)
+		s.w.Logf("Rescan started from block %v... (%s)", b.Hash, variant)
 	}
 	if !loading {
 		s.w.saveAt(s.c)
@@ -123,13 +131,13 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 	toTip := r.ToTip() && !r.loading
 	err = s.w.do(j, func() {
 		if toTip {
-			s.w.logf("Scanning current mempool transactions.")
+			s.w.Logf("Scanning current mempool transactions.")
 		}
 		res = result{last: r.Reached(), failed: r.failed, away: r.away, aborted: s.ctx.Err() != nil}
 		if res.aborted {
-			s.w.logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
+			s.w.Logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
 		} else {
-			s.w.logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
+			s.w.Logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
 		}
 		s.reading, s.over = nil, true
 		if !r.loading {
@@ -149,10 +157,10 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 		tip := s.w.ledger.Txs().Tip().Height
 		first, found := rescan.FirstSince(s.w.cfg.Chain.Open().Active(), 0, from-rescan.Window)
 		if !found || first > tip {
-			s.w.logf("RescanFromTime: Rescanning last 0 blocks")
+			s.w.Logf("RescanFromTime: Rescanning last 0 blocks")
 			return
 		}
-		s.w.logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
+		s.w.Logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
 		s.begin(first, nil, false)
 	})
 	if err != nil || s.reading == nil {
@@ -169,7 +177,7 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error {
 	s := newScan(w.aborted, w, c)
 	err := w.do(j, func() {
-		w.logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
+		w.Logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
 		w.scan = s
 		s.begin(plan.From, nil, true)
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
@@ -36,7 +37,7 @@ func (w *Wallet) info() messages.WalletInfo {
 func (w *Wallet) abortRescan(messages.AbortRescan) (bool, error) { return w.scan.abort(), nil }
 
 func (w *Wallet) addHDKey(q messages.AddHDKey) (string, error) {
-	random := newSeed()
+	random := files.NewSeed()
 	defer random.Zero()
 	return w.ledger.Importer().AddHDKey(q, random, w.cfg.now())
 }

@@ -84,7 +84,7 @@ func (t *caller) reserve(j *ask.Job, wanted map[slhdsa.PublicKey]uint32, use fun
 	}
 	for _, use := range r.Uses {
 		if text := use.Warning(); text != "" {
-			t.logf("PQC usage warning: %s", text)
+			t.Logf("PQC usage warning: %s", text)
 		}
 	}
 	return t.do(j, func() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -17,6 +18,8 @@ import (
 
 // maxUnlock is the longest time that a wallet stays unlocked, as in Core.
 const maxUnlock = 100_000_000 * time.Second
+
+var errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 
 // unlocker is until when the keys of a wallet stay unlocked.
 type unlocker struct {
@@ -141,7 +144,7 @@ func (t *caller) mayEncrypt() error {
 
 func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, error) {
 	defer q.Passphrase.Wipe()
-	seed := newSeed()
+	seed := files.NewSeed()
 	defer seed.Zero()
 	var jobs []*keys.Job
 	err := t.try(j, func() (err error) {
@@ -178,8 +181,8 @@ func (t *caller) encryptWith(e wallet.Encryption, seed *walletfile.Secret, batch
 		err = t.ledger.Encrypt(e, seed, t.cfg.now())
 		t.writer.next.replace = true // no file is to have what is deleted
 	}
-	if err != nil && !isAnswer(err) {
-		t.cfg.Log.Error("wallet not encrypted", "wallet", t.label(), "err", err)
+	if err != nil && !codes.IsAnswer(err) {
+		t.cfg.Log.Error("wallet not encrypted", "wallet", t.Label(), "err", err)
 		err = codes.Errorf(codes.EncryptionFailed, "Error: Failed to encrypt the wallet.")
 	}
 	return err
@@ -213,7 +216,7 @@ func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (mess
 	defer fresh.Zero()
 	q.New.Wipe()
 	found := wallet.OpenMasters(j.Context(), masters, q.Old, func(k *wallet.Encryption) (err error) {
-		k.Record, err = lockMaster(j.Context(), k.Record, fresh, k.Master)
+		k.Record, err = files.LockMaster(j.Context(), k.Record, fresh, k.Master)
 		return err
 	})
 	defer found.Wipe()
@@ -239,7 +242,7 @@ func encryptionOf(
 	ctx context.Context, phrase *walletfile.Secret, jobs []*keys.Job,
 ) (wallet.Encryption, []*keys.Batch, error) {
 	defer phrase.Zero()
-	encryption, err := newEncryption(ctx, phrase)
+	encryption, err := files.NewEncryption(ctx, phrase)
 	if err != nil {
 		return encryption, nil, err
 	}

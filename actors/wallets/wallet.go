@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -25,13 +26,13 @@ import (
 // is ahead of the file then: the next instance has the contents of the file,
 // see [fault].
 type Wallet struct {
-	*home
+	*spec
 
 	c      actor.Context // the actor's own
 	origin origin        // of the file that the first instance opens; nil: it is there
 	again  *txs.Block    // the tip, which is looked at again when there are the wanted keys; nil: there is no need
 
-	fresh    *opened // has been opened, and is not yet taken over
+	fresh    *files.Opened // has been opened, and is not yet taken over
 	ledger   *wallet.Wallet
 	warnings []string
 
@@ -57,14 +58,14 @@ type Wallet struct {
 
 // newWallet returns the producer of a wallet's actor. The origin, unless it is nil, makes or finds the file that the
 // first instance opens.
-func newWallet(h *home, from origin) actor.Producer {
+func newWallet(s *spec, from origin) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		w := &Wallet{home: h, origin: from, failed: begun && !h.loaded.Load()}
-		w.keygen = keygen{w: w, lines: keyLog{home: h}}
+		w := &Wallet{spec: s, origin: from, failed: begun && !s.loaded.Load()}
+		w.keygen = keygen{w: w, lines: keyLog{spec: s}}
 		w.writer = writer{Wallet: w, next: newBatch(nil)}
 		w.pool = poolState{Wallet: w}
-		w.lanes, w.spending = newLanes(), *h.cfg.Spending
+		w.lanes, w.spending = newLanes(), *s.cfg.Spending
 		w.follower = w.follow()
 		begun = true
 		return w
@@ -123,13 +124,13 @@ func (w *Wallet) begin(c actor.Context, m *beginWallet) {
 	w.lanes.beside.Add(c, func(j *ask.Job) {
 		open := w.open
 		if w.origin != nil {
-			open = w.origin.run
+			open = w.origin.Run
 		}
 		err := w.load(j, c, open)
 		if err != nil { // the file is closed before the answer, so that it can be deleted
 			err = w.loadingError(err)
 			if failed := w.release(j, func() bool { return true }); failed != nil {
-				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", failed)
+				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.Label(), "err", failed)
 			}
 		}
 		_ = w.doAlways(j, func() { m.Answer(w.warnings, err) }) // else the actor's end answers
@@ -142,7 +143,7 @@ func (w *Wallet) loadAgain(j *ask.Job, c actor.Context) {
 	if err == nil || j.Context().Err() != nil {
 		return
 	}
-	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.label(), "err", err)
+	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.Label(), "err", err)
 	_ = w.doAlways(j, func() { c.Stop(c.Self()) })
 }
 
@@ -154,23 +155,23 @@ func (w *Wallet) save(c actor.Context, refuse func(error)) *batch {
 }
 
 // load opens the file, looks through what was missed, and joins the pool.
-func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*opened, error)) error {
+func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*files.Opened, error)) error {
 	o, err := open(j.Context())
 	if err != nil {
 		return err
 	}
 	w.fresh = o // the actor closes it if it stops now
 	err = w.doAlways(j, func() {
-		w.writer.file, w.ledger, w.warnings, w.fresh = o.file, o.ledger, o.warnings, nil
-		w.writer.next.changes = o.unwritten
+		w.writer.file, w.ledger, w.warnings, w.fresh = o.File, o.Ledger, o.Warnings, nil
+		w.writer.next.changes = o.Unwritten
 	})
-	if err == nil && o.catchUp.Scan {
-		err = w.catchUp(j, c, o.catchUp)
+	if err == nil && o.CatchUp.Scan {
+		err = w.catchUp(j, c, o.CatchUp)
 	}
 	if err != nil {
 		return err
 	}
-	w.unmark()
+	w.Arrived()
 	w.loaded.Store(true)
 	if err = w.pool.join(j, c); err == nil {
 		err = w.do(j, func() { w.attached(c) })
@@ -181,9 +182,9 @@ func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*
 // attached begins to serve the wallet.
 func (w *Wallet) attached(c actor.Context) {
 	w.live = true
-	w.logSizes(w.ledger)
+	w.LogSizes(w.ledger)
 	info := w.ledger.Info()
-	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
+	w.cfg.Log.Info("wallet loaded", "wallet", w.Label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
 		max(info.KeypoolSizeInternal, 0))
 	w.pool.take(c)
 	w.follower.Wake(c)
@@ -214,7 +215,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	case !w.live, w.closed:
-		m.Answer(messages.Done{}, errLoading)
+		m.Answer(messages.Done{}, files.ErrLoading)
 		return
 	}
 	w.ledger.Txs().SaveBestBlock(w.position())
@@ -244,7 +245,7 @@ func (w *Wallet) close(j *ask.Job, c actor.Context) error {
 		}
 		if err = left.wait(j); err != nil && failed == nil {
 			failed = err
-			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", failed)
+			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.Label(), "err", failed)
 		}
 	}
 }
@@ -280,11 +281,11 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	if trusted && w.ledger != nil && (w.live || w.scan != nil) {
 		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
-			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
+			w.cfg.Log.Error("wallet not written", "wallet", w.Label(), "err", err)
 		}
 	}
 	if w.fresh != nil {
-		w.writer.file, w.ledger, w.fresh = w.fresh.file, w.fresh.ledger, nil
+		w.writer.file, w.ledger, w.fresh = w.fresh.File, w.fresh.Ledger, nil
 	}
 	file := w.writer.file
 	w.forget()
@@ -297,18 +298,18 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	}
 	if file != nil {
 		if err := file.Close(); err != nil {
-			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
+			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.Label(), "err", err)
 		}
 	}
 }
 
 // loadingError puts the reason why a wallet was not loaded into words.
-func (h *home) loadingError(err error) error {
+func (s *spec) loadingError(err error) error {
 	switch {
-	case isAnswer(err):
+	case codes.IsAnswer(err):
 		return err
 	case errors.Is(err, ask.ErrRestarted):
-		return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", h.fault.reason(ask.ErrRestarted))
+		return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", s.fault.reason(ask.ErrRestarted))
 	case errors.Is(err, ask.ErrStopped):
 		return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrStopped)
 	}

@@ -19,10 +19,23 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
+
+const (
+	// previewTime is how long a preview may take.
+	previewTime = 30 * time.Second
+
+	// maxPreviews is how many previews are made at a time.
+	maxPreviews = 2
+)
+
+var errPreviewTime = codes.Errorf(codes.Wallet, "The backup could not be looked through within %d seconds.",
+	previewTime/time.Second)
 
 // Wallets is the registry's actor; make one with [New].
 type Wallets struct {
@@ -33,8 +46,8 @@ type Wallets struct {
 	loader   *ask.Lane     // loads, in the order in which they came
 	previews *ask.Lane
 
-	loads   map[string]*load      // waiting or under way, by name
-	moving  map[string]*migrating // that use a name
+	loads   map[string]*load            // waiting or under way, by name
+	moving  map[string]*files.Migration // that use a name
 	entries map[string]*entry
 
 	starting   int           // loads of the start that are not over; -1: not begun
@@ -45,6 +58,7 @@ type Wallets struct {
 // shared is what the instances of the registry have in common.
 type shared struct {
 	cfg      Config
+	files    files.Config
 	settings *nodefiles.Settings
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
@@ -54,7 +68,7 @@ type shared struct {
 // entry is a wallet that is loaded.
 type entry struct {
 	name   string
-	home   *home
+	spec   *spec
 	ref    *ask.Ref
 	leaves bool // it is being unloaded
 }
@@ -62,11 +76,11 @@ type entry struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, settings: nodefiles.NewSettings(nil, cfg.Settings).Named(cfg.Client)}
+	s := &shared{cfg: cfg, files: cfg.files(), settings: nodefiles.NewSettings(nil, cfg.Settings).Named(cfg.Client)}
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
-			moving: make(map[string]*migrating), starting: -1, started: make(chan struct{}),
+			moving: make(map[string]*files.Migration), starting: -1, started: make(chan struct{}),
 			jobs: ask.NewLane(math.MaxInt), loader: ask.NewLane(s.cfg.Loading), previews: ask.NewLane(maxPreviews),
 		}
 		return w
@@ -98,17 +112,17 @@ func serve[Q messages.Request[R], R any](
 }
 
 func (w *Wallets) createWallet(j *ask.Job, q messages.CreateWallet) (messages.WalletLoaded, error) {
-	h := newHome(&w.cfg, q.Name)
-	return w.load(j, &load{home: h, origin: &creation{home: h, req: q}, onStartup: q.OnStartup})
+	s := w.spec(q.Name)
+	return w.load(j, &load{spec: s, origin: s.Create(q), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) loadWallet(j *ask.Job, q messages.LoadWallet) (messages.WalletLoaded, error) {
-	return w.load(j, &load{home: newHome(&w.cfg, q.Name), onStartup: q.OnStartup})
+	return w.load(j, &load{spec: w.spec(q.Name), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) restoreWallet(j *ask.Job, q messages.RestoreWallet) (messages.WalletLoaded, error) {
-	h := newHome(&w.cfg, q.Name)
-	return w.load(j, &load{home: h, origin: &restoration{home: h, source: q.Backup}, onStartup: q.OnStartup})
+	s := w.spec(q.Name)
+	return w.load(j, &load{spec: s, origin: s.Restore(q.Backup), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) unloadWallet(j *ask.Job, q messages.UnloadWallet) (messages.WalletUnloaded, error) {
@@ -116,7 +130,7 @@ func (w *Wallets) unloadWallet(j *ask.Job, q messages.UnloadWallet) (messages.Wa
 }
 
 func (w *Wallets) listWalletDir(*ask.Job, messages.ListWalletDir) ([]messages.WalletDirEntry, error) {
-	return listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
+	return files.List(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
 }
 
 func (w *Wallets) syncWallets(j *ask.Job, _ messages.SyncWallets) (messages.Done, error) {
@@ -125,6 +139,20 @@ func (w *Wallets) syncWallets(j *ask.Job, _ messages.SyncWallets) (messages.Done
 
 func (w *Wallets) advanceTimers(j *ask.Job, q messages.AdvanceTimers) (messages.Done, error) {
 	return w.sync(j, q.By)
+}
+
+// preview has a dry run of a restore made, now or when it is its turn. It ends with the caller, the actor, or when it
+// has taken too long.
+func (w *Wallets) preview(c actor.Context, m *ask.Call[messages.PreviewRestore, messages.RestorePreview]) {
+	ask.ServeIn(c, w.previews, m, func(j *ask.Job, q messages.PreviewRestore) (messages.RestorePreview, error) {
+		ctx, cancel := context.WithTimeoutCause(j.Context(), previewTime, errPreviewTime)
+		defer cancel()
+		got, err := w.files.Preview(ctx, q)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return got, err
+	})
 }
 
 // waitWallets waits for the end of the start.
@@ -176,7 +204,7 @@ func (w *Wallets) unload(
 		return got, err
 	}
 	_, err = ask.Await(j, e.ref, closing{})
-	if isAnswer(err) { // the wallet goes on
+	if codes.IsAnswer(err) { // the wallet goes on
 		return got, cmp.Or(j.Do(func() { e.leaves = false }), err)
 	}
 	if err != nil && j.Context().Err() == nil {
@@ -212,7 +240,7 @@ func (w *Wallets) leave(e *entry) {
 	delete(w.entries, e.name)
 	w.cfg.Directory.Remove(e.name)
 	w.names = slices.DeleteFunc(w.names, func(n string) bool { return n == e.name })
-	if file := e.home.fault.take(); file != nil { // of an instance after which there was none
+	if file := e.spec.fault.take(); file != nil { // of an instance after which there was none
 		if err := file.Close(); err != nil {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
 		}
@@ -247,7 +275,7 @@ func (w *Wallets) close() {
 	clear(w.entries)
 	clear(w.loads)
 	for _, m := range w.moving {
-		m.free()
+		m.Free()
 	}
 	clear(w.moving)
 }

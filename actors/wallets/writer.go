@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -99,9 +100,9 @@ func (w *writer) flush(c actor.Context) {
 		switch {
 		case err != nil:
 		case b.replace:
-			err = file.Replace(func(to *walletdb.Batch) error { return apply(to, b.changes) })
+			err = file.Replace(files.Apply(b.changes))
 		default:
-			err = write(file, b.changes)
+			err = files.Write(file, b.changes)
 		}
 		_ = w.doAlways(j, func() { w.wrote(c, b, err) })
 	})
@@ -115,10 +116,10 @@ func (w *writer) wrote(c actor.Context, b *batch, err error) {
 		return
 	}
 	if len(b.changes) > 0 && w.fault.end() {
-		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
+		w.cfg.Log.Info("wallet can be written again", "wallet", w.Label())
 		w.warn("")
 	}
-	w.logChanges(b.changes)
+	w.LogChanges(b.changes)
 	w.publish(b.changes)
 	b.end(nil)
 	if w.file != nil {
@@ -133,7 +134,7 @@ func (w *writer) rest(changes []records.Change) error {
 	if w.writing != nil {
 		all = w.writing.changes
 	}
-	return write(w.file, append(append(all, w.next.changes...), changes...))
+	return files.Write(w.file, append(append(all, w.next.changes...), changes...))
 }
 
 // notWritten ends the waits for a batch that could not be written. The
@@ -141,12 +142,12 @@ func (w *writer) rest(changes []records.Change) error {
 // Later the only changes come from the chain and the pool, and these are kept.
 func (w *writer) notWritten(c actor.Context, b *batch, err error) {
 	first := w.fault.begin(err, time.Now()) || !w.loaded.Load()
-	w.warn(warningOf(w.name, err))
-	b.end(notWritten(err))
+	w.warn(warningOf(w.Name, err))
+	b.end(files.NotWritten(err))
 	if first {
-		w.next.end(notWritten(err))
-		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
-		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
+		w.next.end(files.NotWritten(err))
+		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.Label(), "err", err)
+		panic(fmt.Errorf("wallet %s: %w", w.Label(), err))
 	}
 	waits := !w.next.isEmpty() // somebody may wait for it
 	w.next.changes = latest(append(b.changes, w.next.changes...))

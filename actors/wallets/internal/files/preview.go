@@ -1,15 +1,11 @@
-package wallets
+package files
 
 import (
 	"context"
 	"errors"
 	"os"
 	"syscall"
-	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
@@ -19,14 +15,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 	"github.com/seed61375155/trawl/store/walletdir"
-)
-
-const (
-	// previewTime is how long a preview may take.
-	previewTime = 30 * time.Second
-
-	// maxPreviews is how many previews are made at a time.
-	maxPreviews = 2
 )
 
 // previewLimits bound what a preview reads.
@@ -39,76 +27,60 @@ const (
 	previewRoom = 256 << 20
 )
 
-var (
-	errPreviewTime = codes.Errorf(codes.Wallet, "The backup could not be looked through within %d seconds.",
-		previewTime/time.Second)
-	errPreviewSize = codes.Errorf(codes.Wallet, "The backup has more than %d records, or too large ones.",
-		previewLimits.Records)
-)
+var errTooLarge = codes.Errorf(codes.Wallet, "The backup has more than %d records, or too large ones.",
+	previewLimits.Records)
 
-// preview has a preview made, now or when it is its turn. It ends with the caller, the actor, or when it has taken
-// too long.
-func (w *Wallets) preview(c actor.Context, m *ask.Call[messages.PreviewRestore, messages.RestorePreview]) {
-	ask.ServeIn(c, w.previews, m, func(j *ask.Job, q messages.PreviewRestore) (messages.RestorePreview, error) {
-		ctx, cancel := context.WithTimeoutCause(j.Context(), previewTime, errPreviewTime)
-		defer cancel()
-		got, err := newPreview(w.shared, q).run(ctx)
-		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return got, err
-	})
-}
-
-// A preview looks at one backup. It writes nothing, unless the backup is a copy of a wallet in
+// A preview is a dry run of a restore. It writes nothing, unless the backup is a copy of a wallet in
 // use: then SQLite makes a copy of it whole, which is removed again.
 type preview struct {
-	*shared
-
-	home   *home // of the wallet that a restore would make
+	*Spec  // the wallet that a restore would make
 	source string
 
 	everything bool // the wallet has to look through the whole chain
 	got        messages.RestorePreview
 }
 
-func newPreview(s *shared, req messages.PreviewRestore) *preview {
+// Preview looks through a backup, and says what a restore would do.
+//
+// Errors: *messages.WalletError, and that of the context.
+func (c *Config) Preview(ctx context.Context, req messages.PreviewRestore) (messages.RestorePreview, error) {
 	name := walletdir.SuggestedName(req.Backup, walletdb.FileName)
 	if req.Name != nil {
 		name = *req.Name
 	} else {
 		name = walletdir.FreeName(name, func(name string) bool {
-			_, err := os.Lstat(newHome(&s.cfg, name).dir)
+			_, err := os.Lstat(c.Spec(name).dir)
 			return walletdb.Missing(err)
 		})
 	}
-	p := &preview{shared: s, home: newHome(&s.cfg, name), source: req.Backup}
+	p := &preview{Spec: c.Spec(name), source: req.Backup}
 	p.got.Plan.Name = name
-	return p
+	err := p.run(ctx)
+	return p.got, err
 }
 
-func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
+func (p *preview) run(ctx context.Context) error {
 	info, err := os.Stat(p.source)
 	switch {
 	case err != nil && walletdb.Missing(err):
-		return p.got, codes.Errorf(codes.Parameter, "Backup file does not exist")
+		return codes.Errorf(codes.Parameter, "Backup file does not exist")
 	case err != nil:
-		return p.got, codes.FileSystem("status", err, p.source)
+		return codes.FileSystem("status", err, p.source)
 	}
 	p.got.Size, p.got.Format = info.Size(), formatName(p.source, p.cfg.Network.Magic)
 	if !info.Mode().IsRegular() {
-		p.got.Problem = codes.FileSystem("cannot copy file", syscall.EINVAL, p.source, p.home.file).Text
-		return p.got, nil
+		p.got.Problem = codes.FileSystem("cannot copy file", syscall.EINVAL, p.source, p.file).Text
+		return nil
 	}
 	content, err := p.read(ctx)
 	if err != nil || content == nil {
-		return p.got, err
+		return err
 	}
 	defer content.Zero()
 	if err := wallet.Describe(ctx, content, p.cfg.Network.Descriptors(), &p.got); err != nil {
-		return p.got, err
+		return err
 	}
-	return p.got, p.plan(ctx, content)
+	return p.plan(ctx, content)
 }
 
 func formatName(path string, magic [4]byte) string {
@@ -125,11 +97,11 @@ func formatName(path string, magic [4]byte) string {
 // read reads the file. If the file has a problem, read notes it in the preview, and returns
 // neither a content nor an error.
 func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
-	params := p.cfg.params(p.home.name)
+	params := p.cfg.Params(p.Name)
 	var content *walletfile.Wallet
 	var severity walletfile.Severity
 	looked := false
-	opts := p.cfg.fileOptions()
+	opts := p.cfg.options()
 	recovery, err := walletdb.Inspect(ctx, p.source, p.cfg.Dir, p.copyLimit(), opts, func(path string) (err error) {
 		looked = true
 		content, severity, err = walletdb.Verify(ctx, path, opts, params.LoadOptions(), previewLimits)
@@ -141,19 +113,19 @@ func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 	case ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, walletdb.ErrTooLarge):
-		return nil, errPreviewSize
+		return nil, errTooLarge
 	case errors.As(err, &refused):
 		p.got.Problem = refusedFile(err).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
 	case !looked:
 		return nil, codes.Unexpected(err)
 	default:
-		p.got.Problem = p.home.refusedRecords(severity).Text + recovery.Hint(p.source)
+		p.got.Problem = p.refusedRecords(severity).Text + recovery.Hint(p.source)
 		return nil, nil //nolint:nilnil // the problem is told
 	}
 	p.everything = severity == walletfile.NeedRescan
 	p.got.Partial, p.got.RolledBack, p.got.FromLog = severity != walletfile.OK, recovery.Journal, recovery.Log
-	p.got.Warnings = append(p.home.warnings(content, severity), recovery.Warnings()...)
+	p.got.Warnings = append(p.Spec.warnings(content, severity), recovery.Warnings()...)
 	return content, nil
 }
 

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"context"
@@ -66,11 +66,10 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 // nameProblem is why a wallet cannot have the name, empty where it can.
 func (p *preview) nameProblem() string {
 	var refused *messages.WalletError
-	if errors.As(p.home.checkNamed(), &refused) {
+	if errors.As(p.checkNamed(), &refused) {
 		return refused.Text
 	}
-	r := &restoration{home: p.home, source: p.source}
-	free, err := r.isFree()
+	free, err := p.Restore(p.source).isFree()
 	switch {
 	case errors.As(err, &refused):
 		return refused.Text
@@ -79,10 +78,10 @@ func (p *preview) nameProblem() string {
 	case !free: // a restore that was cut short goes on
 		return ""
 	}
-	if errors.As(p.home.checkPath(true), &refused) {
+	if errors.As(p.checkPath(true), &refused) {
 		return refused.Text
 	}
-	if info, err := os.Stat(p.home.dir); err == nil && !info.IsDir() {
+	if info, err := os.Stat(p.dir); err == nil && !info.IsDir() {
 		return "The path of the wallet is that of a file"
 	}
 	return ""

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"errors"
@@ -17,14 +17,11 @@ func otherChain(daemon string) *messages.WalletError {
 }
 
 var (
-	errLoading    = codes.Errorf(codes.Wallet, "Wallet already loading.")
-	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
-	errAborted    = codes.Errorf(codes.Misc, "Rescan aborted by user.")
-	errRescan     = codes.Errorf(
-		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
-	)
-	errBackup      = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
-	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
+	// ErrLoading refuses a wallet that others load, migrate or unload.
+	ErrLoading = codes.Errorf(codes.Wallet, "Wallet already loading.")
+
+	// ErrNotLegacy refuses to migrate a wallet.
+	ErrNotLegacy = codes.Errorf(codes.Wallet, "Error: This wallet is already a descriptor wallet")
 )
 
 // refusedFile puts a refusal of a wallet file into Core's words.
@@ -46,6 +43,19 @@ func refusedFile(err error) *messages.WalletError {
 }
 
 // refusedRecords puts a refusal of a wallet's records into Core's words.
-func (h *home) refusedRecords(severity walletfile.Severity) *messages.WalletError {
-	return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", severity.Message(h.file, h.cfg.Client))
+func (s *Spec) refusedRecords(severity walletfile.Severity) *messages.WalletError {
+	return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", severity.Message(s.file, s.cfg.Client))
+}
+
+// NotWritten says that a wallet cannot be written, and why.
+func NotWritten(err error) error {
+	if errors.Is(err, walletdb.ErrMoved) {
+		return codes.Errorf(codes.Database,
+			"Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
+				"was loaded. Save it to another place with backupwallet before it is unloaded.")
+	}
+	return codes.Errorf(
+		codes.Database, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.",
+		walletdb.Reason(err),
+	)
 }

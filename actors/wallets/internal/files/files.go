@@ -1,0 +1,129 @@
+// Package files makes, opens, restores, migrates, exports and lists the files of wallets, and looks through backups.
+// All of it is straight code that blocks; it knows no actors.
+package files
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/wallets/device"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/records"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdir"
+)
+
+// Config has the parts of the node that the files of its wallets need. All fields but Scheduler and Signer are set.
+type Config struct {
+	Dir           string // wallets live below it
+	Client        string // name of the program in texts
+	KeyPool       int32
+	Types         keys.AddressTypes
+	OnlyConfirmed bool
+	AnyChain      bool // take wallets that have seen another chain
+	Unsafe        bool // do not wait for the disk
+
+	Network   *dialect.Network
+	Chain     *chainview.Current
+	Scheduler *match.Scheduler // nil without the index
+	Signer    *device.Program  // nil: there is none
+	Now       func() time.Time
+	Fail      func() error // a fault of the disk at each write; nil: none
+	Log       *slog.Logger
+}
+
+// Params returns the parameters of a wallet.
+func (c *Config) Params(name string) wallet.Params {
+	p := wallet.ParamsOf(c.Network, name, c.KeyPool)
+	p.Types, p.OnlyConfirmed = c.Types, c.OnlyConfirmed
+	return p
+}
+
+func (c *Config) now() int64 { return c.Now().Unix() }
+
+func (c *Config) options() walletdb.Options {
+	return walletdb.Options{
+		Magic: c.Network.Magic, Client: c.Client, UnsafeSync: c.Unsafe, SetAside: c.renamed,
+	}
+}
+
+// renamed tells the log of a file that lay where a wallet's journal is.
+func (c *Config) renamed(from, to string) {
+	c.Log.Warn("a file that another wallet left beside the place of a new one was renamed", "from", from, "to", to)
+}
+
+// A Spec is a wallet by its name, and where its file is.
+type Spec struct {
+	cfg  *Config
+	Name string
+	dir  string // as Core names it in texts
+	file string
+
+	// Step is called with the name of the next step of the work, for a person.
+	Step func(what string)
+}
+
+// Spec returns a wallet by its name, which is a path relative to the wallets directory.
+func (c *Config) Spec(name string) *Spec {
+	dir := walletdir.Join(c.Dir, name)
+	return &Spec{cfg: c, Name: name, dir: dir, file: walletdir.File(dir), Step: func(string) {}}
+}
+
+// checkPath refuses a name that leads to no wallet's directory. New wallets, and those of networks that refuse it, have
+// none that leads out of the directory of wallets.
+func (s *Spec) checkPath(fresh bool) error {
+	if wrong := s.wrongPath(fresh); wrong != "" {
+		return codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", wrong)
+	}
+	return nil
+}
+
+// wrongPath says what checkPath refuses; it is empty for nothing.
+func (s *Spec) wrongPath(fresh bool) string {
+	if fresh || !s.cfg.Network.Answers.AnyWalletName {
+		if wrong := walletdir.CheckName(s.Name); wrong != "" {
+			return wrong
+		}
+	}
+	return walletdir.CheckPath(s.cfg.Dir, s.Name)
+}
+
+// checkNamed refuses to make a wallet without a name.
+func (s *Spec) checkNamed() error {
+	if s.Name == "" && !s.cfg.Network.Answers.UnnamedWallets {
+		return codes.Errorf(codes.Parameter, "Wallet name cannot be empty")
+	}
+	return nil
+}
+
+// Write writes changes in one transaction.
+func Write(file *walletdb.DB, changes []records.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	return file.Update(Apply(changes))
+}
+
+// Apply returns the filling of a transaction with changes.
+func Apply(changes []records.Change) func(*walletdb.Batch) error {
+	return func(b *walletdb.Batch) error {
+		for _, c := range changes {
+			var err error
+			if c.Delete {
+				err = b.Delete(c.Key)
+			} else {
+				err = b.Put(walletfile.Record{Key: c.Key, Value: c.Value})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
