@@ -24,7 +24,7 @@ func (t *caller) savedFile(j *ask.Job, before func()) (*walletdb.DB, error) {
 	err := t.do(j, func() {
 		before()
 		t.ledger.Txs().SaveBestBlock(t.position())
-		file, b = t.writer.file, t.save(t.c, nil)
+		file, b = t.writer.file, t.save(nil)
 	})
 	if err == nil {
 		err = b.wait(j)

@@ -36,11 +36,11 @@ func (w *Wallets) load(j *ask.Job, l *load) (messages.WalletLoaded, error) {
 func (w *Wallets) enqueue(l *load) {
 	l.over = make(chan struct{})
 	name := l.spec.Name
-	e, m := w.entries[name], w.moving[name]
+	e, m := w.entries[name], w.migrations[name]
 	switch {
-	case e != nil && !e.leaves && l.origin == nil:
+	case e != nil && !e.unloading && l.origin == nil:
 		w.end(l, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name))
-	case w.loads[name] != nil || e != nil && e.leaves || m != nil && m != l.of:
+	case w.loads[name] != nil || e != nil && e.unloading || m != nil && m != l.of:
 		w.end(l, files.ErrLoading)
 	default:
 		l.spec.progress("Waiting…", 0)

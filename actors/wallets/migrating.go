@@ -46,13 +46,13 @@ func (w *Wallets) migrate(j *ask.Job, q messages.MigrateWallet) (messages.Wallet
 func (w *Wallets) mayMigrate(m *files.Migration) error {
 	e := w.entries[m.Name]
 	switch {
-	case e != nil && !e.leaves:
+	case e != nil && !e.unloading:
 		return files.ErrNotLegacy
 	case e != nil || w.busy(m.Names()):
 		return files.ErrLoading
 	}
 	for _, used := range m.Names() {
-		w.moving[used] = m
+		w.migrations[used] = m
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (w *Wallets) mayMigrate(m *files.Migration) error {
 // busy reports whether one of the names is being loaded or migrated.
 func (w *Wallets) busy(names []string) bool {
 	for _, name := range names {
-		if w.loads[name] != nil || w.moving[name] != nil {
+		if w.loads[name] != nil || w.migrations[name] != nil {
 			return true
 		}
 	}
@@ -70,8 +70,8 @@ func (w *Wallets) busy(names []string) bool {
 // endMigration gives the names free.
 func (w *Wallets) endMigration(m *files.Migration) {
 	for _, name := range m.Names() {
-		if w.moving[name] == m {
-			delete(w.moving, name)
+		if w.migrations[name] == m {
+			delete(w.migrations, name)
 		}
 	}
 	m.Free()

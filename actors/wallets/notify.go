@@ -27,11 +27,11 @@ func (w *writer) publish(changes []records.Change) {
 
 func publishTx(w *Wallet, id chainhash.Hash) {
 	_, lost := txs.Find(w.ledger.Txs(), id)
-	news := messages.WalletTxChanged{Wallet: w.Name, TxID: id, Quiet: lost}
+	event := messages.WalletTxChanged{Wallet: w.Name, TxID: id, Quiet: lost}
 	if block, confirmed := w.ledger.Txs().BlockOf(id); confirmed {
-		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
+		event.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
-	w.cfg.TxChanges.Publish(news)
+	w.cfg.TxChanges.Publish(event)
 }
 
 // publishConflict announces a transaction that has left the memory pool because of a block.

@@ -101,7 +101,7 @@ func (r *reading) match(j *ask.Job, scripts [][]byte) error {
 	r.matching.Store(pass)
 	over := make(chan error, 1)
 	err := r.w.do(j, func() { // an abort does not wait for the workers
-		r.w.lanes.beside.Add(r.c, func(*ask.Job) { over <- scheduler.Run(j.Context(), pass) })
+		r.w.beside(func(*ask.Job) { over <- scheduler.Run(j.Context(), pass) })
 	})
 	if err == nil {
 		select {
@@ -147,7 +147,7 @@ func (r *reading) read(j *ask.Job) error {
 		var got taken
 		err := r.w.do(j, func() {
 			got = r.take(blocks, unread)
-			r.w.save(r.c, nil)
+			r.w.save(nil)
 		})
 		switch {
 		case err != nil || got.left:
@@ -155,7 +155,7 @@ func (r *reading) read(j *ask.Job) error {
 		case got.away:
 			return unread
 		case got.needsKeys:
-			err = r.w.keysMade(j, r.c)
+			err = r.w.keysMade(j)
 		case len(got.fresh) > 0:
 			err = r.match(j, got.fresh)
 		default:
@@ -224,7 +224,7 @@ func (r *reading) report() {
 	}
 	r.saved = time.Now()
 	r.w.Logf("Still rescanning. At block %d. Progress=%f", r.Height(), r.progress())
-	r.w.saveAt(r.c)
+	r.w.saveAt()
 }
 
 // progress is the part that is done, 0 to 1.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -27,7 +25,6 @@ var (
 // the actor.
 type scan struct {
 	w      *Wallet
-	c      actor.Context
 	began  time.Time
 	ctx    context.Context //nolint:containedctx // ends with an abort
 	cancel context.CancelFunc
@@ -45,8 +42,8 @@ type result struct {
 	aborted bool
 }
 
-func newScan(ends context.Context, w *Wallet, c actor.Context) *scan {
-	s := &scan{w: w, c: c, began: time.Now()}
+func newScan(ends context.Context, w *Wallet) *scan {
+	s := &scan{w: w, began: time.Now()}
 	s.ctx, s.cancel = context.WithCancel(ends)
 	return s
 }
@@ -60,7 +57,7 @@ func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err 
 		case t.ledger.Vault().Locked():
 			return codes.ErrLocked
 		}
-		s = newScan(context.Background(), t.Wallet, t.c)
+		s = newScan(context.Background(), t.Wallet)
 		t.scan = s
 		err := prepare(s)
 		if err != nil {
@@ -75,14 +72,14 @@ func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err 
 // endScan ends a scan when what was found is on disk. It returns why not, else the error of the scan.
 func (t *caller) endScan(j *ask.Job, err error) error {
 	failed := t.saved(j)
-	return cmp.Or(t.do(j, func() { t.Wallet.endScan(t.c) }), failed, err)
+	return cmp.Or(t.do(j, func() { t.Wallet.endScan() }), failed, err)
 }
 
 // endScan ends the scan, and locks the wallet if its time has ended meanwhile.
-func (w *Wallet) endScan(c actor.Context) {
+func (w *Wallet) endScan() {
 	w.scan.cancel()
 	w.scan = nil
-	w.lockLate(c)
+	w.lockLate()
 }
 
 // abort ends a scan early. It reports false where there is none, or it was aborted before.
@@ -119,7 +116,7 @@ func (s *scan) begin(from int32, stop *int32, loading bool) {
 		s.w.Logf("Rescan started from block %v... (%s)", b.Hash, variant)
 	}
 	if !loading {
-		s.w.saveAt(s.c)
+		s.w.saveAt()
 	}
 }
 
@@ -141,11 +138,11 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 		}
 		s.reading, s.over = nil, true
 		if !r.loading {
-			s.w.saveAt(s.c)
+			s.w.saveAt()
 		}
 	})
 	if err == nil && toTip {
-		err = s.w.pool.scan(j, s.c)
+		err = s.w.pool.scan(j)
 	}
 	return res, err
 }
@@ -174,8 +171,8 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 }
 
 // catchUp rescans what a wallet that is being loaded has missed. Its error is why the wallet cannot be loaded.
-func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error {
-	s := newScan(w.aborted, w, c)
+func (w *Wallet) catchUp(j *ask.Job, plan rescan.CatchUp) error {
+	s := newScan(w.aborted, w)
 	err := w.do(j, func() {
 		w.Logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
 		w.scan = s
@@ -190,7 +187,7 @@ func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error
 	}
 	var b *batch
 	err = w.try(j, func() error {
-		w.endScan(c)
+		w.endScan()
 		switch {
 		case res.failed != nil && rescan.IsPruned(res.failed):
 			return rescan.ErrPruned
@@ -198,7 +195,7 @@ func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error
 			return errRescan
 		}
 		w.ledger.Txs().SaveBestBlock(rescan.LocatorOf(plan.Tip))
-		b = w.save(c, nil)
+		b = w.save(nil)
 		return nil
 	})
 	if err == nil {

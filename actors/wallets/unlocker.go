@@ -44,18 +44,18 @@ func (u *unlocker) start(c actor.Context, now time.Time, after time.Duration) {
 }
 
 // lockTimer locks the wallet, unless a rescan needs its keys: then after that.
-func (w *Wallet) lockTimer(c actor.Context) {
+func (w *Wallet) lockTimer() {
 	w.unlocker.late = true
-	w.lockLate(c)
+	w.lockLate()
 }
 
 // lockLate locks the wallet if its time is over, and no rescan or import needs the keys.
-func (w *Wallet) lockLate(c actor.Context) {
+func (w *Wallet) lockLate() {
 	if !w.unlocker.late || w.usesKeys() || w.ledger == nil {
 		return
 	}
 	w.lockKeys()
-	w.lanes.beside.Add(c, func(*ask.Job) { w.cfg.Forget() })
+	w.beside(func(*ask.Job) { w.cfg.Forget() })
 }
 
 // lockKeys locks the wallet. The memory of its secrets is to be made unreadable after that.
@@ -101,8 +101,8 @@ func (t *caller) unlock(j *ask.Job, q messages.UnlockWallet) (messages.Done, err
 			return nil
 		}
 		_ = t.ledger.Pool().Refill(0) // as far as it goes
-		b = t.save(t.c, t.refuse)
-		t.keygen.deferFill(t.c)
+		b = t.save(t.refuse)
+		t.keygen.deferFill()
 		return nil
 	})
 	return messages.Done{}, cmp.Or(err, b.wait(j))

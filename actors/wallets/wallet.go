@@ -3,6 +3,7 @@ package wallets
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -48,8 +49,9 @@ type Wallet struct {
 	pool     poolState
 	writer   writer
 	follower *follow.Follower
-	lanes    lanes
-	scan     *scan // nil: none
+	payments *ask.Lane // jobs, one after the other, so that no coin is chosen for two of them
+	others   *ask.Lane // jobs that do not wait for each other
+	scan     *scan     // nil: none
 	nonces   rawtx.MusigNonces
 	spending spend.Options // with the changes made since the wallet was loaded
 	unlocker unlocker
@@ -65,7 +67,7 @@ func newWallet(s *spec, from origin) actor.Producer {
 		w.keygen = keygen{w: w, lines: keyLog{spec: s}}
 		w.writer = writer{Wallet: w, next: newBatch(nil)}
 		w.pool = poolState{Wallet: w}
-		w.lanes, w.spending = newLanes(), *s.cfg.Spending
+		w.payments, w.others, w.spending = ask.NewLane(1), ask.NewLane(math.MaxInt), *s.cfg.Spending
 		w.follower = w.follow()
 		begun = true
 		return w
@@ -74,59 +76,59 @@ func newWallet(s *spec, from origin) actor.Producer {
 
 // Receive implements actor.Actor.
 func (w *Wallet) Receive(c actor.Context) {
+	w.c = c
 	switch c.Message().(type) {
 	case *actor.Stopping:
 		w.follower.Receive(c)
-		w.stop(c, !w.busy)
+		w.stop(!w.busy)
 		return
 	case *actor.Restarting:
 		w.follower.Receive(c)
-		w.stop(c, false)
+		w.stop(false)
 		return
 	}
 	w.busy = true
-	w.handle(c)
+	w.handle()
 	w.busy = false
 }
 
-func (w *Wallet) handle(c actor.Context) {
-	w.c = c
-	if w.follower.Receive(c) {
+func (w *Wallet) handle() {
+	if w.follower.Receive(w.c) {
 		return
 	}
-	switch m := c.Message().(type) {
+	switch m := w.c.Message().(type) {
 	case *actor.Started:
 		if w.loaded.Load() { // before
-			w.lanes.beside.Add(c, func(j *ask.Job) { w.loadAgain(j, c) })
+			w.beside(func(j *ask.Job) { w.loadAgain(j) })
 		}
 	case *beginWallet:
-		w.begin(c, m)
+		w.begin(m)
 	case *closeWallet:
-		w.unload(c, m)
+		w.unload(m)
 	case lockTimer:
-		w.lockTimer(c)
+		w.lockTimer()
 	case fillDeferred:
-		w.keygen.fill(c)
+		w.keygen.fill()
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle(c) && !w.closed {
-			walletTable.Serve(w, c)
+		if !w.pool.handle() && !w.closed {
+			walletTable.Serve(w, w.c)
 		}
 	}
 }
 
 // begin loads the wallet for the first time.
-func (w *Wallet) begin(c actor.Context, m *beginWallet) {
+func (w *Wallet) begin(m *beginWallet) {
 	if w.failed {
 		m.Answer(nil, ask.ErrRestarted)
 		return
 	}
-	w.lanes.beside.Add(c, func(j *ask.Job) {
+	w.beside(func(j *ask.Job) {
 		open := w.open
 		if w.origin != nil {
 			open = w.origin.Run
 		}
-		err := w.load(j, c, open)
+		err := w.load(j, open)
 		if err != nil { // the file is closed before the answer, so that it can be deleted
 			err = w.loadingError(err)
 			if failed := w.release(j, func() bool { return true }); failed != nil {
@@ -138,24 +140,24 @@ func (w *Wallet) begin(c actor.Context, m *beginWallet) {
 }
 
 // loadAgain loads a wallet whose actor has failed since it was loaded.
-func (w *Wallet) loadAgain(j *ask.Job, c actor.Context) {
-	err := w.load(j, c, w.reopen)
+func (w *Wallet) loadAgain(j *ask.Job) {
+	err := w.load(j, w.reopen)
 	if err == nil || j.Context().Err() != nil {
 		return
 	}
 	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.Label(), "err", err)
-	_ = w.doAlways(j, func() { c.Stop(c.Self()) })
+	_ = w.doAlways(j, func() { w.c.Stop(w.c.Self()) })
 }
 
 // save has a job write what has changed, and returns the batch that has all changes. refuse is called if they cannot
 // be written, before the actor fails; nil: nobody is told.
-func (w *Wallet) save(c actor.Context, refuse func(error)) *batch {
-	w.keygen.makeNext(c)
-	return w.writer.add(c, w.ledger.TakeChanges(), refuse)
+func (w *Wallet) save(refuse func(error)) *batch {
+	w.keygen.makeNext()
+	return w.writer.add(w.ledger.TakeChanges(), refuse)
 }
 
 // load opens the file, looks through what was missed, and joins the pool.
-func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*files.Opened, error)) error {
+func (w *Wallet) load(j *ask.Job, open func(context.Context) (*files.Opened, error)) error {
 	o, err := open(j.Context())
 	if err != nil {
 		return err
@@ -166,34 +168,34 @@ func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*
 		w.writer.next.changes = o.Unwritten
 	})
 	if err == nil && o.CatchUp.Scan {
-		err = w.catchUp(j, c, o.CatchUp)
+		err = w.catchUp(j, o.CatchUp)
 	}
 	if err != nil {
 		return err
 	}
 	w.Arrived()
 	w.loaded.Store(true)
-	if err = w.pool.join(j, c); err == nil {
-		err = w.do(j, func() { w.attached(c) })
+	if err = w.pool.join(j); err == nil {
+		err = w.do(j, func() { w.attached() })
 	}
 	return err
 }
 
 // attached begins to serve the wallet.
-func (w *Wallet) attached(c actor.Context) {
+func (w *Wallet) attached() {
 	w.live = true
 	w.LogSizes(w.ledger)
 	info := w.ledger.Info()
 	w.cfg.Log.Info("wallet loaded", "wallet", w.Label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
 		max(info.KeypoolSizeInternal, 0))
-	w.pool.take(c)
-	w.follower.Wake(c)
+	w.pool.take()
+	w.follower.Wake(w.c)
 	if w.origin == nil { // a restored wallet keeps the answers of Core until its next load
-		w.exclude(c)
+		w.exclude()
 	}
-	w.keygen.checkKeys(c)
-	w.keygen.deferFill(c)
-	w.keygen.makeNext(c)
+	w.keygen.checkKeys()
+	w.keygen.deferFill()
+	w.keygen.makeNext()
 	w.changes.notify()
 }
 
@@ -209,7 +211,7 @@ func (w *Wallet) forget() {
 }
 
 // unload writes what is in memory, closes the file and answers.
-func (w *Wallet) unload(c actor.Context, m *closeWallet) {
+func (w *Wallet) unload(m *closeWallet) {
 	switch {
 	case w.scan != nil:
 		m.Answer(messages.Done{}, errRescanning)
@@ -220,23 +222,23 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	}
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.closed = true
-	w.cfg.Tip.Unsubscribe(c)
-	w.pool.leave(c)
-	w.lanes.beside.Add(c, func(j *ask.Job) {
-		err := w.close(j, c)
+	w.cfg.Tip.Unsubscribe(w.c)
+	w.pool.leave()
+	w.beside(func(j *ask.Job) {
+		err := w.close(j)
 		_ = w.doAlways(j, func() { m.Answer(messages.Done{}, err) }) // else the actor's end answers
 	})
 }
 
 // close closes the file when it has all changes, including the changes of jobs that still run. If it cannot be written,
 // the rest of the changes comes from the chain again.
-func (w *Wallet) close(j *ask.Job, c actor.Context) error {
+func (w *Wallet) close(j *ask.Job) error {
 	var failed error
 	for {
 		var left *batch
 		err := w.release(j, func() bool {
 			if left = w.writer.writing; failed == nil {
-				left = w.writer.add(c, w.ledger.TakeChanges(), nil)
+				left = w.writer.add(w.ledger.TakeChanges(), nil)
 			}
 			return left == nil
 		})
@@ -272,9 +274,10 @@ func (w *Wallet) release(j *ask.Job, may func() bool) error {
 
 // stop ends all workers and closes the file. Changes that are not on disk yet
 // are written only if the state can be trusted.
-func (w *Wallet) stop(c actor.Context, trusted bool) {
-	w.pool.leave(c)
-	w.lanes.close()
+func (w *Wallet) stop(trusted bool) {
+	w.pool.leave()
+	w.payments.Close() // callers are answered as the actor stops
+	w.others.Close()
 	w.nonces.Zero()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
@@ -289,7 +292,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	}
 	file := w.writer.file
 	w.forget()
-	if _, restarting := c.Message().(*actor.Restarting); restarting && w.loaded.Load() && w.fault.present() {
+	if _, restarting := w.c.Message().(*actor.Restarting); restarting && w.loaded.Load() && w.fault.present() {
 		w.fault.keep(file)
 		return
 	}

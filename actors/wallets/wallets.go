@@ -46,9 +46,9 @@ type Wallets struct {
 	loader   *ask.Lane     // loads, in the order in which they came
 	previews *ask.Lane
 
-	loads   map[string]*load            // waiting or under way, by name
-	moving  map[string]*files.Migration // that use a name
-	entries map[string]*entry
+	loads      map[string]*load            // waiting or under way, by name
+	migrations map[string]*files.Migration // that use a name
+	entries    map[string]*entry
 
 	starting   int           // loads of the start that are not over; -1: not begun
 	started    chan struct{} // closed when there are none
@@ -67,10 +67,10 @@ type shared struct {
 
 // entry is a wallet that is loaded.
 type entry struct {
-	name   string
-	spec   *spec
-	ref    *ask.Ref
-	leaves bool // it is being unloaded
+	name      string
+	spec      *spec
+	ref       *ask.Ref
+	unloading bool
 }
 
 // New returns the producer of the registry.
@@ -80,7 +80,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
-			moving: make(map[string]*files.Migration), starting: -1, started: make(chan struct{}),
+			migrations: make(map[string]*files.Migration), starting: -1, started: make(chan struct{}),
 			jobs: ask.NewLane(math.MaxInt), loader: ask.NewLane(s.cfg.Loading), previews: ask.NewLane(maxPreviews),
 		}
 		return w
@@ -176,7 +176,7 @@ func (w *Wallets) sync(j *ask.Job, passed time.Duration) (messages.Done, error) 
 	for _, e := range all {
 		_, failed := ask.Await(j, e.ref, seeing{Passed: passed})
 		ended := j.Do(func() {
-			if failed != nil && !e.leaves {
+			if failed != nil && !e.unloading {
 				w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", e.name, "err", failed)
 				err = errors.Join(err, failed)
 			}
@@ -194,18 +194,18 @@ func (w *Wallets) unload(
 ) (got messages.WalletUnloaded, err error) {
 	var e *entry
 	ended := j.Do(func() {
-		if e = w.entries[name]; e == nil || e.leaves {
+		if e = w.entries[name]; e == nil || e.unloading {
 			err = messages.ErrWalletNotFound
 			return
 		}
-		e.leaves = true
+		e.unloading = true
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return got, err
 	}
 	_, err = ask.Await(j, e.ref, closing{})
 	if codes.IsAnswer(err) { // the wallet goes on
-		return got, cmp.Or(j.Do(func() { e.leaves = false }), err)
+		return got, cmp.Or(j.Do(func() { e.unloading = false }), err)
 	}
 	if err != nil && j.Context().Err() == nil {
 		w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
@@ -226,7 +226,7 @@ func (w *Wallets) unload(
 // terminated takes a wallet out whose actor has stopped without being told to.
 func (w *Wallets) terminated(who *actor.PID) {
 	for _, e := range w.entries {
-		if e.ref.PID().Equal(who) && !e.leaves {
+		if e.ref.PID().Equal(who) && !e.unloading {
 			w.leave(e)
 			w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now",
 				"wallet", e.name)
@@ -274,8 +274,8 @@ func (w *Wallets) close() {
 	}
 	clear(w.entries)
 	clear(w.loads)
-	for _, m := range w.moving {
+	for _, m := range w.migrations {
 		m.Free()
 	}
-	clear(w.moving)
+	clear(w.migrations)
 }

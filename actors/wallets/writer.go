@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -68,7 +66,7 @@ func (b *batch) end(err error) {
 
 // add has changes written. It returns the batch that has all changes so far, nil if they are on disk. refuse is called
 // in the actor if that batch cannot be written; nil: nobody is.
-func (w *writer) add(c actor.Context, changes []records.Change, refuse func(error)) *batch {
+func (w *writer) add(changes []records.Change, refuse func(error)) *batch {
 	w.next.changes = append(w.next.changes, changes...)
 	b := w.next
 	if b.isEmpty() {
@@ -77,12 +75,12 @@ func (w *writer) add(c actor.Context, changes []records.Change, refuse func(erro
 	if b != nil && refuse != nil {
 		b.refuse = append(b.refuse, refuse)
 	}
-	w.flush(c)
+	w.flush()
 	return b
 }
 
 // flush begins the next transaction, if the file is free.
-func (w *writer) flush(c actor.Context) {
+func (w *writer) flush() {
 	b := w.next
 	if w.writing != nil || b.isEmpty() {
 		return
@@ -95,7 +93,7 @@ func (w *writer) flush(c actor.Context) {
 	}
 	file := w.file
 	w.writing = b
-	w.lanes.beside.Add(c, func(j *ask.Job) {
+	w.beside(func(j *ask.Job) {
 		err := w.cfg.fail()
 		switch {
 		case err != nil:
@@ -104,15 +102,15 @@ func (w *writer) flush(c actor.Context) {
 		default:
 			err = files.Write(file, b.changes)
 		}
-		_ = w.doAlways(j, func() { w.wrote(c, b, err) })
+		_ = w.doAlways(j, func() { w.wrote(b, err) })
 	})
 }
 
 // wrote ends the waits for a batch.
-func (w *writer) wrote(c actor.Context, b *batch, err error) {
+func (w *writer) wrote(b *batch, err error) {
 	w.writing = nil
 	if err != nil {
-		w.notWritten(c, b, err)
+		w.notWritten(b, err)
 		return
 	}
 	if len(b.changes) > 0 && w.fault.end() {
@@ -123,7 +121,7 @@ func (w *writer) wrote(c actor.Context, b *batch, err error) {
 	w.publish(b.changes)
 	b.end(nil)
 	if w.file != nil {
-		w.flush(c)
+		w.flush()
 	}
 }
 
@@ -140,7 +138,7 @@ func (w *writer) rest(changes []records.Change) error {
 // notWritten ends the waits for a batch that could not be written. The
 // first time the actor fails, and its next instance has the contents of the file.
 // Later the only changes come from the chain and the pool, and these are kept.
-func (w *writer) notWritten(c actor.Context, b *batch, err error) {
+func (w *writer) notWritten(b *batch, err error) {
 	first := w.fault.begin(err, time.Now()) || !w.loaded.Load()
 	w.warn(warningOf(w.Name, err))
 	b.end(files.NotWritten(err))
@@ -152,6 +150,6 @@ func (w *writer) notWritten(c actor.Context, b *batch, err error) {
 	waits := !w.next.isEmpty() // somebody may wait for it
 	w.next.changes = latest(append(b.changes, w.next.changes...))
 	if waits {
-		w.flush(c)
+		w.flush()
 	}
 }

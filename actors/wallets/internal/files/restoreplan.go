@@ -26,7 +26,7 @@ const (
 )
 
 // plan tells what a restore would do.
-func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
+func (p *dryRun) plan(ctx context.Context, content *walletfile.Wallet) error {
 	chain, ok := p.chainNow()
 	if !ok {
 		return errNotReady
@@ -64,7 +64,7 @@ func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
 }
 
 // nameProblem is why a wallet cannot have the name, empty where it can.
-func (p *preview) nameProblem() string {
+func (p *dryRun) nameProblem() string {
 	var refused *messages.WalletError
 	if errors.As(p.checkNamed(), &refused) {
 		return refused.Text
@@ -89,7 +89,7 @@ func (p *preview) nameProblem() string {
 
 // estimate measures how long a part of the rescan takes. Without filters, or if none could be
 // matched, the estimate is the time of reading all blocks.
-func (p *preview) estimate(ctx context.Context, chain rescan.ActiveChain, content *walletfile.Wallet) error {
+func (p *dryRun) estimate(ctx context.Context, chain rescan.ActiveChain, content *walletfile.Wallet) error {
 	plan := &p.got.Plan
 	looked, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
@@ -119,7 +119,7 @@ func (p *preview) estimate(ctx context.Context, chain rescan.ActiveChain, conten
 }
 
 // timeOfRead measures how long a block takes to be read.
-func (p *preview) timeOfRead(ctx context.Context, chain rescan.ActiveChain) time.Duration {
+func (p *dryRun) timeOfRead(ctx context.Context, chain rescan.ActiveChain) time.Duration {
 	plan := &p.got.Plan
 	step := max(plan.Blocks/sampleReads, 1)
 	began, n := time.Now(), 0

@@ -30,9 +30,9 @@ const (
 var errTooLarge = codes.Errorf(codes.Wallet, "The backup has more than %d records, or too large ones.",
 	previewLimits.Records)
 
-// A preview is a dry run of a restore. It writes nothing, unless the backup is a copy of a wallet in
+// A dryRun looks at a backup as a restore would. It writes nothing, unless the backup is a copy of a wallet in
 // use: then SQLite makes a copy of it whole, which is removed again.
-type preview struct {
+type dryRun struct {
 	*Spec  // the wallet that a restore would make
 	source string
 
@@ -53,13 +53,13 @@ func (c *Config) Preview(ctx context.Context, req messages.PreviewRestore) (mess
 			return walletdb.Missing(err)
 		})
 	}
-	p := &preview{Spec: c.Spec(name), source: req.Backup}
+	p := &dryRun{Spec: c.Spec(name), source: req.Backup}
 	p.got.Plan.Name = name
 	err := p.run(ctx)
 	return p.got, err
 }
 
-func (p *preview) run(ctx context.Context) error {
+func (p *dryRun) run(ctx context.Context) error {
 	info, err := os.Stat(p.source)
 	switch {
 	case err != nil && walletdb.Missing(err):
@@ -96,7 +96,7 @@ func formatName(path string, magic [4]byte) string {
 
 // read reads the file. If the file has a problem, read notes it in the preview, and returns
 // neither a content nor an error.
-func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
+func (p *dryRun) read(ctx context.Context) (*walletfile.Wallet, error) {
 	params := p.cfg.Params(p.Name)
 	var content *walletfile.Wallet
 	var severity walletfile.Severity
@@ -130,7 +130,7 @@ func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
 }
 
 // copyLimit is how large a copy may be for which the disk has room.
-func (p *preview) copyLimit() int64 {
+func (p *dryRun) copyLimit() int64 {
 	free, _, err := vfs.DiskRoom(p.cfg.Dir)()
 	if err != nil {
 		return previewCopy // the copying will tell
@@ -139,7 +139,7 @@ func (p *preview) copyLimit() int64 {
 }
 
 // chainNow returns the active chain, false while there is none.
-func (p *preview) chainNow() (rescan.ActiveChain, bool) {
+func (p *dryRun) chainNow() (rescan.ActiveChain, bool) {
 	reader := p.cfg.Chain.Open()
 	if reader == nil {
 		return rescan.ActiveChain{}, false
