@@ -106,24 +106,15 @@ func (w *Wallets) undoMigration(j *ask.Job, m *files.Migration, loaded []string,
 		case j.Context().Err() != nil:
 			return err
 		case err != nil && !errors.Is(err, messages.ErrWalletNotFound):
-			return codes.Errorf(codes.Wallet, "%s\nUnable to cleanup failed migration", textOf(reason))
+			return codes.Errorf(codes.Wallet, "%s\nUnable to cleanup failed migration", codes.TextOf(reason))
 		}
 	}
 	switch err := m.Undo(); {
 	case errors.Is(err, files.ErrOtherName):
 		return codes.Errorf(codes.Wallet, "%s\nThe new wallets stay, since one of them is loaded by another "+
-			"name.", strings.TrimSuffix(textOf(reason), "\n"))
+			"name.", strings.TrimSuffix(codes.TextOf(reason), "\n"))
 	case err != nil:
-		return codes.Errorf(codes.Wallet, "%s%v\nUnable to restore backup of wallet.", textOf(reason), err)
+		return codes.Errorf(codes.Wallet, "%s%v\nUnable to restore backup of wallet.", codes.TextOf(reason), err)
 	}
 	return reason
-}
-
-// textOf is the text of an error for the caller.
-func textOf(err error) string {
-	var answer *messages.WalletError
-	if errors.As(err, &answer) {
-		return answer.Text
-	}
-	return err.Error()
 }

@@ -54,6 +54,15 @@ func IsAnswer(err error) bool {
 	return errors.As(err, &answer)
 }
 
+// TextOf is the text of an error for the caller.
+func TextOf(err error) string {
+	var answer *messages.WalletError
+	if errors.As(err, &answer) {
+		return answer.Text
+	}
+	return err.Error()
+}
+
 // DeviceError gives what a signing device says the code that Core gives it.
 func DeviceError(err error) error {
 	if err == nil || IsAnswer(err) || errors.Is(err, context.Canceled) {

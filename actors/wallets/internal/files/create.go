@@ -54,17 +54,16 @@ func (n *Creation) Run(ctx context.Context) (*Opened, error) {
 			"Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir,
 		)
 	}
-	reader := n.cfg.Chain.Open()
-	if reader == nil {
-		return nil, codes.Unexpected(chainview.ErrNotReady)
+	chain, err := n.cfg.chain(nil)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if n.folder, err = walletdir.Make(n.dir); err != nil {
 		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", codes.FileSystemText(
 			"cannot create directories", err, n.dir,
 		))
 	}
-	o, err := n.write(ctx, reader.Active().Tip())
+	o, err := n.write(ctx, chain.Active.Tip())
 	if err != nil {
 		return nil, errors.Join(err, n.folder.Remove())
 	}
@@ -109,7 +108,7 @@ func (n *Creation) write(ctx context.Context, tip *chainview.Block) (*Opened, er
 
 func (n *Creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 	p := wallet.CreateParams{
-		Params:             n.cfg.Params(n.Name),
+		Params:             n.params(),
 		DisablePrivateKeys: n.req.DisablePrivateKeys, Blank: n.req.Blank, AvoidReuse: n.req.AvoidReuse,
 		ExternalSigner: n.req.ExternalSigner, Now: n.cfg.now(),
 	}

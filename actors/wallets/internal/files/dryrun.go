@@ -6,11 +6,9 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
-	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -60,12 +58,9 @@ func (c *Config) Preview(ctx context.Context, req messages.PreviewRestore) (mess
 }
 
 func (p *dryRun) run(ctx context.Context) error {
-	info, err := os.Stat(p.source)
-	switch {
-	case err != nil && walletdb.Missing(err):
-		return codes.Errorf(codes.Parameter, "Backup file does not exist")
-	case err != nil:
-		return codes.FileSystem("status", err, p.source)
+	info, err := statBackup(p.source)
+	if err != nil {
+		return err
 	}
 	p.got.Size, p.got.Format = info.Size(), formatName(p.source, p.cfg.Network.Magic)
 	if !info.Mode().IsRegular() {
@@ -97,16 +92,15 @@ func formatName(path string, magic [4]byte) string {
 // read reads the file. If the file has a problem, read notes it in the preview, and returns
 // neither a content nor an error.
 func (p *dryRun) read(ctx context.Context) (*walletfile.Wallet, error) {
-	params := p.cfg.Params(p.Name)
 	var content *walletfile.Wallet
 	var severity walletfile.Severity
 	looked := false
-	opts := p.cfg.options()
-	recovery, err := walletdb.Inspect(ctx, p.source, p.cfg.Dir, p.copyLimit(), opts, func(path string) (err error) {
+	inspect := func(path string) (err error) {
 		looked = true
-		content, severity, err = walletdb.Verify(ctx, path, opts, params.LoadOptions(), previewLimits)
+		content, severity, err = p.verify(ctx, path, previewLimits)
 		return err
-	})
+	}
+	recovery, err := walletdb.Inspect(ctx, p.source, p.cfg.Dir, p.copyLimit(), p.cfg.options(), inspect)
 	var refused *walletdb.Error
 	switch {
 	case err == nil:
@@ -137,14 +131,3 @@ func (p *dryRun) copyLimit() int64 {
 	}
 	return min(previewCopy, max(int64(free/2)-previewRoom, 0))
 }
-
-// chainNow returns the active chain, false while there is none.
-func (p *dryRun) chainNow() (rescan.ActiveChain, bool) {
-	reader := p.cfg.Chain.Open()
-	if reader == nil {
-		return rescan.ActiveChain{}, false
-	}
-	return rescan.ActiveChain{Reader: reader, Active: reader.Active()}, true
-}
-
-var errNotReady = codes.Unexpected(chainview.ErrNotReady)

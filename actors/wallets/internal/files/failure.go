@@ -9,13 +9,6 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// otherChain refuses a wallet of another chain. daemon is the name of the
-// program.
-func otherChain(daemon string) *messages.WalletError {
-	return codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
-		"chains. Restart %s with -walletcrosschain to override.", daemon)
-}
-
 var (
 	// ErrLoading refuses a wallet that others load, migrate or unload.
 	ErrLoading = codes.Errorf(codes.Wallet, "Wallet already loading.")

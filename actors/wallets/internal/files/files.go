@@ -3,6 +3,7 @@
 package files
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/records"
+	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/store/walletdb"
 	"github.com/seed61375155/trawl/store/walletdir"
@@ -36,13 +38,6 @@ type Config struct {
 	Now       func() time.Time
 	Fail      func() error // a fault of the disk at each write; nil: none
 	Log       *slog.Logger
-}
-
-// Params returns the parameters of a wallet.
-func (c *Config) Params(name string) wallet.Params {
-	p := wallet.ParamsOf(c.Network, name, c.KeyPool)
-	p.Types, p.OnlyConfirmed = c.Types, c.OnlyConfirmed
-	return p
 }
 
 func (c *Config) now() int64 { return c.Now().Unix() }
@@ -73,6 +68,35 @@ type Spec struct {
 func (c *Config) Spec(name string) *Spec {
 	dir := walletdir.Join(c.Dir, name)
 	return &Spec{cfg: c, Name: name, dir: dir, file: walletdir.File(dir), Step: func(string) {}}
+}
+
+func (s *Spec) params() wallet.Params {
+	p := wallet.ParamsOf(s.cfg.Network, s.Name, s.cfg.KeyPool)
+	p.Types, p.OnlyConfirmed = s.cfg.Types, s.cfg.OnlyConfirmed
+	return p
+}
+
+// verify reads a file to its last record.
+func (s *Spec) verify(
+	ctx context.Context, path string, limits walletdb.Limits,
+) (*walletfile.Wallet, walletfile.Severity, error) {
+	params := s.params()
+	return walletdb.Verify(ctx, path, s.cfg.options(), params.LoadOptions(), limits)
+}
+
+// chain returns the active chain. The error says that there is none yet, or that a wallet which has seen these blocks
+// is of another chain: it comes with the chain.
+func (c *Config) chain(seen walletfile.Locator) (rescan.ActiveChain, error) {
+	reader := c.Chain.Open()
+	if reader == nil {
+		return rescan.ActiveChain{}, codes.Unexpected(chainview.ErrNotReady)
+	}
+	chain := rescan.ActiveChain{Reader: reader, Active: reader.Active()}
+	if n := len(seen); n > 0 && !c.AnyChain && seen[n-1] != chain.Active.At(0).Hash {
+		return chain, codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
+			"chains. Restart %s with -walletcrosschain to override.", c.Network.Software.Daemon)
+	}
+	return chain, nil
 }
 
 // checkPath refuses a name that leads to no wallet's directory. New wallets, and those of networks that refuse it, have

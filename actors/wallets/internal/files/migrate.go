@@ -103,7 +103,7 @@ func (m *Migration) Run(ctx context.Context, passphrase messages.Secret) error {
 	seed := NewSeed()
 	defer seed.Zero()
 	files, err := migrate.Wallet(ctx, old, migrate.Params{
-		Params: m.cfg.Params(m.Name), Master: master, Seed: seed, Now: m.cfg.now(),
+		Params: m.params(), Master: master, Seed: seed, Now: m.cfg.now(),
 	})
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (m *Migration) read() (*walletfile.LegacyContent, error) {
 	case err != nil:
 		return nil, refusedFile(err)
 	}
-	params := m.cfg.Params(m.Name)
+	params := m.params()
 	old, severity, err := walletfile.LoadLegacy(slices.Values(records), params.LoadOptions())
 	if err != nil {
 		m.cfg.Log.Warn("legacy wallet refused", "wallet", m.Label(), "err", err)

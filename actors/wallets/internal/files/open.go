@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -65,22 +64,18 @@ func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, e
 	if err != nil {
 		return nil, refusedFile(err)
 	}
-	net := s.cfg.Params(s.Name)
-	options := net.LoadOptions()
-	content, severity, err := walletfile.Load(context.WithoutCancel(ctx), slices.Values(records), options)
+	params := s.params()
+	content, severity, err := walletfile.Load(
+		context.WithoutCancel(ctx), slices.Values(records), params.LoadOptions(),
+	)
 	if err != nil {
 		s.cfg.Log.Warn("wallet refused", "wallet", s.Name, "err", err)
 		return nil, s.refusedRecords(severity)
 	}
-	reader := s.cfg.Chain.Open()
-	if reader == nil {
+	chain, err := s.cfg.chain(content.BestBlock)
+	if err != nil {
 		content.Zero()
-		return nil, codes.Unexpected(chainview.ErrNotReady)
-	}
-	chain := rescan.ActiveChain{Reader: reader, Active: reader.Active()}
-	if l := content.BestBlock; !s.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.Active.At(0).Hash {
-		content.Zero()
-		return nil, otherChain(s.cfg.Network.Software.Daemon)
+		return nil, err
 	}
 	if content.Version != nil {
 		s.Logf("Last client version = %d", *content.Version)
@@ -88,7 +83,7 @@ func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, e
 	s.logContent(content)
 	o := &Opened{File: file, Warnings: s.warnings(content, severity)}
 	encrypted, active := len(content.MasterKeys) > 0, content.Active
-	o.Ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain) //nolint:contextcheck // as above
+	o.Ledger, err = wallet.Open(content, severity == walletfile.OK, params, chain) //nolint:contextcheck // as above
 	if err != nil {
 		content.Zero()
 		s.cfg.Log.Warn("wallet refused", "wallet", s.Name, "err", err)
@@ -108,9 +103,7 @@ func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, e
 }
 
 // prepare completes a ledger that was read, and finds out what it has missed.
-func (s *Spec) prepare(
-	ctx context.Context, o *Opened, chain rescan.ActiveChain, everything bool, how How,
-) error {
+func (s *Spec) prepare(ctx context.Context, o *Opened, chain rescan.ActiveChain, everything bool, how How) error {
 	if o.Ledger.FirstRun() {
 		seed := NewSeed()
 		defer seed.Zero()

@@ -39,12 +39,9 @@ func (r *Restoration) Run(ctx context.Context) (*Opened, error) {
 	if err := r.checkNamed(); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(r.source)
-	switch {
-	case err != nil && walletdb.Missing(err):
-		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
-	case err != nil:
-		return nil, codes.FileSystem("status", err, r.source)
+	info, err := statBackup(r.source)
+	if err != nil {
+		return nil, err
 	}
 	free, err := r.isFree() //nolint:contextcheck // files know no contexts
 	if err != nil {
@@ -60,6 +57,18 @@ func (r *Restoration) Run(ctx context.Context) (*Opened, error) {
 		o.Warnings = append(o.Warnings, r.recovery.Warnings()...)
 	}
 	return o, err
+}
+
+// statBackup describes the file of a backup.
+func statBackup(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil && walletdb.Missing(err):
+		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
+	case err != nil:
+		return nil, codes.FileSystem("status", err, path)
+	}
+	return info, nil
 }
 
 // isFree reports whether the place is free. It is not, without an error, when
@@ -137,9 +146,7 @@ func (r *Restoration) notCopied(err error) error {
 // check accepts the copy, which has a temporary name yet, and marks it.
 func (r *Restoration) check(ctx context.Context, staged *walletdb.Staged) error {
 	r.recovery = staged.Recovery
-	net := r.cfg.Params(r.Name)
-	opts := r.cfg.options()
-	content, severity, err := walletdb.Verify(ctx, staged.Path, opts, net.LoadOptions(), walletdb.Limits{})
+	content, severity, err := r.verify(ctx, staged.Path, walletdb.Limits{})
 	var refused *walletdb.Error
 	switch {
 	case errors.As(err, &refused):

@@ -2,14 +2,13 @@ package files
 
 import (
 	"context"
-	"errors"
-	"os"
 	"time"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -27,18 +26,18 @@ const (
 
 // plan tells what a restore would do.
 func (p *dryRun) plan(ctx context.Context, content *walletfile.Wallet) error {
-	chain, ok := p.chainNow()
-	if !ok {
-		return errNotReady
-	}
 	best := content.BestBlock
+	chain, err := p.cfg.chain(best)
+	if chain.Reader == nil {
+		return err
+	}
 	if len(best) > 0 {
 		p.got.LastBlock = &messages.PreviewBlock{Hash: best[0], Height: chain.Height(best)}
 	}
 	plan := &p.got.Plan
 	plan.Problem = p.nameProblem() //nolint:contextcheck // files know no contexts
-	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.Active.At(0).Hash {
-		plan.Problem = otherChain(p.cfg.Network.Software.Daemon).Text
+	if err != nil {
+		plan.Problem = codes.TextOf(err)
 		return nil
 	}
 	from := int32(0)
@@ -65,24 +64,15 @@ func (p *dryRun) plan(ctx context.Context, content *walletfile.Wallet) error {
 
 // nameProblem is why a wallet cannot have the name, empty where it can.
 func (p *dryRun) nameProblem() string {
-	var refused *messages.WalletError
-	if errors.As(p.checkNamed(), &refused) {
-		return refused.Text
+	free, err := true, p.checkNamed()
+	if err == nil {
+		free, err = p.Restore(p.source).isFree()
 	}
-	free, err := p.Restore(p.source).isFree()
-	switch {
-	case errors.As(err, &refused):
-		return refused.Text
-	case err != nil:
-		return err.Error()
-	case !free: // a restore that was cut short goes on
-		return ""
+	if err == nil && free { // else a restore that was cut short goes on
+		err = p.checkPath(true)
 	}
-	if errors.As(p.checkPath(true), &refused) {
-		return refused.Text
-	}
-	if info, err := os.Stat(p.dir); err == nil && !info.IsDir() {
-		return "The path of the wallet is that of a file"
+	if err != nil {
+		return codes.TextOf(err)
 	}
 	return ""
 }

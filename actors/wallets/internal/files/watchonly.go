@@ -68,7 +68,7 @@ func (s *Spec) watchOnly(ctx context.Context, from *walletdb.DB) ([]walletfile.R
 			clear(r.Value)
 		}
 	}()
-	params := s.cfg.Params(s.Name)
+	params := s.params()
 	content, _, err := walletfile.Load(ctx, slices.Values(records), params.LoadOptions())
 	if err != nil {
 		return nil, err
