@@ -13,10 +13,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const (
-	// batchBlocks is how many blocks a worker reads ahead of the actor at most.
-	batchBlocks = 64
-)
+// batchBlocks is how many blocks a worker reads ahead of the actor at most.
+const batchBlocks = 64
 
 // chainTarget is a wallet as a follower of the chain sees it: blocks are read in the
 // worker, and taken in by the actor.
@@ -162,7 +160,7 @@ func (w *Wallet) followed() {
 		w.save(nil)
 	}
 	if w.awaitsKeys {
-		w.beside(func(j *ask.Job) { w.lookAgain(j) })
+		w.beside(w.lookAgain)
 		return
 	}
 	w.pool.look()

@@ -11,7 +11,7 @@ import (
 
 var table = ask.TableOf(
 	ask.On(serve((*Wallets).createWallet)), ask.On(serve((*Wallets).loadWallet)),
-	ask.On(serve((*Wallets).restoreWallet)), ask.On(serve((*Wallets).unloadWallet)),
+	ask.On(serve((*Wallets).restoreWallet)), ask.On(serve((*Wallets).unload)),
 	ask.On(serve((*Wallets).migrate)), ask.On((*Wallets).preview), ask.AtOnce((*Wallets).abortRestore),
 	ask.On(serve((*Wallets).listWalletDir)), ask.AtOnce((*Wallets).loading), ask.On((*Wallets).waitWallets),
 	ask.On(serve((*Wallets).syncWallets)), ask.On(serve((*Wallets).advanceTimers)),

@@ -101,7 +101,7 @@ func (w *Wallets) loadMigrated(j *ask.Job, m *files.Migration) error {
 // caller's words.
 func (w *Wallets) undoMigration(j *ask.Job, m *files.Migration, loaded []string, reason error) error {
 	for _, name := range slices.Backward(loaded) {
-		_, err := w.unload(j, name, messages.DontLoadOnStartup)
+		_, err := w.unload(j, messages.UnloadWallet{Name: name, OnStartup: messages.DontLoadOnStartup})
 		switch {
 		case j.Context().Err() != nil:
 			return err

@@ -90,18 +90,10 @@ func (p *poolState) read(
 	})
 }
 
-// handle takes the messages about the pool. It reports false for others.
-func (p *poolState) handle() bool {
-	switch m := p.c.Message().(type) {
-	case messages.PoolChanged:
-		p.notified(&m)
-	case resend:
-		p.timer.Set(p.c, resendCheck, m)
-		p.beside(func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
-	default:
-		return false
-	}
-	return true
+// waited offers transactions again if it is time, and looks later whether it is.
+func (p *poolState) waited() {
+	p.timer.Set(p.c, resendCheck, resend{})
+	p.beside(func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
 }
 
 // write writes the events of the pool that the ledger has.

@@ -72,7 +72,7 @@ func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err 
 // endScan ends a scan when what was found is on disk. It returns why not, else the error of the scan.
 func (t *caller) endScan(j *ask.Job, err error) error {
 	failed := t.saved(j)
-	return cmp.Or(t.do(j, func() { t.Wallet.endScan() }), failed, err)
+	return cmp.Or(t.do(j, t.Wallet.endScan), failed, err)
 }
 
 // endScan ends the scan, and locks the wallet if its time has ended meanwhile.

@@ -15,9 +15,7 @@ import (
 type spec struct {
 	*files.Spec
 
-	cfg    *Config
-	mayLag bool // it may be behind the tip when it is loaded, and follow the blocks that are to come
-
+	cfg     *Config
 	fault   fault           // of the file, if it cannot be written
 	loaded  atomic.Bool     // completely once
 	aborted context.Context //nolint:containedctx // ends when the rescan of the loading is not wanted any more
@@ -62,9 +60,9 @@ func (s *spec) status() messages.WalletLoading {
 // open opens the wallet's file.
 //
 // Errors: *messages.WalletError.
-func (s *spec) open(ctx context.Context) (*files.Opened, error) { return s.Open(ctx, s.how()) }
-
-func (s *spec) how() files.How { return files.How{MayLag: s.mayLag, ReadOnly: s.fault.present()} }
+func (s *spec) open(ctx context.Context) (*files.Opened, error) {
+	return s.Open(ctx, s.fault.present())
+}
 
 // reopen makes a ledger of the file that an earlier instance kept open because
 // it could not be written. If there is no such file, or it cannot be loaded,
@@ -76,7 +74,7 @@ func (s *spec) reopen(ctx context.Context) (*files.Opened, error) {
 	if file == nil {
 		return s.open(ctx)
 	}
-	o, err := s.Load(ctx, file, s.how())
+	o, err := s.Load(ctx, file, s.fault.present())
 	if err != nil {
 		s.cfg.Log.Warn("wallet file is opened again", "wallet", s.Label(), "err", err)
 		if err := file.Close(); err != nil {

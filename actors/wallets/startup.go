@@ -95,7 +95,7 @@ func (w *Wallets) loadAll(names []string, failed func(name string, err error)) {
 	w.starting = len(names)
 	for _, name := range names {
 		l := &load{spec: w.spec(name)}
-		l.spec.mayLag = true
+		l.spec.MayLag = true
 		w.enqueue(l)
 		w.jobs.Add(w.c, func(j *ask.Job) {
 			got, err := l.wait(j)

@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -164,8 +163,13 @@ func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, e
 	}
 	phrase := walletfile.NewSecret(q.Passphrase)
 	q.Passphrase.Wipe()
-	e, batches, failed := encryptionOf(j.Context(), phrase, jobs)
+	e, failed := files.NewEncryption(j.Context(), phrase)
+	phrase.Zero()
 	defer e.Master.Zero()
+	var batches []*keys.Batch
+	if failed == nil {
+		batches, failed = keys.MakeAll(j.Context(), jobs)
+	}
 	return messages.Done{}, t.change(j, func() error {
 		defer t.ledger.Pool().Drop()
 		return t.encryptWith(e, seed, batches, failed)
@@ -234,18 +238,4 @@ func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (mess
 		t.writer.next.replace = true // no file is to have what is deleted
 		return nil
 	})
-}
-
-// encryptionOf makes a master key, and the keys of the descriptors that an
-// encrypted wallet gets.
-func encryptionOf(
-	ctx context.Context, phrase *walletfile.Secret, jobs []*keys.Job,
-) (wallet.Encryption, []*keys.Batch, error) {
-	defer phrase.Zero()
-	encryption, err := files.NewEncryption(ctx, phrase)
-	if err != nil {
-		return encryption, nil, err
-	}
-	batches, err := keys.MakeAll(ctx, jobs)
-	return encryption, batches, err
 }

@@ -33,9 +33,8 @@ type Wallet struct {
 	origin origin        // of the file that the first instance opens; nil: it is there
 	again  *txs.Block    // the tip, which is looked at again when there are the wanted keys; nil: there is no need
 
-	fresh    *files.Opened // has been opened, and is not yet taken over
-	ledger   *wallet.Wallet
-	warnings []string
+	fresh  *files.Opened // has been opened, and is not yet taken over
+	ledger *wallet.Wallet
 
 	failed bool // the instance before failed as it loaded the wallet
 	live   bool // loaded, and following the chain
@@ -99,7 +98,7 @@ func (w *Wallet) handle() {
 	switch m := w.c.Message().(type) {
 	case *actor.Started:
 		if w.loaded.Load() { // before
-			w.beside(func(j *ask.Job) { w.loadAgain(j) })
+			w.beside(w.loadAgain)
 		}
 	case *beginWallet:
 		w.begin(m)
@@ -109,9 +108,13 @@ func (w *Wallet) handle() {
 		w.lockTimer()
 	case fillDeferred:
 		w.keygen.fill()
+	case messages.PoolChanged:
+		w.pool.notified(&m)
+	case resend:
+		w.pool.waited()
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle() && !w.closed {
+		if !w.closed {
 			walletTable.Serve(w, w.c)
 		}
 	}
@@ -128,20 +131,20 @@ func (w *Wallet) begin(m *beginWallet) {
 		if w.origin != nil {
 			open = w.origin.Run
 		}
-		err := w.load(j, open)
+		warnings, err := w.load(j, open)
 		if err != nil { // the file is closed before the answer, so that it can be deleted
 			err = w.loadingError(err)
 			if failed := w.release(j, func() bool { return true }); failed != nil {
 				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.Label(), "err", failed)
 			}
 		}
-		_ = w.doAlways(j, func() { m.Answer(w.warnings, err) }) // else the actor's end answers
+		_ = w.doAlways(j, func() { m.Answer(warnings, err) }) // else the actor's end answers
 	})
 }
 
 // loadAgain loads a wallet whose actor has failed since it was loaded.
 func (w *Wallet) loadAgain(j *ask.Job) {
-	err := w.load(j, w.reopen)
+	_, err := w.load(j, w.reopen)
 	if err == nil || j.Context().Err() != nil {
 		return
 	}
@@ -157,28 +160,30 @@ func (w *Wallet) save(refuse func(error)) *batch {
 }
 
 // load opens the file, looks through what was missed, and joins the pool.
-func (w *Wallet) load(j *ask.Job, open func(context.Context) (*files.Opened, error)) error {
+func (w *Wallet) load(
+	j *ask.Job, open func(context.Context) (*files.Opened, error),
+) (warnings []string, err error) {
 	o, err := open(j.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.fresh = o // the actor closes it if it stops now
 	err = w.doAlways(j, func() {
-		w.writer.file, w.ledger, w.warnings, w.fresh = o.File, o.Ledger, o.Warnings, nil
+		w.writer.file, w.ledger, w.fresh = o.File, o.Ledger, nil
 		w.writer.next.changes = o.Unwritten
 	})
 	if err == nil && o.CatchUp.Scan {
 		err = w.catchUp(j, o.CatchUp)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.Arrived()
 	w.loaded.Store(true)
 	if err = w.pool.join(j); err == nil {
-		err = w.do(j, func() { w.attached() })
+		err = w.do(j, w.attached)
 	}
-	return err
+	return o.Warnings, err
 }
 
 // attached begins to serve the wallet.

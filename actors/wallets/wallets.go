@@ -125,10 +125,6 @@ func (w *Wallets) restoreWallet(j *ask.Job, q messages.RestoreWallet) (messages.
 	return w.load(j, &load{spec: s, origin: s.Restore(q.Backup), onStartup: q.OnStartup})
 }
 
-func (w *Wallets) unloadWallet(j *ask.Job, q messages.UnloadWallet) (messages.WalletUnloaded, error) {
-	return w.unload(j, q.Name, q.OnStartup)
-}
-
 func (w *Wallets) listWalletDir(*ask.Job, messages.ListWalletDir) ([]messages.WalletDirEntry, error) {
 	return files.List(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
 }
@@ -189,12 +185,10 @@ func (w *Wallets) sync(j *ask.Job, passed time.Duration) (messages.Done, error) 
 }
 
 // unload has a wallet close its file, and takes it out.
-func (w *Wallets) unload(
-	j *ask.Job, name string, on messages.OnStartup,
-) (got messages.WalletUnloaded, err error) {
+func (w *Wallets) unload(j *ask.Job, q messages.UnloadWallet) (got messages.WalletUnloaded, err error) {
 	var e *entry
 	ended := j.Do(func() {
-		if e = w.entries[name]; e == nil || e.unloading {
+		if e = w.entries[q.Name]; e == nil || e.unloading {
 			err = messages.ErrWalletNotFound
 			return
 		}
@@ -219,7 +213,7 @@ func (w *Wallets) unload(
 		return got, err
 	}
 	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
-	got.Warnings = w.remember(name, on)
+	got.Warnings = w.remember(q.Name, q.OnStartup)
 	return got, nil
 }
 

@@ -22,16 +22,10 @@ type Opened struct {
 	Unwritten []records.Change // that could not be written now
 }
 
-// How says how a wallet is opened.
-type How struct {
-	MayLag   bool // it may be behind the tip, and follow the blocks that are to come
-	ReadOnly bool // the file cannot be written now
-}
-
-// Open opens the wallet's file and returns the wallet.
+// Open opens the wallet's file and returns the wallet. It writes nothing if that is not possible now.
 //
 // Errors: *messages.WalletError.
-func (s *Spec) Open(ctx context.Context, how How) (*Opened, error) {
+func (s *Spec) Open(ctx context.Context, readOnly bool) (*Opened, error) {
 	s.Step("Loading wallet…")
 	began := time.Now()
 	if err := s.checkPath(false); err != nil {
@@ -47,7 +41,7 @@ func (s *Spec) Open(ctx context.Context, how How) (*Opened, error) {
 			_ = file.Close()
 		}
 	}()
-	o, err := s.Load(ctx, file, how)
+	o, err := s.Load(ctx, file, readOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +50,10 @@ func (s *Spec) Open(ctx context.Context, how How) (*Opened, error) {
 	return o, nil
 }
 
-// Load makes a wallet of an open file.
+// Load makes a wallet of an open file, as Open does.
 //
 // Errors: *messages.WalletError.
-func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, error) {
+func (s *Spec) Load(ctx context.Context, file *walletdb.DB, readOnly bool) (*Opened, error) {
 	records, err := file.Records()
 	if err != nil {
 		return nil, refusedFile(err)
@@ -95,7 +89,7 @@ func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, e
 		s.Logf("Detected extraneous encryption keys in this wallet without private keys. " +
 			"Removing extraneous encryption keys.")
 	}
-	if err := s.prepare(ctx, o, chain, severity == walletfile.NeedRescan, how); err != nil {
+	if err := s.prepare(ctx, o, chain, severity == walletfile.NeedRescan, readOnly); err != nil {
 		o.Ledger.Close()
 		return nil, err
 	}
@@ -103,7 +97,7 @@ func (s *Spec) Load(ctx context.Context, file *walletdb.DB, how How) (*Opened, e
 }
 
 // prepare completes a ledger that was read, and finds out what it has missed.
-func (s *Spec) prepare(ctx context.Context, o *Opened, chain rescan.ActiveChain, everything bool, how How) error {
+func (s *Spec) prepare(ctx context.Context, o *Opened, chain rescan.ActiveChain, everything, readOnly bool) error {
 	if o.Ledger.FirstRun() {
 		seed := NewSeed()
 		defer seed.Zero()
@@ -112,7 +106,7 @@ func (s *Spec) prepare(ctx context.Context, o *Opened, chain rescan.ActiveChain,
 		}
 	}
 	changes := o.Ledger.TakeChanges()
-	if how.ReadOnly {
+	if readOnly {
 		o.Unwritten = changes
 	} else if err := Write(o.File, changes); err != nil { //nolint:contextcheck // files know no contexts
 		s.cfg.Log.Error("wallet not written", "wallet", s.Name, "err", err)
@@ -121,7 +115,7 @@ func (s *Spec) prepare(ctx context.Context, o *Opened, chain rescan.ActiveChain,
 		s.LogChanges(changes)
 	}
 	var err error
-	o.CatchUp, err = rescan.Missed(o.Ledger, chain, everything, how.MayLag)
+	o.CatchUp, err = rescan.Missed(o.Ledger, chain, everything, s.MayLag)
 	return err
 }
 

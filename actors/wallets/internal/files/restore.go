@@ -52,7 +52,7 @@ func (r *Restoration) Run(ctx context.Context) (*Opened, error) {
 			return nil, err
 		}
 	}
-	o, err := r.Open(ctx, How{})
+	o, err := r.Open(ctx, false)
 	if err == nil {
 		o.Warnings = append(o.Warnings, r.recovery.Warnings()...)
 	}
