@@ -163,9 +163,15 @@ var mayImport = map[string][]string{
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),
+	"actors/wallets/device": {"messages"},
+	"actors/wallets/internal/files": {
+		"messages", "actors/wallets/device", "descriptor", "filters", "internal/chainview", "internal/corelog",
+		"internal/dialect", "internal/match", "internal/vfs", "internal/wallet", "internal/walletfile", "store/walletdb",
+		"store/walletdir",
+	},
 	"actors/wallets": append([]string{
-		"internal/cores", "internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx",
-		"internal/slhdsa",
+		"actors/wallets/device", "actors/wallets/internal/files", "internal/cores", "internal/corelog",
+		"internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx", "internal/slhdsa",
 		"internal/poolview", "internal/txpool", "internal/wallet", "internal/walletfile",
 	}, actor...),
 
