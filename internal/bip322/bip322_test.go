@@ -305,6 +305,7 @@ func TestTextsThatAreNoSignature(t *testing.T) {
 		"smp/w==":   "signature is no witness",
 		"smpAv8=":   "signature is no witness",
 		"smpAQH/AA": "signature is no base64",
+		"smpAQA=":   "Witness program hash mismatch", // of one empty item
 		"smpAA==\n": "signature is no base64",
 		"ful":       "signature is no transaction",
 		"fulAAAA":   "signature is no transaction",

@@ -17,7 +17,7 @@ func proof(message string, edit func(p *psbt.Packet, other *wire.MsgTx)) (pkScri
 	witness := wire.TxWitness{{txscript.OP_TRUE}}
 	pkScript = witnessScript(txscript.OP_TRUE)
 	other := wire.NewMsgTx(2)
-	other.AddTxIn(&wire.TxIn{})
+	other.AddTxIn(&wire.TxIn{Witness: wire.TxWitness{{1}}})
 	other.AddTxOut(wire.NewTxOut(5, pkScript))
 	other.AddTxOut(wire.NewTxOut(7, []byte{txscript.OP_DROP, txscript.OP_TRUE}))
 	tx := bip322.ToSign(bip322.ToSpend(pkScript, message))
