@@ -17,9 +17,20 @@ type Answers struct {
 	// EndsRanges says that a wallet without private keys gives out no address beyond those that it has derived ahead,
 	// even if it could derive more.
 	EndsRanges bool
+
+	// KeepsPolicyKeys says that descriptors are listed with keys inside of miniscript as they were given. Else these keys
+	// are given at their last hardened steps, as all others.
+	KeepsPolicyKeys bool
+
+	// HidesOutputKeys says that packets are not told where the keys of taproot outputs come from, but for those that
+	// several sign for.
+	HidesOutputKeys bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+	return Answers{
+		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
+		HidesOutputKeys: true,
+	}
 }

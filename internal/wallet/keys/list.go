@@ -28,7 +28,7 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 	}
 	list := make([]messages.WalletDescriptor, 0, len(s.managers))
 	for _, m := range s.managers {
-		public, ok := m.normalized()
+		public, ok := m.normalized(s.params.Kinds.KeepsPolicyKeys)
 		text := []byte(public)
 		if private {
 			text, ok = s.privateText(m)
@@ -104,7 +104,7 @@ func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 func (s *Set) collectHDKeys(managers []*descriptorManager) []*hdKey {
 	var found []*hdKey
 	for _, m := range managers {
-		text, _ := m.normalized()
+		text, _ := m.normalized(s.params.Kinds.KeepsPolicyKeys)
 		active, _ := s.isActive(m)
 		for _, key := range m.desc.ExtendedKeys() {
 			at, known := slices.BinarySearchFunc(found, key, func(k *hdKey, key descriptor.XPub) int {
