@@ -25,12 +25,34 @@ type Answers struct {
 	// HidesOutputKeys says that packets are not told where the keys of taproot outputs come from, but for those that
 	// several sign for.
 	HidesOutputKeys bool
+
+	// InternalUnlabelled says that descriptors are not imported with a label where the request says at all whether their
+	// addresses are for change. Else those for change and those with a range are not.
+	InternalUnlabelled bool
+
+	// FinalSweeps says that sendall without signal for replacement makes inputs that let no lock time count.
+	FinalSweeps bool
+
+	// SearchesByPlace says that the search for coins without change counts the places of its tree that it looks at, and
+	// tells apart coins of one amount by their fees. Else it counts the coins that it adds.
+	SearchesByPlace bool
+
+	// PlainFeeErrors says that wallets do not tell what the fee was that a balance did not cover, nor the options that set
+	// the least fee rate.
+	PlainFeeErrors bool
+
+	// FeeReasons says that wallets tell by which threshold a fee rate was estimated.
+	FeeReasons bool
+
+	// BoolFunding says that fundrawtransaction takes true or false instead of options.
+	BoolFunding bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
 	return Answers{
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
-		HidesOutputKeys: true,
+		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true, PlainFeeErrors: true,
+		FeeReasons: true, BoolFunding: true,
 	}
 }
