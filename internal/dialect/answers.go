@@ -46,6 +46,9 @@ type Answers struct {
 
 	// BoolFunding says that fundrawtransaction takes true or false instead of options.
 	BoolFunding bool
+
+	// MixedKeys says that wallets are loaded of which a descriptor has private keys both in the clear and encrypted.
+	MixedKeys bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
@@ -53,6 +56,6 @@ func answers30() Answers {
 	return Answers{
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true, PlainFeeErrors: true,
-		FeeReasons: true, BoolFunding: true,
+		FeeReasons: true, BoolFunding: true, MixedKeys: true,
 	}
 }

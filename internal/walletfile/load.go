@@ -24,6 +24,9 @@ type LoadOptions struct {
 
 	// MerkleRoots is set where there may be active descriptors for P2MR.
 	MerkleRoots bool
+
+	// Mixed is set where a descriptor may have private keys both in the clear and encrypted: the former count.
+	Mixed bool
 }
 
 // legacyTypes are the record types of legacy wallets that must not be in a
