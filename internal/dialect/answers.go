@@ -49,6 +49,9 @@ type Answers struct {
 
 	// MixedKeys says that wallets are loaded of which a descriptor has private keys both in the clear and encrypted.
 	MixedKeys bool
+
+	// SilentInputs says that the memory pool does not tell which input of a transaction is not standard.
+	SilentInputs bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
@@ -56,6 +59,6 @@ func answers30() Answers {
 	return Answers{
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true, PlainFeeErrors: true,
-		FeeReasons: true, BoolFunding: true, MixedKeys: true,
+		FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 	}
 }
