@@ -225,6 +225,8 @@ func (l *loader) loadMasterKeys() {
 
 func (l *loader) loadTxs() {
 	var last *Tx
+	notes := make(map[chainhash.Hash]TxNotes)
+	each(l, txNotesType, OK, func(n TxNotes) { notes[n.ID] = n })
 	each(l, "tx", Corrupt, func(t *Tx) {
 		if last != nil && last.ID == t.ID {
 			l.found(Corrupt, fmt.Errorf("two transactions with id %v", t.ID))
@@ -238,6 +240,7 @@ func (l *loader) loadTxs() {
 		if t.State.Kind() == Inactive && consensus.IsCoinbase(t.Tx) {
 			t.State = AbandonedState() // its block is gone for good
 		}
+		t.addNotes(notes[t.ID])
 		l.wallet.Txs = append(l.wallet.Txs, t)
 	})
 	each(l, "lockedutxo", Corrupt, func(o LockedOutput) {
