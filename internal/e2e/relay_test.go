@@ -40,6 +40,25 @@ func spendAnyone(t *testing.T, txid string, value, fee int64) (raw, id string) {
 	return hex.EncodeToString(buf.Bytes()), tx.TxHash().String()
 }
 
+// wantTxs waits until the peers of nodes want transactions. In its initial download a node tells peers that it wants
+// none, and says otherwise a moment after the last block.
+func wantTxs(t *testing.T, nodes ...*trawlNode) {
+	t.Helper()
+	const none = 0.01 // BTC for 1000 virtual bytes, and more
+	e2e.Eventually(t, syncLimit, "peers that want transactions", func() bool {
+		for _, n := range nodes {
+			var peers []struct{ MinFeeFilter float64 }
+			n.Get(&peers, "getpeerinfo")
+			for _, p := range peers {
+				if p.MinFeeFilter >= none {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
 // Transactions pass from node to node and to btcd and back; blocks take them up
 // everywhere, and a replacement drives out what it replaces.
 func TestRelay(t *testing.T) {
@@ -50,20 +69,21 @@ func TestRelay(t *testing.T) {
 	second.connect(t, first.peer)
 	second.connect(t, last.Peer)
 	agree(t, "before", first, second, last)
+	wantTxs(t, first, second)
 
 	pools := []func() []string{
 		func() (ids []string) { first.Get(&ids, "getrawmempool"); return ids },
 		func() (ids []string) { second.Get(&ids, "getrawmempool"); return ids },
 		func() (ids []string) { last.Get(t, &ids, "getrawmempool"); return ids },
 	}
-	hold := func(what string, pools []func() []string, want ...string) {
+	hold := func(what string, pools []func() []string, txids ...string) {
 		t.Helper()
-		slices.Sort(want)
+		slices.Sort(txids)
 		e2e.Eventually(t, syncLimit, what, func() bool {
 			return !slices.ContainsFunc(pools, func(pool func() []string) bool {
 				got := pool()
 				slices.Sort(got)
-				return !slices.Equal(got, want)
+				return !slices.Equal(got, txids)
 			})
 		})
 	}
