@@ -11,23 +11,23 @@ import (
 // the form from which all scripts can be derived. Extended keys are given at
 // the last hardened step, with their origin. Hardened steps are marked with h.
 // As in Core, keys with a hardened wildcard, and keys within miniscript, stay
-// what they are: see [Descriptor.NormalizedPolicies].
+// what they are: see [NormalizedPolicies].
 //
 // Errors: [ErrNeedsPrivateKey] if neither the private key is there nor the
 // cache knows the extended key; [ErrNotDerivable].
 func (d *Descriptor) NormalizedString() (string, error) {
-	return d.normalized(&normalizer{cache: d.cache})
+	return normalized(d, &normalizer{cache: d.cache})
 }
 
 // NormalizedPolicies returns the text as [Descriptor.NormalizedString] does, with keys within miniscript in the
 // same form as all others. Core does so since version 31.
 //
 // Errors: those of NormalizedString.
-func (d *Descriptor) NormalizedPolicies() (string, error) {
-	return d.normalized(&normalizer{cache: d.cache, policies: true})
+func NormalizedPolicies(d *Descriptor) (string, error) {
+	return normalized(d, &normalizer{cache: d.cache, policies: true})
 }
 
-func (d *Descriptor) normalized(n *normalizer) (string, error) {
+func normalized(d *Descriptor, n *normalizer) (string, error) {
 	body := d.root.appendText(nil, form{net: d.net, branch: d.branch, normal: n})
 	if n.err != nil {
 		return "", derivationError(n.err)

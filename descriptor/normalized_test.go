@@ -65,7 +65,7 @@ func TestNormalized(t *testing.T) {
 	}
 	d := parse(t, "wsh(and_v(v:pk("+testXprv+"/1'/2/*),older(1)))", mainNet)
 	want := "wsh(and_v(v:pk([bd16bee5/1h]" + hardened + "/2/*),older(1)))"
-	if got, err := d.NormalizedPolicies(); strings.TrimSuffix(got, got[len(got)-9:]) != want || err != nil {
+	if got, err := descriptor.NormalizedPolicies(d); strings.TrimSuffix(got, got[len(got)-9:]) != want || err != nil {
 		t.Errorf("within miniscript: got %s, %v", got, err)
 	}
 	d = parse(t, "wpkh("+testXpub+"/1h/*)", mainNet)

@@ -200,7 +200,10 @@ func TestRequests(t *testing.T) {
 			"text with an equals sign after a name", []string{"-named", "createwallet", "a=b", "blank=true"},
 			`{"blank":true,"args":["a=b"]}`,
 		},
-		{"JSON with an equals sign", []string{"-named", "createpsbt", `["a=b"]`, "outputs=[]"}, `{"outputs":[],"args":[["a=b"]]}`},
+		{
+			"JSON with an equals sign", []string{"-named", "createpsbt", `["a=b"]`, "outputs=[]"},
+			`{"outputs":[],"args":[["a=b"]]}`,
+		},
 		{"a name that the method lacks", []string{"-named", "getmempoolentry", "x=y"}, `{"x":"y"}`},
 		{"named args", []string{"-named", "echo", "args=[0]", "x"}, `{"args":"[0]","args":["x"]}`},
 		{"escapes", []string{"echo", "a\"\\\n\x01é"}, `["a\"\\\n\u0001é"]`},

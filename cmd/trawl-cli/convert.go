@@ -62,8 +62,8 @@ func named(method string, words []string) (*jsontree.Value, error) {
 	return params, nil
 }
 
-// isValue reports whether a word with an equals sign is a value without a name. It is where the method has no parameter
-// of that name, and that in its place takes any text, or JSON that the word is.
+// isValue reports whether a word with an equals sign is a value without a name. The method has no parameter of that
+// name then. The parameter in its place takes any text, or JSON, and the word is JSON.
 func isValue(method, name, word string, place int) bool {
 	if slices.Contains(namesOf(method), name) || formOfName(method, name) != asString {
 		return false

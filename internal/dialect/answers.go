@@ -18,27 +18,27 @@ type Answers struct {
 	// even if it could derive more.
 	EndsRanges bool
 
-	// KeepsPolicyKeys says that descriptors are listed with keys inside of miniscript as they were given. Else these keys
-	// are given at their last hardened steps, as all others.
+	// KeepsPolicyKeys says that descriptors are listed with keys inside of miniscript as they were given. Else these
+	// keys are given at their last hardened steps, as all others.
 	KeepsPolicyKeys bool
 
 	// HidesOutputKeys says that packets are not told where the keys of taproot outputs come from, but for those that
 	// several sign for.
 	HidesOutputKeys bool
 
-	// InternalUnlabelled says that descriptors are not imported with a label where the request says at all whether their
-	// addresses are for change. Else those for change and those with a range are not.
+	// InternalUnlabelled says that no descriptor is imported with a label if the request says at all whether its
+	// addresses are for change. Else those for change are not, and those with a range.
 	InternalUnlabelled bool
 
 	// FinalSweeps says that sendall without signal for replacement makes inputs that let no lock time count.
 	FinalSweeps bool
 
-	// SearchesByPlace says that the search for coins without change counts the places of its tree that it looks at, and
-	// tells apart coins of one amount by their fees. Else it counts the coins that it adds.
+	// SearchesByPlace says that the search for coins without change counts the places of its tree, and keeps apart
+	// coins of one amount whose fees differ. Else it counts the coins that it adds.
 	SearchesByPlace bool
 
-	// PlainFeeErrors says that wallets do not tell what the fee was that a balance did not cover, nor the options that set
-	// the least fee rate.
+	// PlainFeeErrors says that wallets do not tell which fee a balance did not cover. Nor do they name the options that
+	// set the least fee rate.
 	PlainFeeErrors bool
 
 	// FeeReasons says that wallets tell by which threshold a fee rate was estimated.
@@ -47,7 +47,7 @@ type Answers struct {
 	// BoolFunding says that fundrawtransaction takes true or false instead of options.
 	BoolFunding bool
 
-	// MixedKeys says that wallets are loaded of which a descriptor has private keys both in the clear and encrypted.
+	// MixedKeys says that wallets are loaded that have keys of a descriptor both in the clear and encrypted.
 	MixedKeys bool
 
 	// SilentInputs says that the memory pool does not tell which input of a transaction is not standard.
@@ -58,7 +58,7 @@ type Answers struct {
 func answers30() Answers {
 	return Answers{
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
-		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true, PlainFeeErrors: true,
-		FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
+		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
+		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 	}
 }

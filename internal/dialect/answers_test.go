@@ -16,8 +16,8 @@ func TestAnswers(t *testing.T) {
 			}
 			want := dialect.Answers{
 				UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
-				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true, PlainFeeErrors: true,
-				FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
+				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
+				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)

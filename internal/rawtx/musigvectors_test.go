@@ -85,7 +85,7 @@ func (v *bip327) session(t *testing.T, c *bip327Case, message []byte) *musig {
 	return s
 }
 
-// Partial signatures are those of the vectors, without tweaks and with them.
+// Partial signatures are those of the vectors, with tweaks and without any.
 func TestPublishedPartials(t *testing.T) {
 	played := 0
 	for _, name := range []string{"sign_verify", "tweak"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 )
 
-// What is not standard about an input is told by later versions of Core alone.
+// The pool tells why inputs are not standard only where it is to.
 func TestOddInputs(t *testing.T) {
 	p2sh := slices.Concat([]byte{txscript.OP_HASH160, 20}, make([]byte, 20), []byte{txscript.OP_EQUAL})
 	push := func(b []byte) []byte {

@@ -55,8 +55,8 @@ type Coin struct {
 	Depth  int32 // confirmations
 	Own    bool  // of a transaction of the wallet's own
 
-	// Ancestors is how many unconfirmed transactions it depends on, its own included. Descendants is the most that any of
-	// them would have or, where the memory pool limits clusters, the transactions of its cluster.
+	// Ancestors is how many unconfirmed transactions it depends on, its own included. Descendants is the most that any
+	// of them would have or, where the memory pool limits clusters, the transactions of its cluster.
 	Ancestors, Descendants int
 
 	// Bump is what must be paid for its unconfirmed ancestors, so that they do not

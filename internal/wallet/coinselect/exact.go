@@ -85,7 +85,7 @@ func (s *exact) visit(next int, amount, waste int64, weight int) {
 	}
 }
 
-// add adds each group from one on to those of the path, and looks at what comes of it.
+// add adds each group from one on to those of the path, and looks at the choice.
 func (s *exact) add(next int, amount, waste int64, weight int) {
 	for next < len(s.pool) && s.tries < maxTries {
 		s.tries++
@@ -98,13 +98,13 @@ func (s *exact) add(next int, amount, waste int64, weight int) {
 			s.add(next+1, amount+g.amount, waste+g.waste(), weight+g.weight)
 		}
 		s.path = s.path[:len(s.path)-1]
-		// Of groups of one amount that with the least waste comes first: the others are better only if they are lighter.
+		// Of groups of one amount that with the least waste comes first: others are better only if they are lighter.
 		for next++; next < len(s.pool) && s.pool[next].amount == g.amount && s.pool[next].weight >= g.weight; next++ {
 		}
 	}
 }
 
-// mayGrow looks at the choice of the path, and reports whether more groups could make a better one of it.
+// mayGrow looks at the choice of the path, and reports whether it could become better with more groups.
 func (s *exact) mayGrow(amount, waste int64, weight int) bool {
 	switch {
 	case weight > s.maxWeight:

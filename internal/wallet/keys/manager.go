@@ -82,11 +82,11 @@ func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int
 // are. It is false if the text needs private keys.
 func (m *descriptorManager) normalized(kept bool) (string, bool) {
 	if m.normal == "" {
-		normal := m.desc.NormalizedPolicies
+		normal := descriptor.NormalizedPolicies
 		if kept {
-			normal = m.desc.NormalizedString
+			normal = (*descriptor.Descriptor).NormalizedString
 		}
-		text, err := normal()
+		text, err := normal(m.desc)
 		if err != nil {
 			return "", false
 		}

@@ -90,7 +90,8 @@ func TestNotesMoveOut(t *testing.T) {
 	if len(changes) != 2 {
 		t.Fatalf("%d records are written, want 2", len(changes))
 	}
-	if bytes.Contains(changes[0].Value, []byte("idempotency")) || !bytes.Contains(changes[1].Value, []byte("idempotency")) {
+	own := []byte("idempotency")
+	if bytes.Contains(changes[0].Value, own) || !bytes.Contains(changes[1].Value, own) {
 		t.Errorf("written: %q, %q", changes[0].Value, changes[1].Value)
 	}
 	if _, values, found := r.spending.Find("idempotency_key", "k"); !found || values["idempotency_key"] != "k" {

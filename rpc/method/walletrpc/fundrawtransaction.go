@@ -39,7 +39,7 @@ func (m *methods) fundRawTransaction() command.Command {
 			{
 				Name: "options", Type: command.NamedOptions, Optional: true, Usage: "options",
 				AnyType: m.Network.Answers.BoolFunding,
-				Help: "how coins are chosen; true or false has no effect",
+				Help:    "how coins are chosen; true or false has no effect",
 				Inner: append([]command.Param{
 					{
 						Name: "add_inputs", Type: command.Bool, Default: "true",
