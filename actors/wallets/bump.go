@@ -15,16 +15,16 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A bump is the transaction that a purchase replaces.
+// A bump is the transaction that a payment replaces.
 type bump struct {
 	req *messages.BumpFee
 	old *spend.Replaced
 }
 
-// bumpFee serves a request to replace a transaction: it is a purchase that spends the
+// bumpFee serves a request to replace a transaction: it is a payment that spends the
 // outputs which the transaction spends.
 func (t *caller) bumpFee(j *ask.Job, q messages.BumpFee) (messages.Bumped, error) {
-	p := newPurchase(t)
+	p := newPayment(t)
 	p.bump = &bump{req: &q}
 	err := p.lookAtReplaced(j)
 	var got messages.Spent
@@ -41,7 +41,7 @@ func (t *caller) bumpFee(j *ask.Job, q messages.BumpFee) (messages.Bumped, error
 
 // lookAtReplaced finds the outputs that the transaction to be replaced spends, and the transactions of the memory
 // pool that depend on it.
-func (p *purchase) lookAtReplaced(j *ask.Job) error {
+func (p *payment) lookAtReplaced(j *ask.Job) error {
 	var outs []wire.OutPoint
 	err := p.try(j, func() error {
 		p.device = p.ledger.Flags().Has(walletfile.ExternalSigner)
@@ -75,7 +75,7 @@ func (p *purchase) lookAtReplaced(j *ask.Job) error {
 // lookAgain asks once more for the outputs that a signed replacement spends, for their spenders in the memory pool,
 // and for the related transactions there. Its error is why the replacement may not take the place of the old
 // transaction any more.
-func (p *purchase) lookAgain(j *ask.Job, tx *wire.MsgTx) error {
+func (p *payment) lookAgain(j *ask.Job, tx *wire.MsgTx) error {
 	if !p.cfg.Network.Wallet().LookAgain {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (p *purchase) lookAgain(j *ask.Job, tx *wire.MsgTx) error {
 
 // askCoins asks for outputs, whether or not the memory pool spends them, as far as the chain, the pool or the wallet
 // has them.
-func (p *purchase) askCoins(j *ask.Job, outs []wire.OutPoint) (map[wire.OutPoint]*wire.TxOut, error) {
+func (p *payment) askCoins(j *ask.Job, outs []wire.OutPoint) (map[wire.OutPoint]*wire.TxOut, error) {
 	coins := make(map[wire.OutPoint]*wire.TxOut)
 	list, err := ask.Await(j, p.cfg.Pool, messages.GetPoolCoins{View: messages.PoolOutputs, Outs: outs})
 	if errors.Is(err, ask.ErrAbsent) { // what the wallet knows is all there is

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/actors/wallets/device"
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
@@ -143,22 +143,13 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// params returns the parameters of a wallet.
-func (c *Config) params(name string) wallet.Params {
-	p := wallet.ParamsOf(c.Network, name, c.KeyPool)
-	p.Types, p.OnlyConfirmed = c.Types, c.Spending != nil && c.Spending.OnlyOld
-	return p
-}
-
-func (c *Config) now() int64 { return c.Now().Unix() }
-
-func (c *Config) fileOptions() walletdb.Options {
-	return walletdb.Options{
-		Magic: c.Network.Magic, Client: c.Client, UnsafeSync: c.Unsafe, SetAside: c.setAside,
+// files has what the files of wallets need.
+func (c *Config) files() files.Config {
+	return files.Config{
+		Dir: c.Dir, Client: c.Client, KeyPool: c.KeyPool, Types: c.Types, OnlyConfirmed: c.Spending.OnlyOld,
+		AnyChain: c.AnyChain, Unsafe: c.Unsafe, Network: c.Network, Chain: c.Chain, Scheduler: c.Scheduler,
+		Signer: c.Signer, Now: c.Now, Fail: c.fail, Log: c.Log,
 	}
 }
 
-// setAside tells the log of a file that lay where a wallet's journal is.
-func (c *Config) setAside(from, to string) {
-	c.Log.Warn("a file that another wallet left beside the place of a new one was renamed", "from", from, "to", to)
-}
+func (c *Config) now() int64 { return c.Now().Unix() }

@@ -1,24 +1,22 @@
 package wallets
 
 import (
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 )
 
 // exclude looks for blocks that exclude transactions which are unconfirmed in the file and
-// absent from the memory pool. Such files were written where the pool's news came after the
+// absent from the memory pool. Such files were written where the pool's changes came after the
 // block. Without this search the wallet would not notice that the payers replaced a payment
 // by a payment to themselves.
-func (w *Wallet) exclude(c actor.Context) {
+func (w *Wallet) exclude() {
 	waiting := txs.Outside(w.ledger.Txs())
 	reader := w.cfg.Chain.Open()
 	if len(waiting) == 0 || reader == nil {
 		return
 	}
-	w.lanes.beside.Add(c, func(j *ask.Job) {
+	w.beside(func(j *ask.Job) {
 		blocks := rescan.Excluding(j.Context(), reader, waiting)
 		_ = w.do(j, func() {
 			active := w.cfg.Chain.Open()
@@ -33,7 +31,7 @@ func (w *Wallet) exclude(c actor.Context) {
 					txs.Exclude(w.ledger.Txs(), b)
 				}
 			}
-			w.save(c, nil)
+			w.save(nil)
 		})
 	})
 }

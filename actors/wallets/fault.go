@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -69,7 +69,7 @@ func (f *fault) mayTry(now time.Time, after time.Duration) bool {
 func (f *fault) answer() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return notWritten(f.err)
+	return files.NotWritten(f.err)
 }
 
 // reason says in words why a wallet was not loaded: that its file cannot be
@@ -81,19 +81,6 @@ func (f *fault) reason(otherwise error) string {
 		return otherwise.Error()
 	}
 	return fmt.Sprintf("The wallet could not be written to disk: %s.", walletdb.Reason(f.err))
-}
-
-// notWritten says that a wallet cannot be written, and why.
-func notWritten(err error) error {
-	if errors.Is(err, walletdb.ErrMoved) {
-		return codes.Errorf(codes.Database,
-			"Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
-				"was loaded. Save it to another place with backupwallet before it is unloaded.")
-	}
-	return codes.Errorf(
-		codes.Database, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.",
-		walletdb.Reason(err),
-	)
 }
 
 // keep hands the open file to the next instance.
@@ -114,9 +101,9 @@ func (f *fault) take() *walletdb.DB {
 
 // warn tells the operator what the wallet needs; an empty text takes the warning
 // back.
-func (h *home) warn(text string) {
-	if h.cfg.Warned != nil {
-		h.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", h.name), Text: text})
+func (s *spec) warn(text string) {
+	if s.cfg.Warned != nil {
+		s.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", s.Name), Text: text})
 	}
 }
 

@@ -13,10 +13,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const (
-	// batchBlocks is how many blocks a worker reads ahead of the actor at most.
-	batchBlocks = 64
-)
+// batchBlocks is how many blocks a worker reads ahead of the actor at most.
+const batchBlocks = 64
 
 // chainTarget is a wallet as a follower of the chain sees it: blocks are read in the
 // worker, and taken in by the actor.
@@ -30,19 +28,19 @@ func (w *Wallet) follow() *follow.Follower {
 		Target: chainTarget{w}, Chain: w.cfg.Chain, Tip: w.cfg.Tip, Batch: batchBlocks,
 		Paused: func() bool { return !w.live || w.awaitsKeys },
 		To:     w.pool.target,
-		Moved: func(c actor.Context) {
-			w.followed(c)
-			w.pool.take(c)
+		Moved: func(actor.Context) {
+			w.followed()
+			w.pool.take()
 		},
-		Reached: func(c actor.Context) {
-			if at := w.pool.news.At; w.live {
-				w.pool.take(c)
-				if w.pool.news.At != at {
-					w.follower.Wake(c)
+		Reached: func(actor.Context) {
+			if at := w.pool.events.At; w.live {
+				w.pool.take()
+				if w.pool.events.At != at {
+					w.follower.Wake(w.c)
 				}
 			}
 		},
-		Waits: func(err error) { w.pool.fail(w.c, err) },
+		Waits: func(err error) { w.pool.fail(err) },
 	})
 }
 
@@ -96,14 +94,14 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 
 // disconnect takes back the blocks that were read, as far as they are still to be left. An
 // unreadable block must not hold the wallet up for ever. Its transactions that the wallet
-// does not know come with the news of the pool, if at all.
+// does not know come with the changes of the pool, if at all.
 func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 	w := t.w
 	if !w.live {
 		return
 	}
 	if err != nil {
-		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.label(), "err", err)
+		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.Label(), "err", err)
 	}
 	reader := w.cfg.Chain.Open()
 	for _, b := range blocks {
@@ -146,36 +144,36 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 		}
 	}
 	if err != nil {
-		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", err)
+		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.Label(), "err", err)
 	}
 }
 
 // followed writes what has changed by a step, and has the keys made that the ledger wants.
-func (w *Wallet) followed(c actor.Context) {
+func (w *Wallet) followed() {
 	if !w.live {
 		return
 	}
 	if w.savesPosition {
 		w.savesPosition = false
-		w.saveAt(c)
+		w.saveAt()
 	} else {
-		w.save(c, nil)
+		w.save(nil)
 	}
 	if w.awaitsKeys {
-		w.lanes.beside.Add(c, func(j *ask.Job) { w.lookAgain(j, c) })
+		w.beside(w.lookAgain)
 		return
 	}
-	w.pool.look(c)
+	w.pool.look()
 }
 
 // lookAgain goes on with the chain when the keys are made that the ledger wanted
 // because of a block. The same block may pay to these keys, too, and make the ledger
 // want further keys.
-func (w *Wallet) lookAgain(j *ask.Job, c actor.Context) {
+func (w *Wallet) lookAgain(j *ask.Job) {
 	for more := true; more; {
-		err := w.keysMade(j, c)
+		err := w.keysMade(j)
 		if err == nil {
-			err = w.do(j, func() { more = w.keysCame(c) })
+			err = w.do(j, func() { more = w.keysCame() })
 		}
 		if err != nil {
 			return
@@ -184,26 +182,26 @@ func (w *Wallet) lookAgain(j *ask.Job, c actor.Context) {
 }
 
 // keysCame looks at the block again, and reports whether further keys are wanted.
-func (w *Wallet) keysCame(c actor.Context) (more bool) {
+func (w *Wallet) keysCame() (more bool) {
 	if again := w.again; again != nil {
 		w.again = nil
 		txs.LookAgain(w.ledger.Txs(), again, w.cfg.now())
 		if w.keygen.needsKeys() {
 			w.again = again
 		}
-		w.saveAt(c)
+		w.saveAt()
 	}
 	if w.again != nil {
 		return true
 	}
 	w.awaitsKeys = false
-	w.pool.look(c)
-	w.follower.Wake(c)
+	w.pool.look()
+	w.follower.Wake(w.c)
 	return false
 }
 
 // saveAt writes the position together with all other changes.
-func (w *Wallet) saveAt(c actor.Context) {
+func (w *Wallet) saveAt() {
 	w.ledger.Txs().SaveBestBlock(w.position())
-	w.save(c, nil)
+	w.save(nil)
 }

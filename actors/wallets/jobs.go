@@ -3,7 +3,6 @@ package wallets
 import (
 	"cmp"
 	"context"
-	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -13,24 +12,12 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// lanes are where the jobs of a wallet run.
-type lanes struct {
-	payments *ask.Lane // one after the other, so that no coin is chosen for two of them
-	beside   *ask.Lane // all other work, which does not wait for each other
-}
-
-func newLanes() lanes { return lanes{ask.NewLane(1), ask.NewLane(math.MaxInt)} }
-
-// close ends all jobs, whose callers are answered as the actor stops.
-func (l *lanes) close() {
-	l.payments.Close()
-	l.beside.Close()
-}
+// beside starts a job that waits for no other.
+func (w *Wallet) beside(job func(*ask.Job)) { w.others.Add(w.c, job) }
 
 // A caller is whom a job serves. The job touches the ledger in the actor alone.
 type caller struct {
 	*Wallet
-	c      actor.Context
 	refuse func(error) // answers in the actor, for which another answer does not count any more
 }
 
@@ -42,19 +29,19 @@ type handler[Q messages.Request[R], R any] = func(*Wallet, actor.Context, *ask.C
 
 // byJob has a job serve.
 func byJob[Q messages.Request[R], R any](serve service[Q, R]) handler[Q, R] {
-	return inLane(func(w *Wallet) *ask.Lane { return w.lanes.beside }, serve)
+	return inLane(func(w *Wallet) *ask.Lane { return w.others }, serve)
 }
 
 // inTurn has a job serve when the payments before it have been served.
 func inTurn[Q messages.Request[R], R any](serve service[Q, R]) handler[Q, R] {
-	return inLane(func(w *Wallet) *ask.Lane { return w.lanes.payments }, serve)
+	return inLane(func(w *Wallet) *ask.Lane { return w.payments }, serve)
 }
 
 // inLane has a job serve, as soon as the wallet is loaded.
 func inLane[Q messages.Request[R], R any](lane func(*Wallet) *ask.Lane, serve service[Q, R]) handler[Q, R] {
 	return func(w *Wallet, c actor.Context, m *ask.Call[Q, R]) {
 		var none R
-		t := &caller{w, c, func(err error) { m.Answer(none, err) }}
+		t := &caller{w, func(err error) { m.Answer(none, err) }}
 		loads := !w.live
 		lane(w).Add(c, func(j *ask.Job) {
 			if loads && w.until(j, func() (bool, error) { return w.live, nil }) != nil {
@@ -157,14 +144,11 @@ func (t *caller) change(j *ask.Job, f func() error) error {
 	var b *batch
 	err := t.try(j, func() error {
 		err := f()
-		b = t.save(t.c, t.refuse)
+		b = t.save(t.refuse)
 		return err
 	})
 	return cmp.Or(b.wait(j), err)
 }
-
-// haveKeys waits until the keys are made that the wallet wants, or cannot be made.
-func (t *caller) haveKeys(j *ask.Job) error { return t.keysMade(j, t.c) }
 
 // do has the actor run f for a job, unless the wallet has been closed: callers are answered as the actor
 // stops.

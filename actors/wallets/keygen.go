@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
@@ -49,9 +47,9 @@ func (k *keygen) stop() {
 func (k *keygen) needsKeys() bool { return !k.broken && k.w.ledger.Pool().Wanting() }
 
 // keysMade waits until the ledger has the keys that it wants, or they cannot be made.
-func (w *Wallet) keysMade(j *ask.Job, c actor.Context) error {
+func (w *Wallet) keysMade(j *ask.Job) error {
 	return w.until(j, func() (bool, error) {
-		w.keygen.makeNext(c)
+		w.keygen.makeNext()
 		return !w.keygen.making || !w.keygen.needsKeys(), nil
 	})
 }
@@ -60,7 +58,7 @@ func (w *Wallet) keysMade(j *ask.Job, c actor.Context) error {
 func keysAtOnce() int { return min(keysOfCore*cores.Count(), maxKeysAtOnce) }
 
 // makeNext has the next keys made that the ledger wants.
-func (k *keygen) makeNext(c actor.Context) {
+func (k *keygen) makeNext() {
 	if k.making || k.w.ledger == nil || k.w.closed || k.broken {
 		return
 	}
@@ -68,51 +66,51 @@ func (k *keygen) makeNext(c actor.Context) {
 	if k.making = len(jobs) > 0; !k.making {
 		return
 	}
-	k.w.lanes.beside.Add(c, func(j *ask.Job) {
+	k.w.beside(func(j *ask.Job) {
 		batches, err := keys.MakeAll(j.Context(), jobs)
-		if k.w.do(j, func() { k.made(c, batches, err) }) != nil {
+		if k.w.do(j, func() { k.made(batches, err) }) != nil {
 			keys.ZeroAll(batches)
 		}
 	})
 }
 
 // made hands keys to the ledger. The error is why there are no more.
-func (k *keygen) made(c actor.Context, batches []*keys.Batch, err error) {
+func (k *keygen) made(batches []*keys.Batch, err error) {
 	k.making = false
 	for _, b := range batches {
 		err = cmp.Or(k.w.ledger.Pool().Supply(b), err)
 	}
 	if err != nil {
 		k.broken = true
-		k.w.cfg.Log.Error("wallet cannot make keys", "wallet", k.w.label(), "err", err)
+		k.w.cfg.Log.Error("wallet cannot make keys", "wallet", k.w.Label(), "err", err)
 	}
-	k.w.save(c, nil)
+	k.w.save(nil)
 	if k.filling && !k.needsKeys() {
 		k.fillNext()
 	}
 	k.lines.refilled(k.w.ledger.Keys().IsFilled, !k.broken && !k.w.ledger.Vault().Locked())
-	k.makeNext(c)
+	k.makeNext()
 	k.w.changes.notify()
 	if !k.needsKeys() {
-		k.w.pool.lookFor(c)
+		k.w.pool.lookFor()
 	}
 }
 
 // deferFill has deferred key pools filled up after a while.
-func (k *keygen) deferFill(c actor.Context) {
+func (k *keygen) deferFill() {
 	if k.timer.IsSet() || k.filling || !k.w.ledger.Pool().Deferring() {
 		return
 	}
-	k.timer.Set(c, k.w.cfg.DeferFill, fillDeferred{})
+	k.timer.Set(k.w.c, k.w.cfg.DeferFill, fillDeferred{})
 }
 
 // fill fills deferred key pools up, step by step.
-func (k *keygen) fill(c actor.Context) {
+func (k *keygen) fill() {
 	if k.w.ledger == nil {
 		return
 	}
 	k.fillNext()
-	k.w.save(c, nil)
+	k.w.save(nil)
 }
 
 // fillNext wants the next keys of deferred key pools.
@@ -122,18 +120,18 @@ func (k *keygen) fillNext() {
 }
 
 // checkKeys has keys checked that the file brought.
-func (k *keygen) checkKeys(c actor.Context) {
+func (k *keygen) checkKeys() {
 	unchecked := k.w.ledger.Vault().UncheckedKeys(keysAtOnce())
 	if len(unchecked) == 0 {
 		k.lines.checked()
 		return
 	}
 	k.lines.checking()
-	k.w.lanes.beside.Add(c, func(j *ask.Job) {
+	k.w.beside(func(j *ask.Job) {
 		valid := checkAll(j.Context(), unchecked)
 		_ = k.w.do(j, func() {
 			k.checked(unchecked, valid)
-			k.checkKeys(c)
+			k.checkKeys()
 		})
 	})
 }
@@ -155,7 +153,7 @@ func (k *keygen) checked(unchecked []*vault.Unchecked, valid []bool) {
 		k.w.ledger.Vault().Checked(key, valid[i])
 		if !valid[i] {
 			k.lines.failed = true
-			k.w.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.w.label())
+			k.w.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.w.Label())
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // keyLog logs the making and checking of keys in the background, and how long each takes.
 type keyLog struct {
-	*home
+	*spec
 	checks  time.Time // when the check of the file's keys began; zero: there is none
 	failed  bool      // one of these keys is wrong
 	fill    time.Time // when the filling of deferred pools began; zero: there is none
@@ -37,9 +37,9 @@ func (l *keyLog) checked() {
 	case l.checks.IsZero():
 		return
 	case l.failed:
-		l.cfg.Log.Error("Plaintext PQC key validation failed; wallet PQC signing is disabled", "wallet", l.label())
+		l.cfg.Log.Error("Plaintext PQC key validation failed; wallet PQC signing is disabled", "wallet", l.Label())
 	default:
-		l.logf("Plaintext PQC key validation completed in %15dms", time.Since(l.checks).Milliseconds())
+		l.Logf("Plaintext PQC key validation completed in %15dms", time.Since(l.checks).Milliseconds())
 	}
 	l.checks, l.failed = time.Time{}, false
 }
@@ -54,9 +54,9 @@ func (l *keyLog) filling(more, left bool) {
 	case more || l.fill.IsZero():
 		return
 	case left:
-		l.logf("Deferred create-time keypool top up paused after a failed background step")
+		l.Logf("Deferred create-time keypool top up paused after a failed background step")
 	default:
-		l.logf("Deferred create-time keypool top up completed in %15dms", time.Since(l.fill).Milliseconds())
+		l.Logf("Deferred create-time keypool top up completed in %15dms", time.Since(l.fill).Milliseconds())
 	}
 	l.fill = time.Time{}
 }
@@ -71,7 +71,7 @@ func (l *keyLog) refilling(low []keys.LowPool) {
 		if p.Internal {
 			name = "change"
 		}
-		l.logf("P2MR %s keypool reached low-watermark; scheduling background refill "+
+		l.Logf("P2MR %s keypool reached low-watermark; scheduling background refill "+
 			"(descriptor id %v, remaining=%d, low_watermark=%d)", name, p.ID, p.Left, p.Mark)
 		l.refills = append(l.refills, refill{p.ID, name, time.Now()})
 	}
@@ -83,10 +83,10 @@ func (l *keyLog) refilled(isFilled func(chainhash.Hash) bool, able bool) {
 	l.refills = slices.DeleteFunc(l.refills, func(r refill) bool {
 		switch {
 		case isFilled(r.id):
-			l.logf("P2MR %s keypool low-watermark refill completed in %15dms",
+			l.Logf("P2MR %s keypool low-watermark refill completed in %15dms",
 				r.name, time.Since(r.began).Milliseconds())
 		case !able:
-			l.logf("P2MR %s keypool low-watermark refill paused after a failed background step", r.name)
+			l.Logf("P2MR %s keypool low-watermark refill paused after a failed background step", r.name)
 		default:
 			return false
 		}

@@ -8,13 +8,15 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 )
 
 // Background work that cannot go on is logged once, and may begin again.
 func TestKeyLogOfFailures(t *testing.T) {
 	var text bytes.Buffer
-	l := keyLog{home: &home{name: "w", cfg: &Config{Log: slog.New(slog.NewTextHandler(&text, nil))}}}
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	l := keyLog{spec: &spec{Spec: (&files.Config{Log: log}).Spec("w"), cfg: &Config{Log: log}}}
 	isFilled := func(chainhash.Hash) bool { return false }
 	for _, step := range []struct {
 		do   func()

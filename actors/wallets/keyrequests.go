@@ -22,7 +22,7 @@ func (t *caller) newAddress(j *ask.Job, q messages.NewAddress) (address string, 
 		return give()
 	})
 	if err == nil && wants {
-		if err = t.haveKeys(j); err == nil {
+		if err = t.keysMade(j); err == nil {
 			err = t.change(j, give)
 		}
 	}
@@ -50,7 +50,7 @@ func (t *caller) refill(j *ask.Job, q messages.KeypoolRefill) (messages.Done, er
 		return nil
 	})
 	if err == nil {
-		err = t.haveKeys(j)
+		err = t.keysMade(j)
 	}
 	if err != nil {
 		return messages.Done{}, err
@@ -68,11 +68,11 @@ func (t *caller) refill(j *ask.Job, q messages.KeypoolRefill) (messages.Done, er
 func (t *caller) createDescriptor(j *ask.Job, q messages.CreateWalletDescriptor) (texts []string, err error) {
 	err = t.change(j, func() (err error) {
 		texts, err = t.ledger.Importer().CreateDescriptor(q, t.cfg.now())
-		t.keygen.deferFill(t.c)
+		t.keygen.deferFill()
 		return err
 	})
 	if err == nil {
-		err = t.haveKeys(j)
+		err = t.keysMade(j)
 	}
 	if err == nil {
 		err = t.saved(j)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
@@ -12,10 +13,10 @@ import (
 
 // A load brings one wallet into memory.
 type load struct {
-	home      *home
+	spec      *spec
 	origin    origin // of the file; nil: it is there
 	onStartup messages.OnStartup
-	of        *migrating // that made the wallet; nil: none
+	of        *files.Migration // that made the wallet; nil: none
 
 	began    bool          // its turn has come
 	over     chan struct{} // closed at the end
@@ -34,15 +35,15 @@ func (w *Wallets) load(j *ask.Job, l *load) (messages.WalletLoaded, error) {
 // enqueue begins a load, or has it wait for its turn.
 func (w *Wallets) enqueue(l *load) {
 	l.over = make(chan struct{})
-	name := l.home.name
-	e, m := w.entries[name], w.moving[name]
+	name := l.spec.Name
+	e, m := w.entries[name], w.migrations[name]
 	switch {
-	case e != nil && !e.leaves && l.origin == nil:
+	case e != nil && !e.unloading && l.origin == nil:
 		w.end(l, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name))
-	case w.loads[name] != nil || e != nil && e.leaves || m != nil && m != l.of:
-		w.end(l, errLoading)
+	case w.loads[name] != nil || e != nil && e.unloading || m != nil && m != l.of:
+		w.end(l, files.ErrLoading)
 	default:
-		l.home.step("Waiting…", 0)
+		l.spec.progress("Waiting…", 0)
 		w.loads[name] = l
 		w.loader.Add(w.c, func(j *ask.Job) { w.run(j, l) })
 	}
@@ -58,7 +59,7 @@ func (l *load) wait(j *ask.Job) (messages.WalletLoaded, error) {
 	if l.err != nil {
 		return messages.WalletLoaded{}, l.err
 	}
-	return messages.WalletLoaded{Name: l.home.name, Warnings: l.warnings}, nil
+	return messages.WalletLoaded{Name: l.spec.Name, Warnings: l.warnings}, nil
 }
 
 // run carries a load out. If the wallet cannot be loaded, its beginnings are taken back.
@@ -90,9 +91,9 @@ func (w *Wallets) run(j *ask.Job, l *load) {
 		}
 	}
 	if err == nil {
-		l.warnings = append(l.warnings, w.remember(l.home.name, l.onStartup)...)
+		l.warnings = append(l.warnings, w.remember(l.spec.Name, l.onStartup)...)
 	} else {
-		err = l.home.loadingError(err)
+		err = l.spec.loadingError(err)
 	}
 	_ = j.Do(func() { w.end(l, err) })
 }
@@ -100,7 +101,7 @@ func (w *Wallets) run(j *ask.Job, l *load) {
 // spawn starts the actor of a wallet.
 func (w *Wallets) spawn(l *load) (*ask.Ref, error) {
 	child := fmt.Sprintf("wallet-%d", w.children.Add(1))
-	ref, err := ask.Spawn(w.c, w.cfg.Log, child, w.cfg.Calls, newWallet(l.home, l.origin), WalletRequests)
+	ref, err := ask.Spawn(w.c, w.cfg.Log, child, w.cfg.Calls, newWallet(l.spec, l.origin), WalletRequests)
 	if err != nil {
 		return nil, codes.Unexpected(err)
 	}
@@ -110,11 +111,11 @@ func (w *Wallets) spawn(l *load) (*ask.Ref, error) {
 
 // enter enters a wallet that is loaded.
 func (w *Wallets) enter(l *load, ref *ask.Ref) error {
-	name := l.home.name
+	name := l.spec.Name
 	if !w.cfg.Directory.Add(name, ref) {
 		return codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name)
 	}
-	w.entries[name] = &entry{name: name, home: l.home, ref: ref}
+	w.entries[name] = &entry{name: name, spec: l.spec, ref: ref}
 	w.names = append(w.names, name)
 	delete(w.loads, name)
 	return nil
@@ -124,12 +125,12 @@ func (w *Wallets) enter(l *load, ref *ask.Ref) error {
 // registry: nothing is left half made. An actor that has refused the wallet has closed the file, and may have to wait
 // for its workers.
 func (w *Wallets) takeBack(j *ask.Job, l *load, ref *ask.Ref, why error) {
-	if !isAnswer(why) {
+	if !codes.IsAnswer(why) {
 		_ = ref.Stop(context.WithoutCancel(j.Context())) // cannot fail
 	}
 	if l.origin != nil {
-		if err := l.origin.undo(); err != nil {
-			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.home.label(), "err", err)
+		if err := l.origin.Undo(); err != nil {
+			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.spec.Label(), "err", err)
 		}
 	}
 	_ = j.Do(func() { w.c.Stop(ref.PID()) })
@@ -137,8 +138,8 @@ func (w *Wallets) takeBack(j *ask.Job, l *load, ref *ask.Ref, why error) {
 
 // end ends a load.
 func (w *Wallets) end(l *load, err error) {
-	if w.loads[l.home.name] == l {
-		delete(w.loads, l.home.name)
+	if w.loads[l.spec.Name] == l {
+		delete(w.loads, l.spec.Name)
 	}
 	l.err = err
 	close(l.over)
@@ -151,7 +152,7 @@ func (w *Wallets) abortRestore(q messages.AbortRestore) (bool, error) {
 	case l == nil:
 		return false, nil
 	case l.began:
-		l.home.abort()
+		l.spec.abort()
 	default:
 		w.end(l, errRescan)
 	}
@@ -162,7 +163,7 @@ func (w *Wallets) abortRestore(q messages.AbortRestore) (bool, error) {
 func (w *Wallets) loading(messages.GetLoading) ([]messages.WalletLoading, error) {
 	var all []messages.WalletLoading
 	for _, l := range w.loads {
-		all = append(all, l.home.status())
+		all = append(all, l.spec.status())
 	}
 	slices.SortFunc(all, func(a, b messages.WalletLoading) int { return a.Since.Compare(b.Since) })
 	return all, nil

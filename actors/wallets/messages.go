@@ -1,7 +1,6 @@
 package wallets
 
 import (
-	"errors"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -12,7 +11,7 @@ import (
 
 var table = ask.TableOf(
 	ask.On(serve((*Wallets).createWallet)), ask.On(serve((*Wallets).loadWallet)),
-	ask.On(serve((*Wallets).restoreWallet)), ask.On(serve((*Wallets).unloadWallet)),
+	ask.On(serve((*Wallets).restoreWallet)), ask.On(serve((*Wallets).unload)),
 	ask.On(serve((*Wallets).migrate)), ask.On((*Wallets).preview), ask.AtOnce((*Wallets).abortRestore),
 	ask.On(serve((*Wallets).listWalletDir)), ask.AtOnce((*Wallets).loading), ask.On((*Wallets).waitWallets),
 	ask.On(serve((*Wallets).syncWallets)), ask.On(serve((*Wallets).advanceTimers)),
@@ -94,10 +93,4 @@ type seeing struct {
 	messages.Asks[messages.Done]
 
 	Passed time.Duration
-}
-
-// isAnswer reports whether an error is in the words that the caller is to see.
-func isAnswer(err error) bool {
-	var answer *messages.WalletError
-	return errors.As(err, &answer)
 }

@@ -27,11 +27,11 @@ func (w *writer) publish(changes []records.Change) {
 
 func publishTx(w *Wallet, id chainhash.Hash) {
 	_, lost := txs.Find(w.ledger.Txs(), id)
-	news := messages.WalletTxChanged{Wallet: w.name, TxID: id, Quiet: lost}
+	event := messages.WalletTxChanged{Wallet: w.Name, TxID: id, Quiet: lost}
 	if block, confirmed := w.ledger.Txs().BlockOf(id); confirmed {
-		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
+		event.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
-	w.cfg.TxChanges.Publish(news)
+	w.cfg.TxChanges.Publish(event)
 }
 
 // publishConflict announces a transaction that has left the memory pool because of a block.
@@ -40,7 +40,7 @@ func (p *poolState) publishConflict(id chainhash.Hash) {
 		return
 	}
 	if found, _ := txs.Find(p.ledger.Txs(), id); found {
-		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.name, TxID: id})
+		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.Name, TxID: id})
 	}
 }
 

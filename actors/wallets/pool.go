@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -31,12 +30,12 @@ type poolState struct {
 	*Wallet
 
 	joined  bool // the wallet knows the contents of the pool
-	news    poolorder.Queue
-	scans   int       // of the pool that are under way: meanwhile news have to wait
+	events  poolorder.Queue
+	scans   int       // of the pool that are under way: meanwhile events have to wait
 	seen    int       // how many scripts the contents of the pool were compared with
-	lost    bool      // news were dropped: the pool is to be read again
+	lost    bool      // events were dropped: the pool is to be read again
 	back    bool      // a block has given transactions back that the pool may have had all the time
-	written *batch    // that has the last news; nil: they are on disk
+	written *batch    // that has the last events; nil: they are on disk
 	failure error     // the last reason why the wallet did not go on
 	fails   int       // counts these
 	due     time.Time // when transactions are sent again
@@ -48,7 +47,7 @@ type resend struct{}
 
 // join hands the wallet's unconfirmed transactions to the pool, and takes over
 // what is there. From then on the wallet hears every change.
-func (p *poolState) join(j *ask.Job, c actor.Context) error {
+func (p *poolState) join(j *ask.Job) error {
 	if p.cfg.Pool.IsAbsent() {
 		return p.do(j, func() { p.joined = true })
 	}
@@ -58,23 +57,23 @@ func (p *poolState) join(j *ask.Job, c actor.Context) error {
 	}
 	p.cfg.submit(j, unconfirmed, false)
 	if err := p.do(j, func() {
-		p.news.Last = p.cfg.Changes.Subscribe(c)
+		p.events.Last = p.cfg.Changes.Subscribe(p.c)
 		p.scans++
 	}); err != nil {
 		return err
 	}
-	return p.read(j, c, nil, func(pool messages.PoolTxs) {
-		p.news.Begin(&poolorder.Contents{PoolTxs: pool})
+	return p.read(j, nil, func(pool messages.PoolTxs) {
+		p.events.Begin(&poolorder.Contents{PoolTxs: pool})
 		p.joined = true
 		p.setResend()
-		p.timer.Set(c, resendCheck, resend{})
+		p.timer.Set(p.c, resendCheck, resend{})
 	})
 }
 
-// read asks for the contents of the pool, reduces them by pick unless that is nil, and has the actor use them. News
+// read asks for the contents of the pool, reduces them by pick unless that is nil, and has the actor use them. Events
 // that come meanwhile wait: the actor has counted the scan.
 func (p *poolState) read(
-	j *ask.Job, c actor.Context, pick func([]messages.PoolTx) []messages.PoolTx, use func(messages.PoolTxs),
+	j *ask.Job, pick func([]messages.PoolTx) []messages.PoolTx, use func(messages.PoolTxs),
 ) error {
 	pool, err := ask.Await(j, p.cfg.Pool, messages.GetPoolTxs{})
 	if pick != nil {
@@ -82,31 +81,23 @@ func (p *poolState) read(
 	}
 	return p.do(j, func() { // else callers are answered as the actor stops
 		if err != nil {
-			p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
+			p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.Label(), "err", err)
 		}
 		p.scans--
 		use(pool)
-		p.take(c)
-		p.follower.Wake(c)
+		p.take()
+		p.follower.Wake(p.c)
 	})
 }
 
-// handle takes the messages about the pool. It reports false for others.
-func (p *poolState) handle(c actor.Context) bool {
-	switch m := c.Message().(type) {
-	case messages.PoolChanged:
-		p.hear(c, &m)
-	case resend:
-		p.timer.Set(c, resendCheck, m)
-		p.lanes.beside.Add(c, func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
-	default:
-		return false
-	}
-	return true
+// waited offers transactions again if it is time, and looks later whether it is.
+func (p *poolState) waited() {
+	p.timer.Set(p.c, resendCheck, resend{})
+	p.beside(func(j *ask.Job) { p.resendIfDue(j, resendCheck) })
 }
 
-// write writes the news of the pool that the ledger has.
-func (p *poolState) write(c actor.Context) { p.written = p.save(c, nil) }
+// write writes the events of the pool that the ledger has.
+func (p *poolState) write() { p.written = p.save(nil) }
 
 // poolWritten waits until all that the wallet tells of the pool is on disk. After a failure it returns nil if
 // this instance goes on: the next instance does not know what this one would tell.
@@ -120,7 +111,7 @@ func (t *caller) poolWritten(j *ask.Job) error {
 }
 
 // seePool answers when all that the wallet has heard of the pool until now is on
-// disk. News that are yet to come in were published after the request was made.
+// disk. Events that are yet to come in were published after the request was made.
 func (t *caller) seePool(j *ask.Job, q seeing) (messages.Done, error) {
 	t.pool.resendIfDue(j, q.Passed)
 	err := t.atTip(j)
@@ -131,16 +122,16 @@ func (t *caller) seePool(j *ask.Job, q seeing) (messages.Done, error) {
 }
 
 // scan waits until the contents of the pool are taken over, for scripts that have become the wallet's.
-func (p *poolState) scan(j *ask.Job, c actor.Context) error {
+func (p *poolState) scan(j *ask.Job) error {
 	if p.cfg.Pool.IsAbsent() {
 		return nil
 	}
 	all := new(poolorder.Contents)
 	err := p.do(j, func() { p.scans++ })
 	if err == nil {
-		err = p.read(j, c, nil, func(pool messages.PoolTxs) {
+		err = p.read(j, nil, func(pool messages.PoolTxs) {
 			all.PoolTxs = pool
-			p.news.Insert(all)
+			p.events.Insert(all)
 		})
 	}
 	if err != nil {
@@ -150,7 +141,7 @@ func (p *poolState) scan(j *ask.Job, c actor.Context) error {
 }
 
 // use takes contents of the pool over.
-func (p *poolState) use(c actor.Context, all *poolorder.Contents) {
+func (p *poolState) use(all *poolorder.Contents) {
 	if all.Clear {
 		p.ledger.Txs().ClearMempool()
 	}
@@ -159,7 +150,7 @@ func (p *poolState) use(c actor.Context, all *poolorder.Contents) {
 		p.seen = all.Seen
 	}
 	all.Taken = true
-	p.write(c)
+	p.write()
 	p.changes.notify()
 }
 
@@ -196,15 +187,15 @@ func (p *poolState) resendIfDue(j *ask.Job, passed time.Duration) {
 		again = p.ledger.Txs().UnconfirmedBefore(before)
 	})
 	if taken := p.cfg.submit(j, again, true); taken > 0 {
-		p.logf("ResubmitWalletTransactions: resubmit %d unconfirmed transactions", taken)
+		p.Logf("ResubmitWalletTransactions: resubmit %d unconfirmed transactions", taken)
 	}
 }
 
 // leave ends what join began.
-func (p *poolState) leave(c actor.Context) {
+func (p *poolState) leave() {
 	if p.cfg.Pool.IsAbsent() {
 		return
 	}
-	p.cfg.Changes.Unsubscribe(c)
+	p.cfg.Changes.Unsubscribe(p.c)
 	p.timer.Stop()
 }

@@ -101,7 +101,7 @@ func (r *reading) match(j *ask.Job, scripts [][]byte) error {
 	r.matching.Store(pass)
 	over := make(chan error, 1)
 	err := r.w.do(j, func() { // an abort does not wait for the workers
-		r.w.lanes.beside.Add(r.c, func(*ask.Job) { over <- scheduler.Run(j.Context(), pass) })
+		r.w.beside(func(*ask.Job) { over <- scheduler.Run(j.Context(), pass) })
 	})
 	if err == nil {
 		select {
@@ -128,7 +128,7 @@ func (r *reading) match(j *ask.Job, scripts [][]byte) error {
 
 // withoutFilters has what is left of a window read block by block.
 func (r *reading) withoutFilters(err error) {
-	r.w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", r.w.label(), "err", err)
+	r.w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", r.w.Label(), "err", err)
 	r.FoundAll()
 }
 
@@ -147,7 +147,7 @@ func (r *reading) read(j *ask.Job) error {
 		var got taken
 		err := r.w.do(j, func() {
 			got = r.take(blocks, unread)
-			r.w.save(r.c, nil)
+			r.w.save(nil)
 		})
 		switch {
 		case err != nil || got.left:
@@ -155,7 +155,7 @@ func (r *reading) read(j *ask.Job) error {
 		case got.away:
 			return unread
 		case got.needsKeys:
-			err = r.w.keysMade(j, r.c)
+			err = r.w.keysMade(j)
 		case len(got.fresh) > 0:
 			err = r.match(j, got.fresh)
 		default:
@@ -207,7 +207,7 @@ func (r *reading) take(blocks []*txs.Block, unread error) taken {
 		return taken{}
 	}
 	// As in Core the others are looked at all the same.
-	r.w.cfg.Log.Error("rescan cannot read a block", "wallet", r.w.label(), "err", unread)
+	r.w.cfg.Log.Error("rescan cannot read a block", "wallet", r.w.Label(), "err", unread)
 	if errors.Is(unread, messages.ErrNodeAway) { // each of the others would be waited for in vain
 		r.away, r.failed = true, tip.Ancestor(min(r.Last(), tip.Height))
 		return taken{away: true}
@@ -218,13 +218,13 @@ func (r *reading) take(blocks []*txs.Block, unread error) taken {
 
 // report tells how far the rescan has come, and saves that now and then.
 func (r *reading) report() {
-	r.w.step("Rescanning…", r.progress())
+	r.w.progress("Rescanning…", r.progress())
 	if time.Since(r.saved) < reportEvery {
 		return
 	}
 	r.saved = time.Now()
-	r.w.logf("Still rescanning. At block %d. Progress=%f", r.Height(), r.progress())
-	r.w.saveAt(r.c)
+	r.w.Logf("Still rescanning. At block %d. Progress=%f", r.Height(), r.progress())
+	r.w.saveAt()
 }
 
 // progress is the part that is done, 0 to 1.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -14,12 +12,19 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
+var (
+	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errAborted    = codes.Errorf(codes.Misc, "Rescan aborted by user.")
+	errRescan     = codes.Errorf(
+		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
+	)
+)
+
 // A scan is a rescan, or an import with its rescan, until it is answered. Meanwhile there is no other, and
 // the wallet is not locked. A job carries it out; the actor reads these fields, so the job writes them in
 // the actor.
 type scan struct {
 	w      *Wallet
-	c      actor.Context
 	began  time.Time
 	ctx    context.Context //nolint:containedctx // ends with an abort
 	cancel context.CancelFunc
@@ -37,8 +42,8 @@ type result struct {
 	aborted bool
 }
 
-func newScan(ends context.Context, w *Wallet, c actor.Context) *scan {
-	s := &scan{w: w, c: c, began: time.Now()}
+func newScan(ends context.Context, w *Wallet) *scan {
+	s := &scan{w: w, began: time.Now()}
 	s.ctx, s.cancel = context.WithCancel(ends)
 	return s
 }
@@ -52,7 +57,7 @@ func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err 
 		case t.ledger.Vault().Locked():
 			return codes.ErrLocked
 		}
-		s = newScan(context.Background(), t.Wallet, t.c)
+		s = newScan(context.Background(), t.Wallet)
 		t.scan = s
 		err := prepare(s)
 		if err != nil {
@@ -67,14 +72,14 @@ func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err 
 // endScan ends a scan when what was found is on disk. It returns why not, else the error of the scan.
 func (t *caller) endScan(j *ask.Job, err error) error {
 	failed := t.saved(j)
-	return cmp.Or(t.do(j, func() { t.Wallet.endScan(t.c) }), failed, err)
+	return cmp.Or(t.do(j, t.Wallet.endScan), failed, err)
 }
 
 // endScan ends the scan, and locks the wallet if its time has ended meanwhile.
-func (w *Wallet) endScan(c actor.Context) {
+func (w *Wallet) endScan() {
 	w.scan.cancel()
 	w.scan = nil
-	w.lockLate(c)
+	w.lockLate()
 }
 
 // abort ends a scan early. It reports false where there is none, or it was aborted before.
@@ -108,10 +113,10 @@ func (s *scan) begin(from int32, stop *int32, loading bool) {
 	}
 	reader := s.w.cfg.Chain.Open()
 	if b := reader.Active().At(from); b != nil {
-		s.w.logf("Rescan started from block %v... (%s)", b.Hash, variant)
+		s.w.Logf("Rescan started from block %v... (%s)", b.Hash, variant)
 	}
 	if !loading {
-		s.w.saveAt(s.c)
+		s.w.saveAt()
 	}
 }
 
@@ -123,21 +128,21 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 	toTip := r.ToTip() && !r.loading
 	err = s.w.do(j, func() {
 		if toTip {
-			s.w.logf("Scanning current mempool transactions.")
+			s.w.Logf("Scanning current mempool transactions.")
 		}
 		res = result{last: r.Reached(), failed: r.failed, away: r.away, aborted: s.ctx.Err() != nil}
 		if res.aborted {
-			s.w.logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
+			s.w.Logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
 		} else {
-			s.w.logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
+			s.w.Logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
 		}
 		s.reading, s.over = nil, true
 		if !r.loading {
-			s.w.saveAt(s.c)
+			s.w.saveAt()
 		}
 	})
 	if err == nil && toTip {
-		err = s.w.pool.scan(j, s.c)
+		err = s.w.pool.scan(j)
 	}
 	return res, err
 }
@@ -149,10 +154,10 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 		tip := s.w.ledger.Txs().Tip().Height
 		first, found := rescan.FirstSince(s.w.cfg.Chain.Open().Active(), 0, from-rescan.Window)
 		if !found || first > tip {
-			s.w.logf("RescanFromTime: Rescanning last 0 blocks")
+			s.w.Logf("RescanFromTime: Rescanning last 0 blocks")
 			return
 		}
-		s.w.logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
+		s.w.Logf("RescanFromTime: Rescanning last %d blocks", tip-first+1)
 		s.begin(first, nil, false)
 	})
 	if err != nil || s.reading == nil {
@@ -166,10 +171,10 @@ func (s *scan) lookFrom(j *ask.Job, from int64) (failed *chainview.Block, err er
 }
 
 // catchUp rescans what a wallet that is being loaded has missed. Its error is why the wallet cannot be loaded.
-func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error {
-	s := newScan(w.aborted, w, c)
+func (w *Wallet) catchUp(j *ask.Job, plan rescan.CatchUp) error {
+	s := newScan(w.aborted, w)
 	err := w.do(j, func() {
-		w.logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
+		w.Logf("Rescanning last %d blocks (from block %d)...", plan.Tip.Height-plan.From, plan.From)
 		w.scan = s
 		s.begin(plan.From, nil, true)
 	})
@@ -182,7 +187,7 @@ func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error
 	}
 	var b *batch
 	err = w.try(j, func() error {
-		w.endScan(c)
+		w.endScan()
 		switch {
 		case res.failed != nil && rescan.IsPruned(res.failed):
 			return rescan.ErrPruned
@@ -190,7 +195,7 @@ func (w *Wallet) catchUp(j *ask.Job, c actor.Context, plan rescan.CatchUp) error
 			return errRescan
 		}
 		w.ledger.Txs().SaveBestBlock(rescan.LocatorOf(plan.Tip))
-		b = w.save(c, nil)
+		b = w.save(nil)
 		return nil
 	})
 	if err == nil {

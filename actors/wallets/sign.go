@@ -1,7 +1,9 @@
 package wallets
 
 import (
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -84,7 +86,7 @@ func (t *caller) reserve(j *ask.Job, wanted map[slhdsa.PublicKey]uint32, use fun
 	}
 	for _, use := range r.Uses {
 		if text := use.Warning(); text != "" {
-			t.logf("PQC usage warning: %s", text)
+			t.Logf("PQC usage warning: %s", text)
 		}
 	}
 	return t.do(j, func() {
@@ -100,4 +102,33 @@ func (t *caller) reserve(j *ask.Job, wanted map[slhdsa.PublicKey]uint32, use fun
 // signMessage signs a message.
 func (w *Wallet) signMessage(q messages.SignMessage) ([]byte, error) {
 	return signing.Message(w.ledger, &q, w.cfg.Network.NewSigning)
+}
+
+// signDataHash signs data with a key of P2MR. The signature is counted on disk before.
+func (t *caller) signDataHash(j *ask.Job, q messages.SignDataHash) (messages.DataSignature, error) {
+	var leaf descriptor.Leaf
+	var key slhdsa.PublicKey
+	var with signing.Reserved
+	err := t.try(j, func() (err error) {
+		leaf, key, err = signing.DataLeaf(t.ledger, &q)
+		return err
+	})
+	if err == nil {
+		err = t.reserve(j, map[slhdsa.PublicKey]uint32{key: 1}, func(r *signing.Reserved) { with = *r })
+	}
+	if err == nil && len(with.Keys) == 0 {
+		err = signing.ErrDataKey
+	}
+	if err != nil {
+		return messages.DataSignature{}, err
+	}
+	private, signed := with.Keys[0], p2mr.DataHash(q.Hash)
+	defer private.Zero()
+	signature, err := private.Sign(with.Right, signed[:])
+	if err != nil {
+		err = codes.Errorf(codes.Wallet, "PQC data-hash signing failed")
+	}
+	return messages.DataSignature{
+		Key: private.Public(), Signature: signature, Leaf: leaf.Script, Control: leaf.Control, PQCKeys: with.Uses,
+	}, err
 }

@@ -94,8 +94,8 @@ func (w *Wallets) logNotLoaded(name string, err error) {
 func (w *Wallets) loadAll(names []string, failed func(name string, err error)) {
 	w.starting = len(names)
 	for _, name := range names {
-		l := &load{home: newHome(&w.cfg, name)}
-		l.home.mayLag = true
+		l := &load{spec: w.spec(name)}
+		l.spec.MayLag = true
 		w.enqueue(l)
 		w.jobs.Add(w.c, func(j *ask.Job) {
 			got, err := l.wait(j)

@@ -72,16 +72,15 @@ func walletAt(t *testing.T, chain *chaintest.Chain, b *chainview.Block) *Wallet 
 	}
 	cfg := &Config{Network: net, Chain: new(chainview.Current), Now: time.Now}
 	cfg.Chain.Set(chain)
-	h := &home{cfg: cfg, net: net.Descriptors(), name: "w"}
 	ledger, err := wallet.Create(context.Background(), wallet.CreateParams{
-		Params: cfg.params("w"), Blank: true, DisablePrivateKeys: true, Now: cfg.now(),
+		Params: wallet.ParamsOf(net, "w", 0), Blank: true, DisablePrivateKeys: true, Now: cfg.now(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(ledger.Close)
 	ledger.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
-	w := &Wallet{home: h, ledger: ledger, live: true, writer: writer{next: newBatch(nil)}}
+	w := &Wallet{spec: &spec{cfg: cfg}, ledger: ledger, live: true, writer: writer{next: newBatch(nil)}}
 	w.keygen, w.pool = keygen{w: w}, poolState{Wallet: w}
 	return w
 }

@@ -2,11 +2,11 @@ package wallets
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -17,6 +17,8 @@ import (
 
 // maxUnlock is the longest time that a wallet stays unlocked, as in Core.
 const maxUnlock = 100_000_000 * time.Second
+
+var errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 
 // unlocker is until when the keys of a wallet stay unlocked.
 type unlocker struct {
@@ -41,18 +43,18 @@ func (u *unlocker) start(c actor.Context, now time.Time, after time.Duration) {
 }
 
 // lockTimer locks the wallet, unless a rescan needs its keys: then after that.
-func (w *Wallet) lockTimer(c actor.Context) {
+func (w *Wallet) lockTimer() {
 	w.unlocker.late = true
-	w.lockLate(c)
+	w.lockLate()
 }
 
 // lockLate locks the wallet if its time is over, and no rescan or import needs the keys.
-func (w *Wallet) lockLate(c actor.Context) {
+func (w *Wallet) lockLate() {
 	if !w.unlocker.late || w.usesKeys() || w.ledger == nil {
 		return
 	}
 	w.lockKeys()
-	w.lanes.beside.Add(c, func(*ask.Job) { w.cfg.Forget() })
+	w.beside(func(*ask.Job) { w.cfg.Forget() })
 }
 
 // lockKeys locks the wallet. The memory of its secrets is to be made unreadable after that.
@@ -98,8 +100,8 @@ func (t *caller) unlock(j *ask.Job, q messages.UnlockWallet) (messages.Done, err
 			return nil
 		}
 		_ = t.ledger.Pool().Refill(0) // as far as it goes
-		b = t.save(t.c, t.refuse)
-		t.keygen.deferFill(t.c)
+		b = t.save(t.refuse)
+		t.keygen.deferFill()
 		return nil
 	})
 	return messages.Done{}, cmp.Or(err, b.wait(j))
@@ -141,7 +143,7 @@ func (t *caller) mayEncrypt() error {
 
 func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, error) {
 	defer q.Passphrase.Wipe()
-	seed := newSeed()
+	seed := files.NewSeed()
 	defer seed.Zero()
 	var jobs []*keys.Job
 	err := t.try(j, func() (err error) {
@@ -161,8 +163,13 @@ func (t *caller) encrypt(j *ask.Job, q messages.EncryptWallet) (messages.Done, e
 	}
 	phrase := walletfile.NewSecret(q.Passphrase)
 	q.Passphrase.Wipe()
-	e, batches, failed := encryptionOf(j.Context(), phrase, jobs)
+	e, failed := files.NewEncryption(j.Context(), phrase)
+	phrase.Zero()
 	defer e.Master.Zero()
+	var batches []*keys.Batch
+	if failed == nil {
+		batches, failed = keys.MakeAll(j.Context(), jobs)
+	}
 	return messages.Done{}, t.change(j, func() error {
 		defer t.ledger.Pool().Drop()
 		return t.encryptWith(e, seed, batches, failed)
@@ -178,8 +185,8 @@ func (t *caller) encryptWith(e wallet.Encryption, seed *walletfile.Secret, batch
 		err = t.ledger.Encrypt(e, seed, t.cfg.now())
 		t.writer.next.replace = true // no file is to have what is deleted
 	}
-	if err != nil && !isAnswer(err) {
-		t.cfg.Log.Error("wallet not encrypted", "wallet", t.label(), "err", err)
+	if err != nil && !codes.IsAnswer(err) {
+		t.cfg.Log.Error("wallet not encrypted", "wallet", t.Label(), "err", err)
 		err = codes.Errorf(codes.EncryptionFailed, "Error: Failed to encrypt the wallet.")
 	}
 	return err
@@ -213,7 +220,7 @@ func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (mess
 	defer fresh.Zero()
 	q.New.Wipe()
 	found := wallet.OpenMasters(j.Context(), masters, q.Old, func(k *wallet.Encryption) (err error) {
-		k.Record, err = lockMaster(j.Context(), k.Record, fresh, k.Master)
+		k.Record, err = files.LockMaster(j.Context(), k.Record, fresh, k.Master)
 		return err
 	})
 	defer found.Wipe()
@@ -231,18 +238,4 @@ func (t *caller) changePassphrase(j *ask.Job, q messages.ChangePassphrase) (mess
 		t.writer.next.replace = true // no file is to have what is deleted
 		return nil
 	})
-}
-
-// encryptionOf makes a master key, and the keys of the descriptors that an
-// encrypted wallet gets.
-func encryptionOf(
-	ctx context.Context, phrase *walletfile.Secret, jobs []*keys.Job,
-) (wallet.Encryption, []*keys.Batch, error) {
-	defer phrase.Zero()
-	encryption, err := newEncryption(ctx, phrase)
-	if err != nil {
-		return encryption, nil, err
-	}
-	batches, err := keys.MakeAll(ctx, jobs)
-	return encryption, batches, err
 }

@@ -3,9 +3,11 @@ package wallets
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -25,15 +27,14 @@ import (
 // is ahead of the file then: the next instance has the contents of the file,
 // see [fault].
 type Wallet struct {
-	*home
+	*spec
 
 	c      actor.Context // the actor's own
 	origin origin        // of the file that the first instance opens; nil: it is there
 	again  *txs.Block    // the tip, which is looked at again when there are the wanted keys; nil: there is no need
 
-	fresh    *opened // has been opened, and is not yet taken over
-	ledger   *wallet.Wallet
-	warnings []string
+	fresh  *files.Opened // has been opened, and is not yet taken over
+	ledger *wallet.Wallet
 
 	failed bool // the instance before failed as it loaded the wallet
 	live   bool // loaded, and following the chain
@@ -47,8 +48,9 @@ type Wallet struct {
 	pool     poolState
 	writer   writer
 	follower *follow.Follower
-	lanes    lanes
-	scan     *scan // nil: none
+	payments *ask.Lane // jobs, one after the other, so that no coin is chosen for two of them
+	others   *ask.Lane // jobs that do not wait for each other
+	scan     *scan     // nil: none
 	nonces   rawtx.MusigNonces
 	spending spend.Options // with the changes made since the wallet was loaded
 	unlocker unlocker
@@ -57,14 +59,14 @@ type Wallet struct {
 
 // newWallet returns the producer of a wallet's actor. The origin, unless it is nil, makes or finds the file that the
 // first instance opens.
-func newWallet(h *home, from origin) actor.Producer {
+func newWallet(s *spec, from origin) actor.Producer {
 	begun := false
 	return func() actor.Actor {
-		w := &Wallet{home: h, origin: from, failed: begun && !h.loaded.Load()}
-		w.keygen = keygen{w: w, lines: keyLog{home: h}}
+		w := &Wallet{spec: s, origin: from, failed: begun && !s.loaded.Load()}
+		w.keygen = keygen{w: w, lines: keyLog{spec: s}}
 		w.writer = writer{Wallet: w, next: newBatch(nil)}
 		w.pool = poolState{Wallet: w}
-		w.lanes, w.spending = newLanes(), *h.cfg.Spending
+		w.payments, w.others, w.spending = ask.NewLane(1), ask.NewLane(math.MaxInt), *s.cfg.Spending
 		w.follower = w.follow()
 		begun = true
 		return w
@@ -73,126 +75,132 @@ func newWallet(h *home, from origin) actor.Producer {
 
 // Receive implements actor.Actor.
 func (w *Wallet) Receive(c actor.Context) {
+	w.c = c
 	switch c.Message().(type) {
 	case *actor.Stopping:
 		w.follower.Receive(c)
-		w.stop(c, !w.busy)
+		w.stop(!w.busy)
 		return
 	case *actor.Restarting:
 		w.follower.Receive(c)
-		w.stop(c, false)
+		w.stop(false)
 		return
 	}
 	w.busy = true
-	w.handle(c)
+	w.handle()
 	w.busy = false
 }
 
-func (w *Wallet) handle(c actor.Context) {
-	w.c = c
-	if w.follower.Receive(c) {
+func (w *Wallet) handle() {
+	if w.follower.Receive(w.c) {
 		return
 	}
-	switch m := c.Message().(type) {
+	switch m := w.c.Message().(type) {
 	case *actor.Started:
 		if w.loaded.Load() { // before
-			w.lanes.beside.Add(c, func(j *ask.Job) { w.loadAgain(j, c) })
+			w.beside(w.loadAgain)
 		}
 	case *beginWallet:
-		w.begin(c, m)
+		w.begin(m)
 	case *closeWallet:
-		w.unload(c, m)
+		w.unload(m)
 	case lockTimer:
-		w.lockTimer(c)
+		w.lockTimer()
 	case fillDeferred:
-		w.keygen.fill(c)
+		w.keygen.fill()
+	case messages.PoolChanged:
+		w.pool.notified(&m)
+	case resend:
+		w.pool.waited()
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle(c) && !w.closed {
-			walletTable.Serve(w, c)
+		if !w.closed {
+			walletTable.Serve(w, w.c)
 		}
 	}
 }
 
 // begin loads the wallet for the first time.
-func (w *Wallet) begin(c actor.Context, m *beginWallet) {
+func (w *Wallet) begin(m *beginWallet) {
 	if w.failed {
 		m.Answer(nil, ask.ErrRestarted)
 		return
 	}
-	w.lanes.beside.Add(c, func(j *ask.Job) {
+	w.beside(func(j *ask.Job) {
 		open := w.open
 		if w.origin != nil {
-			open = w.origin.run
+			open = w.origin.Run
 		}
-		err := w.load(j, c, open)
+		warnings, err := w.load(j, open)
 		if err != nil { // the file is closed before the answer, so that it can be deleted
 			err = w.loadingError(err)
 			if failed := w.release(j, func() bool { return true }); failed != nil {
-				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", failed)
+				w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.Label(), "err", failed)
 			}
 		}
-		_ = w.doAlways(j, func() { m.Answer(w.warnings, err) }) // else the actor's end answers
+		_ = w.doAlways(j, func() { m.Answer(warnings, err) }) // else the actor's end answers
 	})
 }
 
 // loadAgain loads a wallet whose actor has failed since it was loaded.
-func (w *Wallet) loadAgain(j *ask.Job, c actor.Context) {
-	err := w.load(j, c, w.reopen)
+func (w *Wallet) loadAgain(j *ask.Job) {
+	_, err := w.load(j, w.reopen)
 	if err == nil || j.Context().Err() != nil {
 		return
 	}
-	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.label(), "err", err)
-	_ = w.doAlways(j, func() { c.Stop(c.Self()) })
+	w.cfg.Log.Error("wallet cannot be opened again", "wallet", w.Label(), "err", err)
+	_ = w.doAlways(j, func() { w.c.Stop(w.c.Self()) })
 }
 
 // save has a job write what has changed, and returns the batch that has all changes. refuse is called if they cannot
 // be written, before the actor fails; nil: nobody is told.
-func (w *Wallet) save(c actor.Context, refuse func(error)) *batch {
-	w.keygen.makeNext(c)
-	return w.writer.add(c, w.ledger.TakeChanges(), refuse)
+func (w *Wallet) save(refuse func(error)) *batch {
+	w.keygen.makeNext()
+	return w.writer.add(w.ledger.TakeChanges(), refuse)
 }
 
 // load opens the file, looks through what was missed, and joins the pool.
-func (w *Wallet) load(j *ask.Job, c actor.Context, open func(context.Context) (*opened, error)) error {
+func (w *Wallet) load(
+	j *ask.Job, open func(context.Context) (*files.Opened, error),
+) (warnings []string, err error) {
 	o, err := open(j.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.fresh = o // the actor closes it if it stops now
 	err = w.doAlways(j, func() {
-		w.writer.file, w.ledger, w.warnings, w.fresh = o.file, o.ledger, o.warnings, nil
-		w.writer.next.changes = o.unwritten
+		w.writer.file, w.ledger, w.fresh = o.File, o.Ledger, nil
+		w.writer.next.changes = o.Unwritten
 	})
-	if err == nil && o.catchUp.Scan {
-		err = w.catchUp(j, c, o.catchUp)
+	if err == nil && o.CatchUp.Scan {
+		err = w.catchUp(j, o.CatchUp)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.unmark()
+	w.Arrived()
 	w.loaded.Store(true)
-	if err = w.pool.join(j, c); err == nil {
-		err = w.do(j, func() { w.attached(c) })
+	if err = w.pool.join(j); err == nil {
+		err = w.do(j, w.attached)
 	}
-	return err
+	return o.Warnings, err
 }
 
 // attached begins to serve the wallet.
-func (w *Wallet) attached(c actor.Context) {
+func (w *Wallet) attached() {
 	w.live = true
-	w.logSizes(w.ledger)
+	w.LogSizes(w.ledger)
 	info := w.ledger.Info()
-	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
+	w.cfg.Log.Info("wallet loaded", "wallet", w.Label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
 		max(info.KeypoolSizeInternal, 0))
-	w.pool.take(c)
-	w.follower.Wake(c)
+	w.pool.take()
+	w.follower.Wake(w.c)
 	if w.origin == nil { // a restored wallet keeps the answers of Core until its next load
-		w.exclude(c)
+		w.exclude()
 	}
-	w.keygen.checkKeys(c)
-	w.keygen.deferFill(c)
-	w.keygen.makeNext(c)
+	w.keygen.checkKeys()
+	w.keygen.deferFill()
+	w.keygen.makeNext()
 	w.changes.notify()
 }
 
@@ -208,34 +216,34 @@ func (w *Wallet) forget() {
 }
 
 // unload writes what is in memory, closes the file and answers.
-func (w *Wallet) unload(c actor.Context, m *closeWallet) {
+func (w *Wallet) unload(m *closeWallet) {
 	switch {
 	case w.scan != nil:
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	case !w.live, w.closed:
-		m.Answer(messages.Done{}, errLoading)
+		m.Answer(messages.Done{}, files.ErrLoading)
 		return
 	}
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.closed = true
-	w.cfg.Tip.Unsubscribe(c)
-	w.pool.leave(c)
-	w.lanes.beside.Add(c, func(j *ask.Job) {
-		err := w.close(j, c)
+	w.cfg.Tip.Unsubscribe(w.c)
+	w.pool.leave()
+	w.beside(func(j *ask.Job) {
+		err := w.close(j)
 		_ = w.doAlways(j, func() { m.Answer(messages.Done{}, err) }) // else the actor's end answers
 	})
 }
 
 // close closes the file when it has all changes, including the changes of jobs that still run. If it cannot be written,
 // the rest of the changes comes from the chain again.
-func (w *Wallet) close(j *ask.Job, c actor.Context) error {
+func (w *Wallet) close(j *ask.Job) error {
 	var failed error
 	for {
 		var left *batch
 		err := w.release(j, func() bool {
 			if left = w.writer.writing; failed == nil {
-				left = w.writer.add(c, w.ledger.TakeChanges(), nil)
+				left = w.writer.add(w.ledger.TakeChanges(), nil)
 			}
 			return left == nil
 		})
@@ -244,7 +252,7 @@ func (w *Wallet) close(j *ask.Job, c actor.Context) error {
 		}
 		if err = left.wait(j); err != nil && failed == nil {
 			failed = err
-			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", failed)
+			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.Label(), "err", failed)
 		}
 	}
 }
@@ -271,24 +279,25 @@ func (w *Wallet) release(j *ask.Job, may func() bool) error {
 
 // stop ends all workers and closes the file. Changes that are not on disk yet
 // are written only if the state can be trusted.
-func (w *Wallet) stop(c actor.Context, trusted bool) {
-	w.pool.leave(c)
-	w.lanes.close()
+func (w *Wallet) stop(trusted bool) {
+	w.pool.leave()
+	w.payments.Close() // callers are answered as the actor stops
+	w.others.Close()
 	w.nonces.Zero()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
 	if trusted && w.ledger != nil && (w.live || w.scan != nil) {
 		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
-			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
+			w.cfg.Log.Error("wallet not written", "wallet", w.Label(), "err", err)
 		}
 	}
 	if w.fresh != nil {
-		w.writer.file, w.ledger, w.fresh = w.fresh.file, w.fresh.ledger, nil
+		w.writer.file, w.ledger, w.fresh = w.fresh.File, w.fresh.Ledger, nil
 	}
 	file := w.writer.file
 	w.forget()
-	if _, restarting := c.Message().(*actor.Restarting); restarting && w.loaded.Load() && w.fault.present() {
+	if _, restarting := w.c.Message().(*actor.Restarting); restarting && w.loaded.Load() && w.fault.present() {
 		w.fault.keep(file)
 		return
 	}
@@ -297,18 +306,18 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	}
 	if file != nil {
 		if err := file.Close(); err != nil {
-			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
+			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.Label(), "err", err)
 		}
 	}
 }
 
 // loadingError puts the reason why a wallet was not loaded into words.
-func (h *home) loadingError(err error) error {
+func (s *spec) loadingError(err error) error {
 	switch {
-	case isAnswer(err):
+	case codes.IsAnswer(err):
 		return err
 	case errors.Is(err, ask.ErrRestarted):
-		return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", h.fault.reason(ask.ErrRestarted))
+		return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", s.fault.reason(ask.ErrRestarted))
 	case errors.Is(err, ask.ErrStopped):
 		return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrStopped)
 	}

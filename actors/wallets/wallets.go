@@ -19,10 +19,23 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
+
+const (
+	// previewTime is how long a preview may take.
+	previewTime = 30 * time.Second
+
+	// maxPreviews is how many previews are made at a time.
+	maxPreviews = 2
+)
+
+var errPreviewTime = codes.Errorf(codes.Wallet, "The backup could not be looked through within %d seconds.",
+	previewTime/time.Second)
 
 // Wallets is the registry's actor; make one with [New].
 type Wallets struct {
@@ -33,9 +46,9 @@ type Wallets struct {
 	loader   *ask.Lane     // loads, in the order in which they came
 	previews *ask.Lane
 
-	loads   map[string]*load      // waiting or under way, by name
-	moving  map[string]*migrating // that use a name
-	entries map[string]*entry
+	loads      map[string]*load            // waiting or under way, by name
+	migrations map[string]*files.Migration // that use a name
+	entries    map[string]*entry
 
 	starting   int           // loads of the start that are not over; -1: not begun
 	started    chan struct{} // closed when there are none
@@ -45,6 +58,7 @@ type Wallets struct {
 // shared is what the instances of the registry have in common.
 type shared struct {
 	cfg      Config
+	files    files.Config
 	settings *nodefiles.Settings
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
@@ -53,20 +67,20 @@ type shared struct {
 
 // entry is a wallet that is loaded.
 type entry struct {
-	name   string
-	home   *home
-	ref    *ask.Ref
-	leaves bool // it is being unloaded
+	name      string
+	spec      *spec
+	ref       *ask.Ref
+	unloading bool
 }
 
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, settings: nodefiles.NewSettings(nil, cfg.Settings).Named(cfg.Client)}
+	s := &shared{cfg: cfg, files: cfg.files(), settings: nodefiles.NewSettings(nil, cfg.Settings).Named(cfg.Client)}
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
-			moving: make(map[string]*migrating), starting: -1, started: make(chan struct{}),
+			migrations: make(map[string]*files.Migration), starting: -1, started: make(chan struct{}),
 			jobs: ask.NewLane(math.MaxInt), loader: ask.NewLane(s.cfg.Loading), previews: ask.NewLane(maxPreviews),
 		}
 		return w
@@ -98,25 +112,21 @@ func serve[Q messages.Request[R], R any](
 }
 
 func (w *Wallets) createWallet(j *ask.Job, q messages.CreateWallet) (messages.WalletLoaded, error) {
-	h := newHome(&w.cfg, q.Name)
-	return w.load(j, &load{home: h, origin: &creation{home: h, req: q}, onStartup: q.OnStartup})
+	s := w.spec(q.Name)
+	return w.load(j, &load{spec: s, origin: s.Create(q), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) loadWallet(j *ask.Job, q messages.LoadWallet) (messages.WalletLoaded, error) {
-	return w.load(j, &load{home: newHome(&w.cfg, q.Name), onStartup: q.OnStartup})
+	return w.load(j, &load{spec: w.spec(q.Name), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) restoreWallet(j *ask.Job, q messages.RestoreWallet) (messages.WalletLoaded, error) {
-	h := newHome(&w.cfg, q.Name)
-	return w.load(j, &load{home: h, origin: &restoration{home: h, source: q.Backup}, onStartup: q.OnStartup})
-}
-
-func (w *Wallets) unloadWallet(j *ask.Job, q messages.UnloadWallet) (messages.WalletUnloaded, error) {
-	return w.unload(j, q.Name, q.OnStartup)
+	s := w.spec(q.Name)
+	return w.load(j, &load{spec: s, origin: s.Restore(q.Backup), onStartup: q.OnStartup})
 }
 
 func (w *Wallets) listWalletDir(*ask.Job, messages.ListWalletDir) ([]messages.WalletDirEntry, error) {
-	return listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
+	return files.List(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log), nil
 }
 
 func (w *Wallets) syncWallets(j *ask.Job, _ messages.SyncWallets) (messages.Done, error) {
@@ -125,6 +135,20 @@ func (w *Wallets) syncWallets(j *ask.Job, _ messages.SyncWallets) (messages.Done
 
 func (w *Wallets) advanceTimers(j *ask.Job, q messages.AdvanceTimers) (messages.Done, error) {
 	return w.sync(j, q.By)
+}
+
+// preview has a dry run of a restore made, now or when it is its turn. It ends with the caller, the actor, or when it
+// has taken too long.
+func (w *Wallets) preview(c actor.Context, m *ask.Call[messages.PreviewRestore, messages.RestorePreview]) {
+	ask.ServeIn(c, w.previews, m, func(j *ask.Job, q messages.PreviewRestore) (messages.RestorePreview, error) {
+		ctx, cancel := context.WithTimeoutCause(j.Context(), previewTime, errPreviewTime)
+		defer cancel()
+		got, err := w.files.Preview(ctx, q)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return got, err
+	})
 }
 
 // waitWallets waits for the end of the start.
@@ -148,7 +172,7 @@ func (w *Wallets) sync(j *ask.Job, passed time.Duration) (messages.Done, error) 
 	for _, e := range all {
 		_, failed := ask.Await(j, e.ref, seeing{Passed: passed})
 		ended := j.Do(func() {
-			if failed != nil && !e.leaves {
+			if failed != nil && !e.unloading {
 				w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", e.name, "err", failed)
 				err = errors.Join(err, failed)
 			}
@@ -161,23 +185,21 @@ func (w *Wallets) sync(j *ask.Job, passed time.Duration) (messages.Done, error) 
 }
 
 // unload has a wallet close its file, and takes it out.
-func (w *Wallets) unload(
-	j *ask.Job, name string, on messages.OnStartup,
-) (got messages.WalletUnloaded, err error) {
+func (w *Wallets) unload(j *ask.Job, q messages.UnloadWallet) (got messages.WalletUnloaded, err error) {
 	var e *entry
 	ended := j.Do(func() {
-		if e = w.entries[name]; e == nil || e.leaves {
+		if e = w.entries[q.Name]; e == nil || e.unloading {
 			err = messages.ErrWalletNotFound
 			return
 		}
-		e.leaves = true
+		e.unloading = true
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return got, err
 	}
 	_, err = ask.Await(j, e.ref, closing{})
-	if isAnswer(err) { // the wallet goes on
-		return got, cmp.Or(j.Do(func() { e.leaves = false }), err)
+	if codes.IsAnswer(err) { // the wallet goes on
+		return got, cmp.Or(j.Do(func() { e.unloading = false }), err)
 	}
 	if err != nil && j.Context().Err() == nil {
 		w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
@@ -191,14 +213,14 @@ func (w *Wallets) unload(
 		return got, err
 	}
 	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
-	got.Warnings = w.remember(name, on)
+	got.Warnings = w.remember(q.Name, q.OnStartup)
 	return got, nil
 }
 
 // terminated takes a wallet out whose actor has stopped without being told to.
 func (w *Wallets) terminated(who *actor.PID) {
 	for _, e := range w.entries {
-		if e.ref.PID().Equal(who) && !e.leaves {
+		if e.ref.PID().Equal(who) && !e.unloading {
 			w.leave(e)
 			w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now",
 				"wallet", e.name)
@@ -212,7 +234,7 @@ func (w *Wallets) leave(e *entry) {
 	delete(w.entries, e.name)
 	w.cfg.Directory.Remove(e.name)
 	w.names = slices.DeleteFunc(w.names, func(n string) bool { return n == e.name })
-	if file := e.home.fault.take(); file != nil { // of an instance after which there was none
+	if file := e.spec.fault.take(); file != nil { // of an instance after which there was none
 		if err := file.Close(); err != nil {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
 		}
@@ -246,8 +268,8 @@ func (w *Wallets) close() {
 	}
 	clear(w.entries)
 	clear(w.loads)
-	for _, m := range w.moving {
-		m.free()
+	for _, m := range w.migrations {
+		m.Free()
 	}
-	clear(w.moving)
+	clear(w.migrations)
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"github.com/seed61375155/trawl/actors/wallets/internal/files"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -67,7 +66,7 @@ func (b *batch) end(err error) {
 
 // add has changes written. It returns the batch that has all changes so far, nil if they are on disk. refuse is called
 // in the actor if that batch cannot be written; nil: nobody is.
-func (w *writer) add(c actor.Context, changes []records.Change, refuse func(error)) *batch {
+func (w *writer) add(changes []records.Change, refuse func(error)) *batch {
 	w.next.changes = append(w.next.changes, changes...)
 	b := w.next
 	if b.isEmpty() {
@@ -76,12 +75,12 @@ func (w *writer) add(c actor.Context, changes []records.Change, refuse func(erro
 	if b != nil && refuse != nil {
 		b.refuse = append(b.refuse, refuse)
 	}
-	w.flush(c)
+	w.flush()
 	return b
 }
 
 // flush begins the next transaction, if the file is free.
-func (w *writer) flush(c actor.Context) {
+func (w *writer) flush() {
 	b := w.next
 	if w.writing != nil || b.isEmpty() {
 		return
@@ -94,35 +93,35 @@ func (w *writer) flush(c actor.Context) {
 	}
 	file := w.file
 	w.writing = b
-	w.lanes.beside.Add(c, func(j *ask.Job) {
+	w.beside(func(j *ask.Job) {
 		err := w.cfg.fail()
 		switch {
 		case err != nil:
 		case b.replace:
-			err = file.Replace(func(to *walletdb.Batch) error { return apply(to, b.changes) })
+			err = file.Replace(files.Apply(b.changes))
 		default:
-			err = write(file, b.changes)
+			err = files.Write(file, b.changes)
 		}
-		_ = w.doAlways(j, func() { w.wrote(c, b, err) })
+		_ = w.doAlways(j, func() { w.wrote(b, err) })
 	})
 }
 
 // wrote ends the waits for a batch.
-func (w *writer) wrote(c actor.Context, b *batch, err error) {
+func (w *writer) wrote(b *batch, err error) {
 	w.writing = nil
 	if err != nil {
-		w.notWritten(c, b, err)
+		w.notWritten(b, err)
 		return
 	}
 	if len(b.changes) > 0 && w.fault.end() {
-		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
+		w.cfg.Log.Info("wallet can be written again", "wallet", w.Label())
 		w.warn("")
 	}
-	w.logChanges(b.changes)
+	w.LogChanges(b.changes)
 	w.publish(b.changes)
 	b.end(nil)
 	if w.file != nil {
-		w.flush(c)
+		w.flush()
 	}
 }
 
@@ -133,24 +132,24 @@ func (w *writer) rest(changes []records.Change) error {
 	if w.writing != nil {
 		all = w.writing.changes
 	}
-	return write(w.file, append(append(all, w.next.changes...), changes...))
+	return files.Write(w.file, append(append(all, w.next.changes...), changes...))
 }
 
 // notWritten ends the waits for a batch that could not be written. The
 // first time the actor fails, and its next instance has the contents of the file.
 // Later the only changes come from the chain and the pool, and these are kept.
-func (w *writer) notWritten(c actor.Context, b *batch, err error) {
+func (w *writer) notWritten(b *batch, err error) {
 	first := w.fault.begin(err, time.Now()) || !w.loaded.Load()
-	w.warn(warningOf(w.name, err))
-	b.end(notWritten(err))
+	w.warn(warningOf(w.Name, err))
+	b.end(files.NotWritten(err))
 	if first {
-		w.next.end(notWritten(err))
-		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
-		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
+		w.next.end(files.NotWritten(err))
+		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.Label(), "err", err)
+		panic(fmt.Errorf("wallet %s: %w", w.Label(), err))
 	}
 	waits := !w.next.isEmpty() // somebody may wait for it
 	w.next.changes = latest(append(b.changes, w.next.changes...))
 	if waits {
-		w.flush(c)
+		w.flush()
 	}
 }

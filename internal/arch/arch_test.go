@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/jsontree":    nil,
 	"internal/options":     nil,
 	"internal/match":       {"messages", "filters", "internal/chainview", "internal/cores"},
+	"internal/bip322":      {"internal/consensus", "internal/rawtx"},
 	"internal/p2mr":        {"internal/slhdsa"},
 	"internal/p2mr/pow":    {"internal/chainview", "internal/consensus"},
 	"internal/p2p":         {"descriptor", "internal/siphash"},
@@ -163,9 +164,15 @@ var mayImport = map[string][]string{
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),
+	"actors/wallets/device": {"messages"},
+	"actors/wallets/internal/files": {
+		"messages", "actors/wallets/device", "descriptor", "filters", "internal/chainview", "internal/corelog",
+		"internal/dialect", "internal/match", "internal/vfs", "internal/wallet", "internal/walletfile", "store/walletdb",
+		"store/walletdir",
+	},
 	"actors/wallets": append([]string{
-		"internal/cores", "internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx",
-		"internal/slhdsa",
+		"actors/wallets/device", "actors/wallets/internal/files", "internal/cores", "internal/corelog",
+		"internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx", "internal/slhdsa",
 		"internal/poolview", "internal/txpool", "internal/wallet", "internal/walletfile",
 	}, actor...),
 
@@ -184,7 +191,7 @@ var mayImport = map[string][]string{
 	"rpc/forward":           {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/eventstream":       {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searchrpc"},
 	"rpc/method/internal":   {"messages", "rpc/command", "descriptor", "internal/jsontree"},
-	"rpc/method/chainrpc":   method,
+	"rpc/method/chainrpc":   append([]string{"internal/bip322"}, method...),
 	"rpc/method/controlrpc": method,
 	"rpc/method/mempoolrpc": method,
 	"rpc/method/miningrpc":  append([]string{"internal/corelog"}, method...),

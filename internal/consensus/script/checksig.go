@@ -112,7 +112,7 @@ func (m *machine) checkSchnorr(sig, key []byte) Error {
 	switch len(sig) {
 	case 64:
 	case 65:
-		if hashType = sig[64]; hashType == 0 {
+		if hashType = sig[64]; hashType == 0 || m.flags&SignedMessage != 0 && hashType != hashAll {
 			return ErrSchnorrSigHashType
 		}
 	default:

@@ -21,6 +21,9 @@ func (f Flags) checkSigEncoding(sig []byte) Error {
 	if hashType := sig[len(sig)-1] &^ hashAnyone; f&StrictEnc != 0 && (hashType < hashAll || hashType > hashSingle) {
 		return ErrSigHashType
 	}
+	if f&SignedMessage != 0 && sig[len(sig)-1] != hashAll {
+		return ErrSigHashType
+	}
 	return none
 }
 

@@ -61,6 +61,10 @@ func (f Flags) Names() []string {
 // outputs have given it a meaning there alone.
 const ReservedNOP4 Flags = 1 << 31
 
+// SignedMessage are the rules of signed messages that no transaction has to keep (BIP322): signatures are of the whole
+// transaction, and no script has OP_CODESEPARATOR.
+const SignedMessage Flags = 1 << 30
+
 // Mandatory are the rules of blocks since all soft forks are active.
 const Mandatory = P2SH | DERSig | NullDummy | CheckLockTimeVerify | CheckSequenceVerify | Witness | Taproot
 

@@ -141,7 +141,7 @@ func (m *machine) admit(op byte) Error {
 	if disabled(op) {
 		return ErrDisabledOpcode
 	}
-	if op == opCodeSeparator && m.version == legacy && m.flags&ConstScriptCode != 0 {
+	if op == opCodeSeparator && (m.version == legacy && m.flags&ConstScriptCode != 0 || m.flags&SignedMessage != 0) {
 		return ErrOpCodeSeparator
 	}
 	return none

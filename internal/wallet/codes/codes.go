@@ -2,6 +2,7 @@
 package codes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,6 +46,29 @@ var ErrLocked = Errorf(UnlockNeeded, "Error: Please enter the wallet passphrase 
 // Unexpected is Core's text for a failure that has no text of its own.
 func Unexpected(err error) *messages.WalletError {
 	return Errorf(Wallet, "Unexpected exception: %v", err)
+}
+
+// IsAnswer reports whether an error is in the words that the caller is to see.
+func IsAnswer(err error) bool {
+	var answer *messages.WalletError
+	return errors.As(err, &answer)
+}
+
+// TextOf is the text of an error for the caller.
+func TextOf(err error) string {
+	var answer *messages.WalletError
+	if errors.As(err, &answer) {
+		return answer.Text
+	}
+	return err.Error()
+}
+
+// DeviceError gives what a signing device says the code that Core gives it.
+func DeviceError(err error) error {
+	if err == nil || IsAnswer(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return Errorf(Misc, "%v", err)
 }
 
 // FileSystem is Core's text for an unexpected error of the file system.

@@ -126,6 +126,7 @@ func Commands(d Deps) []command.Command {
 		getDifficulty(&d),
 		getIndexInfo(&d),
 		getTxOut(&d),
+		verifyBIP322(&d),
 		getTxOutProof(&d),
 		getTxOutSetInfo(&d),
 		loadTxOutSet(&d),

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/seed61375155/trawl/store/walletdir"
 )
 
-// restoration brings a backup into the place of a wallet that is not there.
+// A Restoration brings a backup into the place of a wallet that is not there.
 //
 // The copy is checked to its last record under a temporary name. Before it gets
 // the name of a wallet, a mark beside it says which backup it is of; the mark
 // goes when the wallet is loaded. So whatever ends the process, there is either
 // no wallet or a whole one, and restoring the same backup again carries on.
-type restoration struct {
-	*home
+type Restoration struct {
+	*Spec
 
 	source   string
 	recovery walletdb.Recovery // of the backup
@@ -28,21 +28,20 @@ type restoration struct {
 	made     bool // the file
 }
 
-// run runs in the first worker of the wallet's actor. The order of its checks
-// is Core's.
+// Restore returns the restoration of a wallet from a backup.
+func (s *Spec) Restore(backup string) *Restoration { return &Restoration{Spec: s, source: backup} }
+
+// Run copies the backup, and opens the wallet. The order of its checks is Core's.
 //
 // Errors: *messages.WalletError.
-func (r *restoration) run(ctx context.Context) (*opened, error) {
-	r.step("Checking backup…", 0)
+func (r *Restoration) Run(ctx context.Context) (*Opened, error) {
+	r.Step("Checking backup…")
 	if err := r.checkNamed(); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(r.source)
-	switch {
-	case err != nil && walletdb.Missing(err):
-		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
-	case err != nil:
-		return nil, codes.FileSystem("status", err, r.source)
+	info, err := statBackup(r.source)
+	if err != nil {
+		return nil, err
 	}
 	free, err := r.isFree() //nolint:contextcheck // files know no contexts
 	if err != nil {
@@ -53,16 +52,28 @@ func (r *restoration) run(ctx context.Context) (*opened, error) {
 			return nil, err
 		}
 	}
-	o, err := r.open(ctx)
+	o, err := r.Open(ctx, false)
 	if err == nil {
-		o.warnings = append(o.warnings, r.recovery.Warnings()...)
+		o.Warnings = append(o.Warnings, r.recovery.Warnings()...)
 	}
 	return o, err
 }
 
+// statBackup describes the file of a backup.
+func statBackup(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil && walletdb.Missing(err):
+		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
+	case err != nil:
+		return nil, codes.FileSystem("status", err, path)
+	}
+	return info, nil
+}
+
 // isFree reports whether the place is free. It is not, without an error, when
 // an earlier restoration of the same backup was cut short there.
-func (r *restoration) isFree() (bool, error) {
+func (r *Restoration) isFree() (bool, error) {
 	info, err := os.Stat(r.dir)
 	switch {
 	case err != nil && walletdb.Missing(err):
@@ -79,14 +90,14 @@ func (r *restoration) isFree() (bool, error) {
 		return false, codes.FileSystem("status", err, r.file)
 	}
 	if walletdb.IsMarked(r.dir, r.source) {
-		r.cfg.Log.Info("restoring goes on where it was cut short", "wallet", r.name)
+		r.cfg.Log.Info("restoring goes on where it was cut short", "wallet", r.Name)
 		return false, nil
 	}
 	return false, codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
 }
 
 // copy makes the wallet's file.
-func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
+func (r *Restoration) copy(ctx context.Context, source os.FileInfo) error {
 	if err := r.checkPath(true); err != nil {
 		return err
 	}
@@ -95,7 +106,7 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 		return codes.FileSystem("cannot create directories", err, r.dir)
 	}
 	if source.Mode().IsRegular() {
-		err = walletdb.Restore(ctx, r.source, r.file, r.cfg.fileOptions(), func(staged *walletdb.Staged) error {
+		err = walletdb.Restore(ctx, r.source, r.file, r.cfg.options(), func(staged *walletdb.Staged) error {
 			return r.check(ctx, staged)
 		})
 	} else {
@@ -110,7 +121,8 @@ func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 	return nil
 }
 
-func (r *restoration) undo() error {
+// Undo takes back what Run did. The wallet is not open any more.
+func (r *Restoration) Undo() error {
 	if !r.made {
 		return nil
 	}
@@ -118,10 +130,10 @@ func (r *restoration) undo() error {
 }
 
 // notCopied puts the error of a copy into Core's words.
-func (r *restoration) notCopied(err error) error {
+func (r *Restoration) notCopied(err error) error {
 	var path *os.PathError
 	switch {
-	case isAnswer(err):
+	case codes.IsAnswer(err):
 		return err
 	case errors.Is(err, walletdb.ErrExists):
 		return codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
@@ -132,47 +144,45 @@ func (r *restoration) notCopied(err error) error {
 }
 
 // check accepts the copy, which has a temporary name yet, and marks it.
-func (r *restoration) check(ctx context.Context, staged *walletdb.Staged) error {
+func (r *Restoration) check(ctx context.Context, staged *walletdb.Staged) error {
 	r.recovery = staged.Recovery
-	net := r.cfg.params(r.name)
-	opts := r.cfg.fileOptions()
-	content, severity, err := walletdb.Verify(ctx, staged.Path, opts, net.LoadOptions(), walletdb.Limits{})
+	content, severity, err := r.verify(ctx, staged.Path, walletdb.Limits{})
 	var refused *walletdb.Error
 	switch {
 	case errors.As(err, &refused):
 		return r.refused(refusedFile(err))
 	case err != nil:
-		r.cfg.Log.Warn("backup refused", "wallet", r.name, "err", err)
+		r.cfg.Log.Warn("backup refused", "wallet", r.Name, "err", err)
 		return r.refused(r.refusedRecords(severity))
 	}
 	content.Zero()
 	if r.recovery.Any() {
-		r.cfg.Log.Warn("backup is a copy of a wallet in use", "wallet", r.name,
+		r.cfg.Log.Warn("backup is a copy of a wallet in use", "wallet", r.Name,
 			"journal rolled back", r.recovery.Journal, "log taken over", r.recovery.Log)
 	}
 	return walletdb.Mark(r.dir, staged.Sum)
 }
 
 // refused adds to a refusal the files beside the backup that were taken for parts of the backup.
-func (r *restoration) refused(e *messages.WalletError) *messages.WalletError {
+func (r *Restoration) refused(e *messages.WalletError) *messages.WalletError {
 	return codes.Errorf(e.Code, "%s%s", e.Text, r.recovery.Hint(r.source))
 }
 
-// unmark notes that the wallet has arrived. A mark that stays does no harm.
-func (h *home) unmark() {
-	if err := walletdb.Unmark(h.dir); err != nil {
-		h.cfg.Log.Warn("mark of a restored wallet stays", "wallet", h.name, "err", err)
+// Arrived notes that a wallet is loaded, which may have been restored. A mark that stays does no harm.
+func (s *Spec) Arrived() {
+	if err := walletdb.Unmark(s.dir); err != nil {
+		s.cfg.Log.Warn("mark of a restored wallet stays", "wallet", s.Name, "err", err)
 	}
 }
 
-// errOtherName reports the file of a wallet that was loaded by another name while it was being made.
-var errOtherName = errors.New("loaded by another name")
+// ErrOtherName reports the file of a wallet that was loaded by another name while it was being made.
+var ErrOtherName = errors.New("loaded by another name")
 
 // discard deletes the file of a wallet that could not be loaded, unless it is loaded by another name: then it may
 // have given out addresses.
-func (h *home) discard() error {
-	if walletdb.InUse(h.file, h.cfg.fileOptions()) {
-		return fmt.Errorf("%s: %w", h.file, errOtherName)
+func (s *Spec) discard() error {
+	if walletdb.InUse(s.file, s.cfg.options()) {
+		return fmt.Errorf("%s: %w", s.file, ErrOtherName)
 	}
-	return walletdb.Discard(h.file)
+	return walletdb.Discard(s.file)
 }

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"context"
@@ -6,40 +6,36 @@ import (
 	"os"
 	"slices"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
 var errExport = codes.Errorf(codes.Wallet, "Error: Unable to write the exported wallet")
 
-// exportWatchOnly writes a wallet's file without private keys, of what the file of this one says.
-func (t *caller) exportWatchOnly(j *ask.Job, q messages.ExportWatchOnly) (messages.Done, error) {
-	if q.Path == "" {
-		return messages.Done{}, codes.Errorf(codes.Wallet, "Error: Export destination cannot be empty")
-	}
-	if _, err := os.Lstat(q.Path); err == nil {
-		return messages.Done{}, exists(q.Path)
-	}
-	file, err := t.savedFile(j, func() { t.ledger.Pool().TopUp() })
-	if err == nil {
-		err = t.writeWatchOnly(j.Context(), file, q.Path)
-	}
-	return messages.Done{}, err
-}
-
-// writeWatchOnly makes the file, which gets its name when it is complete.
+// CheckExport refuses a path where no exported wallet can be written.
 //
 // Errors: [*messages.WalletError].
-func (h *home) writeWatchOnly(ctx context.Context, from *walletdb.DB, path string) error {
+func CheckExport(path string) error {
+	if path == "" {
+		return codes.Errorf(codes.Wallet, "Error: Export destination cannot be empty")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return exists(path)
+	}
+	return nil
+}
+
+// Export writes a wallet's file without private keys, of what an open file says. It gets its name when it is complete.
+//
+// Errors: [*messages.WalletError].
+func (s *Spec) Export(ctx context.Context, from *walletdb.DB, path string) error {
 	begun := false
 	//nolint:contextcheck // files know no contexts
-	made, err := walletdb.Create(path, h.cfg.fileOptions(), func(b *walletdb.Batch) error {
+	made, err := walletdb.Create(path, s.cfg.options(), func(b *walletdb.Batch) error {
 		begun = true
-		records, err := h.watchOnly(ctx, from)
+		records, err := s.watchOnly(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -49,12 +45,12 @@ func (h *home) writeWatchOnly(ctx context.Context, from *walletdb.DB, path strin
 		err = made.Close()
 	}
 	switch {
-	case err == nil, isAnswer(err):
+	case err == nil, codes.IsAnswer(err):
 		return err
 	case errors.Is(err, walletdb.ErrExists):
 		return exists(path)
 	}
-	h.cfg.Log.Error("wallet not exported", "wallet", h.label(), "err", err)
+	s.cfg.Log.Error("wallet not exported", "wallet", s.Label(), "err", err)
 	if !begun {
 		return codes.Errorf(codes.Wallet, "Error: Could not create file '%s'", path)
 	}
@@ -62,7 +58,7 @@ func (h *home) writeWatchOnly(ctx context.Context, from *walletdb.DB, path strin
 }
 
 // watchOnly returns the records of a wallet's file without private keys.
-func (h *home) watchOnly(ctx context.Context, from *walletdb.DB) ([]walletfile.Record, error) {
+func (s *Spec) watchOnly(ctx context.Context, from *walletdb.DB) ([]walletfile.Record, error) {
 	records, err := from.Records()
 	if err != nil {
 		return nil, err
@@ -72,7 +68,7 @@ func (h *home) watchOnly(ctx context.Context, from *walletdb.DB) ([]walletfile.R
 			clear(r.Value)
 		}
 	}()
-	params := h.cfg.params(h.name)
+	params := s.params()
 	content, _, err := walletfile.Load(ctx, slices.Values(records), params.LoadOptions())
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 // Unreadable entries are logged, and the rest is listed. A folder without a wallet is not
 // logged.
-func TestListDirTellsOfFailures(t *testing.T) {
+func TestListTellsOfFailures(t *testing.T) {
 	dir := t.TempDir()
 	magic := [4]byte{1, 2, 3, 4}
 	wallet := make([]byte, 512)
@@ -30,7 +30,7 @@ func TestListDirTellsOfFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	found := listDir(dir, magic, slog.New(slog.NewTextHandler(&log, nil)))
+	found := List(dir, magic, slog.New(slog.NewTextHandler(&log, nil)))
 	if len(found) != 1 || found[0].Name != "good" {
 		t.Errorf("found %+v", found)
 	}

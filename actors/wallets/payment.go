@@ -26,9 +26,9 @@ const maxPlans = 5
 // errUnsigned says that not all inputs could be signed.
 var errUnsigned = errors.New("Signing transaction failed") //nolint:staticcheck // Core's words
 
-// A purchase is a request to pay that a job serves. It ends when its coins count as spent or are locked. A
+// A payment is a request to pay that a job serves. It ends when its coins count as spent or are locked. A
 // transaction is on disk before anybody else sees it.
-type purchase struct {
+type payment struct {
 	*caller
 	req  *messages.Spend
 	bump *bump // what is replaced; nil: nothing
@@ -40,23 +40,23 @@ type purchase struct {
 	uses   []messages.PQCUse
 }
 
-// newPurchase returns a purchase that answers errors in the words of its method.
-func newPurchase(t *caller) *purchase {
-	p := &purchase{}
-	p.caller = &caller{t.Wallet, t.c, func(err error) { t.refuse(p.failure(err)) }}
+// newPayment returns a payment that answers errors in the words of its method.
+func newPayment(t *caller) *payment {
+	p := &payment{}
+	p.caller = &caller{t.Wallet, func(err error) { t.refuse(p.failure(err)) }}
 	return p
 }
 
 // spend serves a request to pay.
 func (t *caller) spend(j *ask.Job, q messages.Spend) (messages.Spent, error) {
-	p := newPurchase(t)
+	p := newPayment(t)
 	p.req = &q
 	got, err := p.pay(j)
 	return got, p.failure(err)
 }
 
 // failure puts an error into words.
-func (p *purchase) failure(err error) error {
+func (p *payment) failure(err error) error {
 	switch {
 	case p.bump != nil:
 		unsigned := errors.Is(err, errUnsigned) || errors.Is(err, errNoSigner) || errors.Is(err, errSignerFailed)
@@ -67,7 +67,7 @@ func (p *purchase) failure(err error) error {
 	return wallet.FundError(err)
 }
 
-func (p *purchase) pay(j *ask.Job) (messages.Spent, error) {
+func (p *payment) pay(j *ask.Job) (messages.Spent, error) {
 	if got, repeated, err := p.repeats(j); repeated || err != nil {
 		return got, err
 	}
@@ -100,7 +100,7 @@ func (p *purchase) pay(j *ask.Job) (messages.Spent, error) {
 
 // repeats answers a request whose key a served request had, so that it is paid only once. A payment that no block has
 // yet is announced again: the process may have ended before any peer had heard of the payment.
-func (p *purchase) repeats(j *ask.Job) (got messages.Spent, repeated bool, err error) {
+func (p *payment) repeats(j *ask.Job) (got messages.Spent, repeated bool, err error) {
 	if p.req.Key == nil {
 		return got, false, nil
 	}
@@ -117,7 +117,7 @@ func (p *purchase) repeats(j *ask.Job) (got messages.Spent, repeated bool, err e
 }
 
 // begin checks whether the wallet may serve the request, and waits for the address for change.
-func (p *purchase) begin(j *ask.Job) error {
+func (p *payment) begin(j *ask.Job) error {
 	wants := false
 	err := p.try(j, func() error {
 		p.device = p.ledger.Flags().Has(walletfile.ExternalSigner)
@@ -134,13 +134,13 @@ func (p *purchase) begin(j *ask.Job) error {
 		return nil
 	})
 	if err == nil && wants {
-		err = p.haveKeys(j)
+		err = p.keysMade(j)
 	}
 	return err
 }
 
 // fund chooses coins and builds the transaction. It reports false where some of the coins are gone since.
-func (p *purchase) fund(j *ask.Job) (funded bool, err error) {
+func (p *payment) fund(j *ask.Job) (funded bool, err error) {
 	var ids []chainhash.Hash
 	var fees []messages.FeeQuery
 	err = p.do(j, func() {
@@ -166,7 +166,7 @@ func (p *purchase) fund(j *ask.Job) (funded bool, err error) {
 }
 
 // makePlan finds the coins that the transaction may spend.
-func (p *purchase) makePlan(pool messages.PoolClusters) error {
+func (p *payment) makePlan(pool messages.PoolClusters) error {
 	tip, network := p.cfg.Chain.Open().Active().Tip(), p.cfg.Network
 	plan, err := p.ledger.Payments().Plan(p.req, network, wallet.PaymentParams{
 		Pool: pool, Options: p.spending, Random: newRandom(), Current: network.IsFresh(tip.Time(), p.cfg.Now()),
@@ -181,20 +181,20 @@ func (p *purchase) makePlan(pool messages.PoolClusters) error {
 }
 
 // reserve takes the transaction, if the coins are still there.
-func (p *purchase) reserve() bool {
+func (p *payment) reserve() bool {
 	built := p.built
 	if !p.ledger.Reserve(p.plan, built.Tx, built.Change) {
 		return false
 	}
 	if p.req.All == nil {
-		p.logf("Coin Selection: Algorithm:%s, Waste Metric Score:%d", built.Algorithm, built.Waste)
+		p.Logf("Coin Selection: Algorithm:%s, Waste Metric Score:%d", built.Algorithm, built.Waste)
 	}
 	if built.Grouped > 0 {
 		used := "non-grouped"
 		if built.Fee == built.Grouped {
 			used = "grouped"
 		}
-		p.logf("Fee non-grouped = %d, grouped = %d, using %s", built.Single, built.Grouped, used)
+		p.Logf("Fee non-grouped = %d, grouped = %d, using %s", built.Single, built.Grouped, used)
 	}
 	if p.req.LockCoins {
 		for _, in := range built.Tx.TxIn {
@@ -205,7 +205,7 @@ func (p *purchase) reserve() bool {
 }
 
 // signed returns the transaction with the signatures that are wanted, and whether it has all that it needs.
-func (p *purchase) signed(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
+func (p *payment) signed(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
 	switch p.req.Sign {
 	case messages.SignNothing:
 		return p.built.Tx, false, nil
@@ -237,7 +237,7 @@ func (p *purchase) signed(j *ask.Job) (tx *wire.MsgTx, complete bool, err error)
 
 // filled signs the transaction in a packet, as far as possible. Keys that count their signatures, and devices,
 // sign only once, whether the transaction is sent or the packet is handed out.
-func (p *purchase) filled(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
+func (p *payment) filled(j *ask.Job) (tx *wire.MsgTx, complete bool, err error) {
 	signs := false
 	if err := p.do(j, func() { signs = !p.ledger.Vault().Locked() }); err != nil {
 		return nil, false, err
@@ -254,7 +254,7 @@ func (p *purchase) filled(j *ask.Job) (tx *wire.MsgTx, complete bool, err error)
 }
 
 // send writes the transaction, and then sends it. It reports false where a coin was spent meanwhile.
-func (p *purchase) send(j *ask.Job, tx *wire.MsgTx) (sent bool, err error) {
+func (p *payment) send(j *ask.Job, tx *wire.MsgTx) (sent bool, err error) {
 	if p.bump != nil {
 		if err := p.lookAgain(j, tx); err != nil {
 			return false, err
@@ -278,7 +278,7 @@ func (p *purchase) send(j *ask.Job, tx *wire.MsgTx) (sent bool, err error) {
 }
 
 // spent is what is answered.
-func (p *purchase) spent(tx *wire.MsgTx, complete, sent bool) messages.Spent {
+func (p *payment) spent(tx *wire.MsgTx, complete, sent bool) messages.Spent {
 	return messages.Spent{
 		Tx: tx, TxID: tx.TxHash(), Fee: btcutil.Amount(p.built.Fee), Change: p.built.Change,
 		Reason: p.built.Reason, Complete: complete, Sent: sent, PSBT: p.packet,

@@ -1,8 +1,7 @@
-package wallets
+package files
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"os"
 	"time"
@@ -17,20 +16,23 @@ import (
 	"github.com/seed61375155/trawl/store/walletdir"
 )
 
-// creation makes a new wallet's file.
-type creation struct {
-	*home
+// A Creation makes a new wallet's file.
+type Creation struct {
+	*Spec
 
 	req    messages.CreateWallet
 	folder walletdir.Made
 	made   bool // the file
 }
 
-// run runs in the first worker of the wallet's actor.
+// Create returns the creation of a wallet that is not there.
+func (s *Spec) Create(req messages.CreateWallet) *Creation { return &Creation{Spec: s, req: req} }
+
+// Run makes the file, and returns the wallet.
 //
 // Errors: *messages.WalletError.
-func (n *creation) run(ctx context.Context) (*opened, error) {
-	n.step("Creating wallet…", 0)
+func (n *Creation) Run(ctx context.Context) (*Opened, error) {
+	n.Step("Creating wallet…")
 	began := time.Now()
 	defer n.req.Passphrase.Wipe()
 	if err := n.checkNamed(); err != nil {
@@ -52,17 +54,16 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 			"Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir,
 		)
 	}
-	reader := n.cfg.Chain.Open()
-	if reader == nil {
-		return nil, codes.Unexpected(chainview.ErrNotReady)
+	chain, err := n.cfg.chain(nil)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if n.folder, err = walletdir.Make(n.dir); err != nil {
 		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", codes.FileSystemText(
 			"cannot create directories", err, n.dir,
 		))
 	}
-	o, err := n.write(ctx, reader.Active().Tip())
+	o, err := n.write(ctx, chain.Active.Tip())
 	if err != nil {
 		return nil, errors.Join(err, n.folder.Remove())
 	}
@@ -71,7 +72,8 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	return o, nil
 }
 
-func (n *creation) undo() error {
+// Undo takes back what Run did. The wallet is not open any more.
+func (n *Creation) Undo() error {
 	if !n.made {
 		return nil
 	}
@@ -79,9 +81,9 @@ func (n *creation) undo() error {
 }
 
 // write makes the records and the file.
-func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, error) {
+func (n *Creation) write(ctx context.Context, tip *chainview.Block) (*Opened, error) {
 	ledger, err := n.ledger(ctx)
-	if isAnswer(err) {
+	if codes.IsAnswer(err) {
 		return nil, err
 	}
 	if err != nil {
@@ -90,8 +92,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 	ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
 	ledger.Txs().SaveBestBlock(rescan.LocatorOf(tip))
 	changes := ledger.TakeChanges()
-	fill := func(b *walletdb.Batch) error { return apply(b, changes) } //nolint:contextcheck // as below
-	file, err := walletdb.Create(n.file, n.cfg.fileOptions(), fill)    //nolint:contextcheck // files know no contexts
+	file, err := walletdb.Create(n.file, n.cfg.options(), Apply(changes)) //nolint:contextcheck // as all files
 	if err != nil {
 		ledger.Close()
 		var refused *walletdb.Error
@@ -101,13 +102,13 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
 	n.logContent(&walletfile.Wallet{})
-	n.logChanges(changes)
-	return &opened{file: file, ledger: ledger, catchUp: rescan.CatchUp{Tip: tip}}, nil
+	n.LogChanges(changes)
+	return &Opened{File: file, Ledger: ledger, CatchUp: rescan.CatchUp{Tip: tip}}, nil
 }
 
-func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
+func (n *Creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 	p := wallet.CreateParams{
-		Params:             n.cfg.params(n.name),
+		Params:             n.params(),
 		DisablePrivateKeys: n.req.DisablePrivateKeys, Blank: n.req.Blank, AvoidReuse: n.req.AvoidReuse,
 		ExternalSigner: n.req.ExternalSigner, Now: n.cfg.now(),
 	}
@@ -115,13 +116,13 @@ func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 		return n.ofDevice(ctx, p)
 	}
 	if !p.Blank && !p.DisablePrivateKeys {
-		p.Seed = newSeed()
+		p.Seed = NewSeed()
 		defer p.Seed.Zero()
 	}
 	if len(n.req.Passphrase) > 0 {
 		passphrase := walletfile.NewSecret(n.req.Passphrase)
 		defer passphrase.Zero()
-		encryption, err := newEncryption(ctx, passphrase)
+		encryption, err := NewEncryption(ctx, passphrase)
 		if err != nil {
 			return nil, err
 		}
@@ -134,15 +135,15 @@ func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 // ofDevice makes a wallet of the descriptors that a signing device tells.
 //
 // Errors: *messages.WalletError.
-func (n *creation) ofDevice(ctx context.Context, p wallet.CreateParams) (*wallet.Wallet, error) {
+func (n *Creation) ofDevice(ctx context.Context, p wallet.CreateParams) (*wallet.Wallet, error) {
 	d, err := n.cfg.Signer.Find(ctx)
 	if err != nil {
-		return nil, deviceError(err)
+		return nil, codes.DeviceError(err)
 	}
 	const account = 0
 	receive, change, err := d.Descriptors(ctx, account)
 	if err != nil {
-		return nil, deviceError(err)
+		return nil, codes.DeviceError(err)
 	}
 	w, err := wallet.Create(ctx, p)
 	if err != nil {
@@ -151,44 +152,10 @@ func (n *creation) ofDevice(ctx context.Context, p wallet.CreateParams) (*wallet
 	for i, texts := range [][]string{receive, change} {
 		if err := w.Importer().SetupOutside(texts, i == 1, p.Now); err != nil { //nolint:contextcheck // takes a moment
 			w.Close()
-			return nil, deviceError(err)
+			return nil, codes.DeviceError(err)
 		}
 	}
 	w.Keys().ChooseDefaultTypes()
 	w.Keys().NoteActive()
 	return w, nil
-}
-
-// newEncryption makes a master key and puts it under a passphrase, which takes
-// about 100 ms.
-func newEncryption(ctx context.Context, passphrase *walletfile.Secret) (wallet.Encryption, error) {
-	record := walletfile.MasterKey{ID: 1, Salt: make([]byte, walletfile.SaltSize)}
-	_, _ = rand.Read(record.Salt) // never fails
-	master := newSeed()
-	record, err := lockMaster(ctx, record, passphrase, master)
-	if err != nil {
-		master.Zero()
-		return wallet.Encryption{}, err
-	}
-	return wallet.Encryption{Record: record, Master: master}, nil
-}
-
-// lockMaster puts a master key under a passphrase, with as many iterations as
-// this machine does in the time that Core allows.
-func lockMaster(
-	ctx context.Context, record walletfile.MasterKey, passphrase, master *walletfile.Secret,
-) (walletfile.MasterKey, error) {
-	var failed error
-	record.Iterations = walletfile.TuneIterations(func(iterations uint32) time.Duration {
-		trial := record
-		trial.Iterations = iterations
-		began := time.Now()
-		_, err := trial.Lock(ctx, passphrase, master)
-		failed = errors.Join(failed, err)
-		return time.Since(began)
-	})
-	if failed != nil {
-		return record, failed
-	}
-	return record.Lock(ctx, passphrase, master)
 }

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"context"
@@ -23,18 +23,18 @@ const defaultPrefix = "default_wallet"
 
 // newFile is a wallet that a migration makes.
 type newFile struct {
-	home    *home
+	*Spec
 	records []walletfile.Record // nil: there is no such wallet
 	created bool
-	dir     walletdir.Made
+	folder  walletdir.Made
 }
 
-// migratedFiles are the files of a migration. The old one is copied first, and the
+// A Migration makes the files of the wallets that a legacy wallet becomes. The old file is copied first, and the
 // wallets beside it are made; it loses its place last, in one step, to a file that is
 // complete. So whatever ends the process, there is the old wallet or the new ones: a
 // migration that was cut short is begun again, and finds what it has made.
-type migratedFiles struct {
-	*home
+type Migration struct {
+	*Spec
 
 	source  string // the old file
 	isFile  bool   // the wallet is not a directory, but the old file itself
@@ -46,36 +46,36 @@ type migratedFiles struct {
 	warnings                []string
 }
 
-func newMigratedFiles(cfg *Config, name string) *migratedFiles {
-	prefix := name
-	if name == "" {
+// Migrate returns the migration of a wallet.
+func (s *Spec) Migrate() *Migration {
+	prefix := s.Name
+	if s.Name == "" {
 		prefix = defaultPrefix
 	}
-	m := &migratedFiles{home: newHome(cfg, name)}
-	m.main.home = newHome(cfg, name)
-	m.watched.home = newHome(cfg, prefix+"_watchonly")
-	m.solvable.home = newHome(cfg, prefix+"_solvables")
+	m := &Migration{Spec: s}
+	m.main.Spec = s
+	m.watched.Spec = s.cfg.Spec(prefix + "_watchonly")
+	m.solvable.Spec = s.cfg.Spec(prefix + "_solvables")
 	return m
 }
 
-// next returns the wallet to be loaded after so many; nil: that was the last.
-func (m *migratedFiles) next(loaded int) *newFile {
+// Names are the names of wallets that the migration uses.
+func (m *Migration) Names() []string { return []string{m.Name, m.watched.Name, m.solvable.Name} }
+
+// Made returns the names of the wallets that were made, in the order in which they are to be loaded.
+func (m *Migration) Made() (names []string) {
 	for _, f := range []*newFile{&m.main, &m.watched, &m.solvable} {
-		if f.records == nil {
-			continue
+		if f.records != nil {
+			names = append(names, f.Name)
 		}
-		if loaded == 0 {
-			return f
-		}
-		loaded--
 	}
-	return nil
+	return names
 }
 
-// make makes the files of the new wallets, and wipes the passphrase.
+// Run makes the files of the new wallets, and wipes the passphrase.
 //
 // Errors: *messages.WalletError.
-func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) error {
+func (m *Migration) Run(ctx context.Context, passphrase messages.Secret) error {
 	defer passphrase.Wipe()
 	if err := m.find(); err != nil {
 		return err
@@ -89,10 +89,10 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 	}
 	defer old.Zero()
 	if old.Flags.Has(walletfile.Descriptors) {
-		return errNotLegacy
+		return ErrNotLegacy
 	}
 	if err := m.copyOld(); err != nil { //nolint:contextcheck // files know no contexts
-		m.cfg.Log.Error("legacy wallet not copied", "wallet", m.label(), "err", err)
+		m.cfg.Log.Error("legacy wallet not copied", "wallet", m.Label(), "err", err)
 		return codes.Errorf(codes.Wallet, "Error: Unable to make a backup of your wallet")
 	}
 	master, err := migrate.Unlock(ctx, old, passphrase)
@@ -100,10 +100,10 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 		return err
 	}
 	defer master.Zero()
-	seed := newSeed()
+	seed := NewSeed()
 	defer seed.Zero()
 	files, err := migrate.Wallet(ctx, old, migrate.Params{
-		Params: m.cfg.params(m.name), Master: master, Seed: seed, Now: m.cfg.now(),
+		Params: m.params(), Master: master, Seed: seed, Now: m.cfg.now(),
 	})
 	if err != nil {
 		return err
@@ -111,8 +111,8 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 	m.main.records, m.watched.records, m.solvable.records = files.Main, files.Watched, files.Solvable
 	m.warnings = files.Warnings
 	if err := m.write(); err != nil { //nolint:contextcheck // as above
-		if failed := m.undo(); failed != nil {
-			m.cfg.Log.Error("beginnings of a migration stay", "wallet", m.label(), "err", failed)
+		if failed := m.Undo(); failed != nil {
+			m.cfg.Log.Error("beginnings of a migration stay", "wallet", m.Label(), "err", failed)
 		}
 		return err
 	}
@@ -120,7 +120,7 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 }
 
 // find finds the old file.
-func (m *migratedFiles) find() error {
+func (m *Migration) find() error {
 	if wrong := m.wrongPath(false); wrong != "" {
 		return codes.Errorf(codes.Wallet, "%s", wrong)
 	}
@@ -137,17 +137,17 @@ func (m *migratedFiles) find() error {
 	}
 	format, err := walletdb.FormatOf(m.source, m.cfg.Network.Magic)
 	if err != nil || format != walletdb.Berkeley {
-		return errNotLegacy // as in Core what is not seen to be a legacy wallet is none
+		return ErrNotLegacy // as in Core what is not seen to be a legacy wallet is none
 	}
 	return nil
 }
 
 // claim keeps other migrations from the old file, which may go by other names too.
-func (m *migratedFiles) claim() error {
+func (m *Migration) claim() error {
 	release, err := walletdb.Claim(m.source)
 	switch {
 	case errors.Is(err, walletdb.ErrLocked):
-		return errLoading
+		return ErrLoading
 	case err != nil:
 		return refusedFile(err)
 	}
@@ -155,15 +155,15 @@ func (m *migratedFiles) claim() error {
 	return nil
 }
 
-// free gives the old file free. It is called when the migration is over.
-func (m *migratedFiles) free() {
+// Free gives the old file free. It is called when the migration is over.
+func (m *Migration) Free() {
 	if m.release != nil {
 		m.release()
 	}
 }
 
 // read reads the old file.
-func (m *migratedFiles) read() (*walletfile.LegacyContent, error) {
+func (m *Migration) read() (*walletfile.LegacyContent, error) {
 	records, err := walletdb.ReadLegacy(m.source)
 	var refused *bdb.Error
 	switch {
@@ -172,19 +172,19 @@ func (m *migratedFiles) read() (*walletfile.LegacyContent, error) {
 	case err != nil:
 		return nil, refusedFile(err)
 	}
-	params := m.cfg.params(m.name)
+	params := m.params()
 	old, severity, err := walletfile.LoadLegacy(slices.Values(records), params.LoadOptions())
 	if err != nil {
-		m.cfg.Log.Warn("legacy wallet refused", "wallet", m.label(), "err", err)
+		m.cfg.Log.Warn("legacy wallet refused", "wallet", m.Label(), "err", err)
 		return nil, codes.Errorf(codes.Wallet, "Wallet loading failed. %s", severity.Message(m.source, m.cfg.Client))
 	}
 	return old, nil
 }
 
 // copyOld copies the old file into the wallets directory. A copy that is there stays.
-func (m *migratedFiles) copyOld() error {
+func (m *Migration) copyOld() error {
 	prefix := defaultPrefix
-	if m.name != "" {
+	if m.Name != "" {
 		whole, err := filepath.EvalSymlinks(m.dir)
 		if err != nil {
 			return err
@@ -192,7 +192,7 @@ func (m *migratedFiles) copyOld() error {
 		prefix = filepath.Base(whole)
 	}
 	m.backup = walletdir.Join(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
-	err := walletdb.Copy(m.source, m.backup, false, m.cfg.setAside)
+	err := walletdb.Copy(m.source, m.backup, false, m.cfg.renamed)
 	if errors.Is(err, fs.ErrExist) {
 		there, err := walletdb.Sum(m.backup)
 		if err != nil {
@@ -207,7 +207,7 @@ func (m *migratedFiles) copyOld() error {
 }
 
 // write makes the files of the wallets, that of the wallet itself last.
-func (m *migratedFiles) write() error {
+func (m *Migration) write() error {
 	for _, f := range []*newFile{&m.watched, &m.solvable} {
 		if f.records == nil {
 			continue
@@ -216,7 +216,7 @@ func (m *migratedFiles) write() error {
 			return err
 		}
 	}
-	if err := m.cfg.fail(); err != nil {
+	if err := m.cfg.Fail(); err != nil {
 		return err
 	}
 	m.replaced = true
@@ -225,24 +225,23 @@ func (m *migratedFiles) write() error {
 
 // create makes the file of a wallet that is new. A file that an earlier attempt has
 // made with exactly these records is used instead.
-func (m *migratedFiles) create(f *newFile) error {
-	if err := m.cfg.fail(); err != nil {
+func (m *Migration) create(f *newFile) error {
+	if err := m.cfg.Fail(); err != nil {
 		return err
 	}
-	h := f.home
-	same, err := walletdb.SameRecords(h.file, m.cfg.fileOptions(), f.records)
+	same, err := walletdb.SameRecords(f.file, m.cfg.options(), f.records)
 	if err == nil && same {
-		f.created, f.dir = true, walletdir.Made(filepath.Clean(h.dir))
+		f.created, f.folder = true, walletdir.Made(filepath.Clean(f.dir))
 		return nil
 	}
-	if f.dir, err = walletdir.Make(h.dir); err != nil {
+	if f.folder, err = walletdir.Make(f.dir); err != nil {
 		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s",
-			codes.FileSystemText("cannot create directories", err, h.dir))
+			codes.FileSystemText("cannot create directories", err, f.dir))
 	}
-	file, err := walletdb.Create(h.file, m.cfg.fileOptions(), walletdb.Fill(f.records))
+	file, err := walletdb.Create(f.file, m.cfg.options(), walletdb.Fill(f.records))
 	if err != nil {
 		var refused *walletdb.Error
-		err = errors.Join(err, f.dir.Remove())
+		err = errors.Join(err, f.folder.Remove())
 		if errors.As(err, &refused) {
 			return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s", refused.Text)
 		}
@@ -254,15 +253,15 @@ func (m *migratedFiles) create(f *newFile) error {
 
 // replace puts the new wallet in the place of the old one, which is gone if there is
 // none.
-func (m *migratedFiles) replace() error {
+func (m *Migration) replace() error {
 	var err error
 	switch {
 	case m.main.records == nil:
 		err = walletdb.Remove(m.source)
 	case m.isFile:
-		err = walletdb.ReplaceFile(m.source, m.cfg.fileOptions(), walletdb.Fill(m.main.records))
+		err = walletdb.ReplaceFile(m.source, m.cfg.options(), walletdb.Fill(m.main.records))
 	default:
-		err = walletdb.Replace(m.file, m.cfg.fileOptions(), walletdb.Fill(m.main.records))
+		err = walletdb.Replace(m.file, m.cfg.options(), walletdb.Fill(m.main.records))
 	}
 	if err != nil {
 		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %v", err)
@@ -270,18 +269,18 @@ func (m *migratedFiles) replace() error {
 	return nil
 }
 
-// undo takes back what was made, and brings the old file back. Wallets stay if one of them is loaded by another
+// Undo takes back what was made, and brings the old file back. Wallets stay if one of them is loaded by another
 // name: it may have given out addresses.
-func (m *migratedFiles) undo() error {
+func (m *Migration) Undo() error {
 	for _, f := range []*newFile{&m.main, &m.watched, &m.solvable} {
-		if (f.created || f == &m.main && m.replaced) && walletdb.InUse(f.home.file, m.cfg.fileOptions()) {
-			return errOtherName
+		if (f.created || f == &m.main && m.replaced) && walletdb.InUse(f.file, m.cfg.options()) {
+			return ErrOtherName
 		}
 	}
 	var failed error
 	for _, f := range []*newFile{&m.watched, &m.solvable} {
 		if f.created {
-			failed = errors.Join(failed, walletdb.Discard(f.home.file), f.dir.Remove())
+			failed = errors.Join(failed, walletdb.Discard(f.file), f.folder.Remove())
 		}
 	}
 	if !m.replaced {
@@ -291,7 +290,26 @@ func (m *migratedFiles) undo() error {
 		return failed // it never lost its place
 	}
 	if m.isFile && m.main.records != nil {
-		return errors.Join(failed, walletdb.RestoreFile(m.backup, m.source, m.cfg.setAside))
+		return errors.Join(failed, walletdb.RestoreFile(m.backup, m.source, m.cfg.renamed))
 	}
-	return errors.Join(failed, walletdb.Copy(m.backup, m.source, true, m.cfg.setAside))
+	return errors.Join(failed, walletdb.Copy(m.backup, m.source, true, m.cfg.renamed))
+}
+
+// Result describes the wallets that were made.
+func (m *Migration) Result() messages.WalletMigrated {
+	got := messages.WalletMigrated{BackupPath: m.backup, Warnings: m.warnings}
+	for _, text := range m.warnings {
+		m.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.Name, "what", text)
+	}
+	if made := m.Made(); len(made) > 0 {
+		got.Name = made[0]
+	}
+	if m.watched.records != nil && m.watched.Name != got.Name {
+		got.WatchOnly = m.watched.Name
+	}
+	if m.solvable.records != nil && m.solvable.Name != got.Name {
+		got.Solvables = m.solvable.Name
+	}
+	m.cfg.Log.Info("wallet migrated", "wallet", m.Name, "backup", m.backup)
+	return got
 }

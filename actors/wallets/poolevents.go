@@ -1,12 +1,11 @@
 package wallets
 
 import (
-	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/poolorder"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -16,74 +15,74 @@ type moment struct {
 	tip    messages.Tip // zero: the active tip
 }
 
-// hear queues what the pool tells, and takes what is due. A wallet that cannot follow the
+// notified queues what the pool tells, and takes what is due. A wallet that cannot follow the
 // chain for long reads the pool again when it can.
-func (p *poolState) hear(c actor.Context, m *messages.PoolChanged) {
+func (p *poolState) notified(m *messages.PoolChanged) {
 	if p.lost {
-		p.news.Last++
+		p.events.Last++
 		return
 	}
-	p.news.Add(m, p.cfg.Chain.Open())
-	if len(p.news.Events) > poolorder.MaxEvents {
-		p.useAll(c)
-		p.news.Events, p.news.At, p.news.Pool, p.lost = nil, messages.Tip{}, messages.Tip{}, true
+	p.events.Add(m, p.cfg.Chain.Open())
+	if len(p.events.Events) > poolorder.MaxEvents {
+		p.useAll()
+		p.events.Events, p.events.At, p.events.Pool, p.lost = nil, messages.Tip{}, messages.Tip{}, true
 	}
-	p.take(c)
-	p.follower.Wake(c)
+	p.take()
+	p.follower.Wake(p.c)
 }
 
 // target returns the block that the wallet is to go to: where the pool was when it told the
-// next news, or the active tip.
+// next event, or the active tip.
 func (p *poolState) target(reader chainview.Reader) *chainview.Block {
 	if p.ledger == nil {
 		return reader.Active().Tip()
 	}
-	return p.news.Target(reader, p.ledger.Txs().Tip())
+	return p.events.Target(reader, p.ledger.Txs().Tip())
 }
 
-// arrived reports whether the wallet is where the next news are to be taken.
+// arrived reports whether the wallet is where the next events are to be taken.
 func (p *poolState) arrived() bool {
 	reader := p.cfg.Chain.Open()
 	return reader != nil && p.target(reader).Hash == p.ledger.Txs().Tip().Hash
 }
 
-// mayTake reports whether news may be taken now.
+// mayTake reports whether events may be taken now.
 func (p *poolState) mayTake() bool {
 	return p.ledger != nil && p.live && p.joined && p.scans == 0 && !p.awaitsKeys && !p.follower.Busy()
 }
 
-// take takes the news that are due where the wallet is. The caller of take wakes the wallet, which may have to go on
+// take takes the events that are due where the wallet is. The caller of take wakes the wallet, which may have to go on
 // to another block.
-func (p *poolState) take(c actor.Context) {
+func (p *poolState) take() {
 	taken := false
-	for p.mayTake() && len(p.news.Events) > 0 {
-		next := p.news.Events[0]
+	for p.mayTake() && len(p.events.Events) > 0 {
+		next := p.events.Events[0]
 		if next.To == nil && !p.arrived() {
 			break
 		}
-		p.news.Events = p.news.Events[1:]
-		p.takeOne(c, &next)
+		p.events.Events = p.events.Events[1:]
+		p.apply(&next)
 		taken = true
 	}
 	if taken && p.ledger != nil {
-		p.write(c)
-		p.look(c)
+		p.write()
+		p.look()
 	}
 	if (p.lost || p.back) && p.mayTake() && p.arrived() {
-		p.readAgain(c)
+		p.readAgain()
 	}
 	p.changes.notify()
 }
 
 // readAgain reads the pool again, because the wallet may not know all its transactions.
-func (p *poolState) readAgain(c actor.Context) {
+func (p *poolState) readAgain() {
 	lost := p.lost
 	p.lost, p.back = false, false
-	p.readBeside(c, nil, func(pool messages.PoolTxs) {
+	p.readBeside(nil, func(pool messages.PoolTxs) {
 		if all := (&poolorder.Contents{PoolTxs: pool, Clear: lost}); lost {
-			p.news.Begin(all)
+			p.events.Begin(all)
 		} else {
-			p.news.Insert(all)
+			p.events.Insert(all)
 		}
 	})
 }
@@ -92,25 +91,25 @@ func (p *poolState) readAgain(c actor.Context) {
 // tells which of them it gets back, but only if it has seen the block: a wallet that
 // follows the chain alone may have seen other blocks.
 func (p *poolState) left(b *chainview.Block, reader chainview.Reader) {
-	if p.cfg.Pool.IsAbsent() || len(p.news.Events) > 0 && p.news.Events[0].All != nil {
+	if p.cfg.Pool.IsAbsent() || len(p.events.Events) > 0 && p.events.Events[0].All != nil {
 		return // contents are taken over next
 	}
-	pool := reader.Lookup(&p.news.Pool.Hash)
+	pool := reader.Lookup(&p.events.Pool.Hash)
 	p.back = p.back || pool == nil || !pool.Ancestor(b.Height).Is(b)
 }
 
-func (p *poolState) takeOne(c actor.Context, e *poolorder.Event) {
+func (p *poolState) apply(e *poolorder.Event) {
 	txs := p.ledger.Txs()
 	switch {
 	case e.To != nil:
-		p.news.At, p.news.Pool = *e.To, *e.To
+		p.events.At, p.events.Pool = *e.To, *e.To
 	case e.Alone:
-		p.news.At = messages.Tip{}
+		p.events.At = messages.Tip{}
 	case e.Reset:
-		p.news.At, p.news.Pool = messages.Tip{}, messages.Tip{}
+		p.events.At, p.events.Pool = messages.Tip{}, messages.Tip{}
 		txs.ClearMempool()
 	case e.All != nil:
-		p.use(c, e.All)
+		p.use(e.All)
 	case e.Change.Added:
 		txs.AddMempoolTx(e.Change.Tx, p.cfg.now())
 	case e.Change.Reason != messages.PoolBlock:
@@ -130,13 +129,13 @@ func (t *caller) atTip(j *ask.Job) error {
 	return t.until(j, func() (bool, error) {
 		reader := p.cfg.Chain.Open()
 		if now == nil {
-			now, fails = &moment{number: p.news.Last}, p.fails
+			now, fails = &moment{number: p.events.Last}, p.fails
 			if reader != nil {
 				tip := reader.Active().Tip()
 				now.tip = messages.Tip{Hash: tip.Hash, Height: tip.Height}
 			}
-			p.take(t.c)
-			p.follower.Wake(t.c)
+			p.take()
+			p.follower.Wake(p.c)
 		}
 		switch {
 		case reader == nil: // until the chain is there again
@@ -156,7 +155,7 @@ func (p *poolState) isOver(reader chainview.Reader, m *moment) bool {
 	if m.tip == (messages.Tip{}) {
 		m.tip = messages.Tip{Hash: active.Tip().Hash, Height: active.Height()}
 	}
-	if p.scans > 0 || p.again != nil || p.news.After(m.number) > 0 {
+	if p.scans > 0 || p.again != nil || p.events.After(m.number) > 0 {
 		return false
 	}
 	if tip.Hash == m.tip.Hash {
@@ -172,16 +171,52 @@ func (p *poolState) isOver(reader chainview.Reader, m *moment) bool {
 
 // fail ends the waits for the tip: the wallet cannot follow the chain. Queued contents of
 // the pool are taken over at the block where the wallet is.
-func (p *poolState) fail(c actor.Context, err error) {
-	p.useAll(c)
+func (p *poolState) fail(err error) {
+	p.useAll()
 	p.failure = rescan.Behind(err)
 	p.fails++
 	p.changes.notify()
 }
 
 // useAll takes over the contents of the pool that are queued.
-func (p *poolState) useAll(c actor.Context) {
-	for _, all := range p.news.TakeAll() {
-		p.use(c, all)
+func (p *poolState) useAll() {
+	for _, all := range p.events.TakeAll() {
+		p.use(all)
 	}
+}
+
+// look takes over the transactions of the pool that concern scripts which
+// payments have made the wallet's, unless the pool was compared with these
+// scripts before.
+func (p *poolState) look() {
+	if ledger := p.ledger; ledger != nil && txs.Reach(ledger.Txs()) > p.seen {
+		p.lookFor()
+	}
+}
+
+// lookFor takes over the transactions of the pool that concern scripts which have
+// become the wallet's. They are picked out where the answer comes in: the pool is
+// large, and few transactions concern few scripts.
+func (p *poolState) lookFor() {
+	if p.cfg.Pool.IsAbsent() || !p.live || !p.joined || p.scans > 0 {
+		return // the end of a scan looks again
+	}
+	scripts := p.ledger.Keys().Scripts()
+	fresh := scripts[min(p.seen, len(scripts)):]
+	if len(fresh) == 0 {
+		return
+	}
+	coins := txs.OutputsTo(p.ledger.Txs(), fresh)
+	pick := func(pool []messages.PoolTx) []messages.PoolTx { return txs.Concerned(pool, fresh, coins) }
+	p.readBeside(pick, func(pool messages.PoolTxs) {
+		p.events.Insert(&poolorder.Contents{PoolTxs: pool, Seen: len(scripts)})
+	})
+}
+
+// readBeside has a job read the pool.
+func (p *poolState) readBeside(
+	pick func([]messages.PoolTx) []messages.PoolTx, use func(messages.PoolTxs),
+) {
+	p.scans++
+	p.beside(func(j *ask.Job) { _ = p.read(j, pick, use) })
 }

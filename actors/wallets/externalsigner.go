@@ -20,14 +20,6 @@ var (
 	errSignerFailed = codes.Errorf(codes.Transaction, "External signer failed to sign")
 )
 
-// deviceError gives what a device says the code that Core gives it.
-func deviceError(err error) error {
-	if err == nil || isAnswer(err) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return codes.Errorf(codes.Misc, "%v", err)
-}
-
 // display has the device show an address, and compares what it shows.
 func (t *caller) display(j *ask.Job, q messages.DisplayAddress) (messages.Done, error) {
 	var text string
@@ -40,8 +32,8 @@ func (t *caller) display(j *ask.Job, q messages.DisplayAddress) (messages.Done, 
 		return nil
 	})
 	if err == nil {
-		own, _ := descriptor.AddressOf(q.Script, t.net)
-		err = deviceError(t.displayed(j.Context(), text, own))
+		own, _ := descriptor.AddressOf(q.Script, t.cfg.Network.Descriptors())
+		err = codes.DeviceError(t.displayed(j.Context(), text, own))
 	}
 	return messages.Done{}, err
 }
@@ -58,82 +50,82 @@ func (t *caller) displayed(ctx context.Context, text, own string) error {
 	return err
 }
 
-// signedOutside is what became of a transaction that a device was to sign.
-type signedOutside struct {
+// signedExternally is what became of a transaction that a device was to sign.
+type signedExternally struct {
 	packet   *psbt.Packet
 	complete bool
 }
 
-// signOutside describes a packet and has the device sign it. It returns the packet that the device answers. Its
+// signExternally describes a packet and has the device sign it. It returns the packet that the device answers. Its
 // transaction may differ but has to make the same payment, see [signing.SamePayment].
-func (t *caller) signOutside(j *ask.Job, p *psbt.Packet, finalize bool) (signedOutside, error) {
+func (t *caller) signExternally(j *ask.Job, p *psbt.Packet, finalize bool) (signedExternally, error) {
 	f := signing.NewFilling(p, &messages.FillPacket{Derivations: true}, t.cfg.Network.NewSigning, nil)
 	err := t.do(j, func() {
 		t.ledger.AddSpent(p)
 		f.Know(t.ledger.Keys())
 	})
 	if err != nil {
-		return signedOutside{}, err
+		return signedExternally{}, err
 	}
 	defer f.Zero()
-	var got signedOutside
+	var got signedExternally
 	_, err = f.Run(j.Context())
 	fee := signing.FeeOf(p)
 	if err == nil {
 		got, err = t.askDevice(j.Context(), p, finalize)
 	}
 	if err != nil {
-		if !isAnswer(err) && !errors.Is(err, context.Canceled) {
-			t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
+		if !codes.IsAnswer(err) && !errors.Is(err, context.Canceled) {
+			t.cfg.Log.Warn("signing device", "wallet", t.Label(), "err", err)
 		}
-		return signedOutside{}, deviceError(err)
+		return signedExternally{}, codes.DeviceError(err)
 	}
 	return got, t.try(j, func() error {
 		if !signing.SamePayment(p.Tx, got.packet.Tx, fee, t.ledger.Keys().IsMine) {
-			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.label())
+			t.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", t.Label())
 			return errSignerFailed
 		}
 		return nil
 	})
 }
 
-func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (signedOutside, error) {
+func (t *caller) askDevice(ctx context.Context, p *psbt.Packet, finalize bool) (signedExternally, error) {
 	if signing.IsComplete(p, t.cfg.Network.NewSigning, finalize) {
-		return signedOutside{p, true}, nil // it needs nothing more
+		return signedExternally{p, true}, nil // it needs nothing more
 	}
 	d, err := t.cfg.Signer.Find(ctx)
 	var none device.NotFoundError
 	switch {
 	case errors.As(err, &none):
-		t.cfg.Log.Warn("signing device", "wallet", t.label(), "err", err)
-		return signedOutside{}, errNoSigner
+		t.cfg.Log.Warn("signing device", "wallet", t.Label(), "err", err)
+		return signedExternally{}, errNoSigner
 	case err != nil:
-		return signedOutside{}, err
+		return signedExternally{}, err
 	}
 	if !signing.Concerns(p, d.Fingerprint) {
-		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.label())
-		return signedOutside{}, errSignerFailed
+		t.cfg.Log.Warn("Failed to sign: Signer fingerprint does not match any of the inputs", "wallet", t.Label())
+		return signedExternally{}, errSignerFailed
 	}
 	text, err := d.Sign(ctx, p.Encode())
 	var refused device.RefusalError
 	switch {
 	case errors.As(err, &refused):
-		t.cfg.Log.Warn("Failed to sign", "wallet", t.label(), "err", err)
-		return signedOutside{}, errSignerFailed
+		t.cfg.Log.Warn("Failed to sign", "wallet", t.Label(), "err", err)
+		return signedExternally{}, errSignerFailed
 	case err != nil:
-		return signedOutside{}, err
+		return signedExternally{}, err
 	}
 	signed, err := t.cfg.Network.DecodePSBT(text)
 	if err != nil {
-		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.label(), "err", err)
-		return signedOutside{}, errSignerFailed
+		t.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", t.Label(), "err", err)
+		return signedExternally{}, errSignerFailed
 	}
-	return signedOutside{signed, signing.IsComplete(signed, t.cfg.Network.NewSigning, finalize)}, nil
+	return signedExternally{signed, signing.IsComplete(signed, t.cfg.Network.NewSigning, finalize)}, nil
 }
 
 // fillByDevice puts what the wallet knows into a packet, and has the device sign it.
 func (t *caller) fillByDevice(j *ask.Job, p *psbt.Packet, finalize bool) (messages.FilledPacket, error) {
-	got, err := t.signOutside(j, p, finalize)
+	got, err := t.signExternally(j, p, finalize)
 	if err != nil {
 		return messages.FilledPacket{}, err
 	}
@@ -150,7 +142,7 @@ func (t *caller) signByDevice(j *ask.Job, q messages.SignWithWallet) (messages.S
 	if !ok {
 		return messages.Signed{}, codes.Errorf(codes.Decode, "TX decode failed")
 	}
-	got, err := t.signOutside(j, psbt.New(tx, t.cfg.Network.PSBTVersions[0]), true)
+	got, err := t.signExternally(j, psbt.New(tx, t.cfg.Network.PSBTVersions[0]), true)
 	if err != nil {
 		return messages.Signed{}, err
 	}

@@ -1,4 +1,4 @@
-package wallets
+package files
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ const legacyWarning = "This wallet is a legacy wallet and will need to be migrat
 // path.
 const itemFailed = "Error while scanning wallet dir item: %v [%s]."
 
-// listDir returns the wallets below a directory, as Core's listwalletdir finds
+// List returns the wallets below a directory, as Core's listwalletdir finds
 // them. Unreadable entries are passed over.
-func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEntry {
+func List(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEntry {
 	var found []messages.WalletDirEntry
 	note := func(name, path string) {
 		switch format, err := walletdb.FormatOf(path, magic); {
