@@ -20,7 +20,9 @@ func (m *policy) branches() int    { return m.count }
 func (*policy) output() OutputType { return Unknown }
 
 func (m *policy) appendText(dst []byte, f form) []byte {
-	f.normal = nil // Core leaves keys within miniscript as they are
+	if f.normal != nil && !f.normal.policies {
+		f.normal = nil
+	}
 	return m.expression.AppendText(dst, func(dst []byte, i int) []byte {
 		return m.keys[i].appendText(dst, f)
 	})

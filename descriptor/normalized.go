@@ -11,12 +11,23 @@ import (
 // the form from which all scripts can be derived. Extended keys are given at
 // the last hardened step, with their origin. Hardened steps are marked with h.
 // As in Core, keys with a hardened wildcard, and keys within miniscript, stay
-// what they are.
+// what they are: see [NormalizedPolicies].
 //
 // Errors: [ErrNeedsPrivateKey] if neither the private key is there nor the
 // cache knows the extended key; [ErrNotDerivable].
 func (d *Descriptor) NormalizedString() (string, error) {
-	n := &normalizer{cache: d.cache}
+	return normalized(d, &normalizer{cache: d.cache})
+}
+
+// NormalizedPolicies returns the text as [Descriptor.NormalizedString] does, with keys within miniscript in the
+// same form as all others. Core does so since version 31.
+//
+// Errors: those of NormalizedString.
+func NormalizedPolicies(d *Descriptor) (string, error) {
+	return normalized(d, &normalizer{cache: d.cache, policies: true})
+}
+
+func normalized(d *Descriptor, n *normalizer) (string, error) {
 	body := d.root.appendText(nil, form{net: d.net, branch: d.branch, normal: n})
 	if n.err != nil {
 		return "", derivationError(n.err)
@@ -26,8 +37,9 @@ func (d *Descriptor) NormalizedString() (string, error) {
 
 // normalizer looks for extended keys at hardened steps.
 type normalizer struct {
-	cache Cache
-	err   error // the first one
+	cache    Cache
+	policies bool  // also within miniscript
+	err      error // the first one
 }
 
 // normalize returns the key expression with the extended key at its last

@@ -63,7 +63,12 @@ func TestNormalized(t *testing.T) {
 			t.Errorf("%s\n got %s, %v\nwant %s", text, body, err, want)
 		}
 	}
-	d := parse(t, "wpkh("+testXpub+"/1h/*)", mainNet)
+	d := parse(t, "wsh(and_v(v:pk("+testXprv+"/1'/2/*),older(1)))", mainNet)
+	want := "wsh(and_v(v:pk([bd16bee5/1h]" + hardened + "/2/*),older(1)))"
+	if got, err := descriptor.NormalizedPolicies(d); strings.TrimSuffix(got, got[len(got)-9:]) != want || err != nil {
+		t.Errorf("within miniscript: got %s, %v", got, err)
+	}
+	d = parse(t, "wpkh("+testXpub+"/1h/*)", mainNet)
 	if got, err := d.NormalizedString(); !errors.Is(err, descriptor.ErrNeedsPrivateKey) {
 		t.Errorf("without private key: %s, %v", got, err)
 	}

@@ -192,6 +192,19 @@ func TestRequests(t *testing.T) {
 		{"named twice", []string{"-named", "echo", "arg0=a", "arg1=b", "arg0=c"}, `{"arg0":"c","arg1":"b"}`},
 		{"named with an equals sign", []string{"-named", "echo", "arg0=a=b"}, `{"arg0":"a=b"}`},
 		{"named and not", []string{"-named", "scanblocks", "start", "stop_height=2", "[]"}, `{"stop_height":2,"args":["start",[]]}`},
+		{
+			"a value with an equals sign", []string{"-named", "analyzepsbt", "cHNi=", "psbt=a="},
+			`{"psbt":"a=","args":["cHNi="]}`,
+		},
+		{
+			"text with an equals sign after a name", []string{"-named", "createwallet", "a=b", "blank=true"},
+			`{"blank":true,"args":["a=b"]}`,
+		},
+		{
+			"JSON with an equals sign", []string{"-named", "createpsbt", `["a=b"]`, "outputs=[]"},
+			`{"outputs":[],"args":[["a=b"]]}`,
+		},
+		{"a name that the method lacks", []string{"-named", "getmempoolentry", "x=y"}, `{"x":"y"}`},
 		{"named args", []string{"-named", "echo", "args=[0]", "x"}, `{"args":"[0]","args":["x"]}`},
 		{"escapes", []string{"echo", "a\"\\\n\x01é"}, `["a\"\\\n\u0001é"]`},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -21,7 +22,7 @@ func positional(method string, words []string) (*jsontree.Value, error) {
 }
 
 // named makes an object of arguments name=value. Of several values for a name
-// the last one counts, in the place of the first. Words without a name are put
+// the last one counts, in the place of the first. Words without a name of the method are put
 // together under "args", at the end, even where the user gave that name too: the
 // server judges that.
 func named(method string, words []string) (*jsontree.Value, error) {
@@ -33,7 +34,7 @@ func named(method string, words []string) (*jsontree.Value, error) {
 	var rest []string
 	for _, word := range words {
 		name, text, ok := strings.Cut(word, "=")
-		if !ok {
+		if !ok || isValue(method, name, word, len(rest)) {
 			rest = append(rest, word)
 			continue
 		}
@@ -59,6 +60,29 @@ func named(method string, words []string) (*jsontree.Value, error) {
 		params.Add("args", args)
 	}
 	return params, nil
+}
+
+// isValue reports whether a word with an equals sign is a value without a name. The method has no parameter of that
+// name then. The parameter in its place takes any text, or JSON, and the word is JSON.
+func isValue(method, name, word string, place int) bool {
+	if slices.Contains(namesOf(method), name) || formOfName(method, name) != asString {
+		return false
+	}
+	if formOf(method, place) == asJSON {
+		_, err := jsontree.Parse([]byte(word))
+		return err == nil
+	}
+	return slices.Contains(strings.Fields(textPlaces[method]), strconv.Itoa(place))
+}
+
+// namesOf returns the names of a method's parameters, none where the method is not known.
+func namesOf(method string) []string {
+	for line := range strings.Lines(methodList) {
+		if words := strings.Fields(line); len(words) > 0 && words[0] == method {
+			return words[1:]
+		}
+	}
+	return nil
 }
 
 // convert makes a JSON value of one word.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
@@ -56,6 +57,12 @@ func newTool(net *dialect.Network, s *options.Settings, std *streams, fresh bool
 // networkOf returns the network that the settings select.
 func networkOf(s *options.Settings) (*dialect.Network, error) {
 	var c dialect.Choices
+	if s.IsSet("core") {
+		var err error
+		if c.Reference, err = strconv.Atoi(s.String("core", "")); err != nil || c.Reference == 0 {
+			return nil, failf("Invalid value for -core: '%s'. It is 30 or 32.", s.String("core", ""))
+		}
+	}
 	if given := s.Strings("signetchallenge"); len(given) > 0 && s.Chain() == options.Signet {
 		if len(given) > 1 {
 			return nil, failf("-signetchallenge cannot be multiple values.")

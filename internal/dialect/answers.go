@@ -17,9 +17,48 @@ type Answers struct {
 	// EndsRanges says that a wallet without private keys gives out no address beyond those that it has derived ahead,
 	// even if it could derive more.
 	EndsRanges bool
+
+	// KeepsPolicyKeys says that descriptors are listed with keys inside of miniscript as they were given. Else these
+	// keys are given at their last hardened steps, as all others.
+	KeepsPolicyKeys bool
+
+	// HidesOutputKeys says that packets are not told where the keys of taproot outputs come from, but for those that
+	// several sign for.
+	HidesOutputKeys bool
+
+	// InternalUnlabelled says that no descriptor is imported with a label if the request says at all whether its
+	// addresses are for change. Else those for change are not, and those with a range.
+	InternalUnlabelled bool
+
+	// FinalSweeps says that sendall without signal for replacement makes inputs that let no lock time count.
+	FinalSweeps bool
+
+	// SearchesByPlace says that the search for coins without change counts the places of its tree, and keeps apart
+	// coins of one amount whose fees differ. Else it counts the coins that it adds.
+	SearchesByPlace bool
+
+	// PlainFeeErrors says that wallets do not tell which fee a balance did not cover. Nor do they name the options that
+	// set the least fee rate.
+	PlainFeeErrors bool
+
+	// FeeReasons says that wallets tell by which threshold a fee rate was estimated.
+	FeeReasons bool
+
+	// BoolFunding says that fundrawtransaction takes true or false instead of options.
+	BoolFunding bool
+
+	// MixedKeys says that wallets are loaded that have keys of a descriptor both in the clear and encrypted.
+	MixedKeys bool
+
+	// SilentInputs says that the memory pool does not tell which input of a transaction is not standard.
+	SilentInputs bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+	return Answers{
+		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
+		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
+		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
+	}
 }

@@ -14,15 +14,19 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := dialect.Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+			want := dialect.Answers{
+				UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
+				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
+				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
+			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
 			}
-			if w := n.Wallet(); !w.AsksWatchOnly || !w.EndsRanges {
+			if w := n.Wallet(); w.Answers != want {
 				t.Errorf("%s %s: wallets %+v", name, chain, w)
 			}
 			n.Answers = dialect.Answers{}
-			if w := n.Wallet(); w.AsksWatchOnly || w.EndsRanges {
+			if w := n.Wallet(); w.Answers != (dialect.Answers{}) {
 				t.Errorf("%s %s: %+v", name, chain, w)
 			}
 		}

@@ -29,7 +29,9 @@ func (n *Network) setBitcoinRules() {
 }
 
 func (n *Network) newSigning(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing {
-	return rawtx.NewSigning(tx, coins, n.Rules.MaxMoney, n.P2MR != nil)
+	s := rawtx.NewSigning(tx, coins, n.Rules.MaxMoney, n.P2MR != nil)
+	s.OutputKeys = !n.Answers.HidesOutputKeys
+	return s
 }
 
 // proves reports whether a header's hash is at most the target, and the target is

@@ -192,9 +192,6 @@ type Network struct {
 	// DevicesNeedSend says that wallets on a signing device pay by send and sendall alone.
 	DevicesNeedSend bool
 
-	// NamesFeeLimits says that a wallet which refuses a fee rate names the options that set the least one.
-	NamesFeeLimits bool
-
 	// NotValidated is said of each transaction of a package that was refused before any was looked at; empty: nothing.
 	NotValidated string
 

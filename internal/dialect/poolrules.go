@@ -20,6 +20,6 @@ func (n *Network) Clusters() bool { return n.PoolOrder == txpool.ByClusters }
 func (n *Network) PoolRules() txpool.Rules {
 	return txpool.Rules{
 		Rules: n.Rules, Forms: n.Standard, Verify: n.Verify, VerifyVersion: n.VerifyVersion, Unit: n.Software.Unit,
-		ZeroFeeParents: n.Traffic.ZeroFeeParents,
+		ZeroFeeParents: n.Traffic.ZeroFeeParents, TellsInputs: !n.Answers.SilentInputs,
 	}
 }

@@ -81,7 +81,7 @@ func (n *Network) setCore32() {
 	n.Signals.Bits = 5 // miners count with the others (BIP323)
 	n.TxNotes = []string{"comment", "to", "replaces_txid", "replaced_by_txid"}
 	n.CountsUnsent, n.DeprecatedLast, n.NotValidated = true, true, "package-not-validated"
-	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend, n.NamesFeeLimits = math.MaxUint32, true, true, true
+	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend = math.MaxUint32, true, true
 	n.Answers, n.PoolOrder = Answers{}, txpool.ByClusters
 	n.setRelay32()
 	known32[n.Name](n)

@@ -33,8 +33,7 @@ type Wallet struct {
 	// LookAgain is set where what replaces a transaction is looked at again when it is signed, before it is taken in.
 	LookAgain bool
 
-	// AsksWatchOnly and EndsRanges are those of the network's [Answers].
-	AsksWatchOnly, EndsRanges bool
+	Answers Answers // those of the network
 
 	// MerkleRoots is the first height at which a network gives out addresses that pay to P2MR outputs, where it has
 	// no others: before, whoever mines can spend such outputs. 0: at any.
@@ -71,7 +70,7 @@ func BitcoinWallet() Wallet {
 func (n *Network) Wallet() Wallet {
 	w := BitcoinWallet()
 	w.FeeEntries, w.LookAgain = n.P2MR != nil, n.P2MR != nil
-	w.AsksWatchOnly, w.EndsRanges = n.Answers.AsksWatchOnly, n.Answers.EndsRanges
+	w.Answers = n.Answers
 	switch {
 	case n.P2MR == nil:
 	case !n.P2MR.AnyOutput:

@@ -115,7 +115,9 @@ func (s *musig) follow(aggregate [33]byte, x []byte) bool {
 	}
 	from := s.data.tap.origins[[32]byte(x)].origin
 	if from == nil {
-		from = s.tapOrigin(x)
+		if from = s.tapOrigin(x); from != nil {
+			s.data.tap.noteOrigin(x, from, nil) // who adds the signatures up may not know
+		}
 	}
 	const fingerprint = 4
 	if id := hash160(aggregate[:]); len(from) <= fingerprint || !bytes.Equal(from[:fingerprint], id[:fingerprint]) {

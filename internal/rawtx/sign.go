@@ -38,6 +38,9 @@ type Signing struct {
 	P2MR     *P2MR                // nil on networks without P2MR
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
+	// OutputKeys has packets told where the keys of taproot outputs come from.
+	OutputKeys bool
+
 	// UnknownAmount is the value of coins whose value is not known.
 	UnknownAmount int64
 

@@ -56,6 +56,9 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 	if origin := p.tapOrigin(t.internal); origin != nil {
 		t.noteOrigin(t.internal, origin, nil)
 	}
+	if origin := p.tapOrigin(output); origin != nil && p.with.OutputKeys {
+		t.noteOrigin(output, origin, nil)
+	}
 	if t.keySig == nil {
 		t.keySig = p.signOutput(output)
 	}

@@ -32,6 +32,9 @@ type Rules struct {
 	// only for parents of version 3.
 	ZeroFeeParents bool
 
+	// TellsInputs has a transaction with inputs that are not standard told which input it is, and why.
+	TellsInputs bool
+
 	// Verify runs the scripts of all inputs with the outputs they spend, by the
 	// rules for transactions that are relayed, for a block at height. The error is
 	// in Core's words and says which input it is about.

@@ -131,63 +131,6 @@ func unspendable(script []byte) bool {
 	return len(script) > 0 && script[0] == txscript.OP_RETURN || len(script) > txscript.MaxScriptSize
 }
 
-// checkStandardInputs refuses to spend forms of outputs whose rules may change, or that
-// cost much to check.
-func (k *checks) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
-	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
-	sigOps := 0 // there is none in what pushes alone
-	for i, in := range tx.TxIn {
-		if pkScript := spent[i].PkScript; script.IsPayToScriptHash(pkScript) {
-			sigOps += script.P2SHSigOps(in.SignatureScript, pkScript)
-		} else {
-			sigOps += script.SigOps(pkScript, true)
-		}
-		if sigOps > maxLegacySigOps {
-			return bad
-		}
-	}
-	for i, in := range tx.TxIn {
-		switch descriptor.ScriptType(spent[i].PkScript) {
-		case formNonStandard:
-			return bad
-		case formUnknown:
-			if k.rules.Native == nil || !k.rules.Native(spent[i].PkScript) {
-				return bad
-			}
-		case formScriptHash:
-			redeem, ok := lastPush(in.SignatureScript)
-			if !ok || script.SigOps(redeem, true) > maxRedeemSigOps {
-				return bad
-			}
-		}
-	}
-	return nil
-}
-
-// lastPush returns what a script of pushes leaves on top of the stack. It reports
-// false where it leaves nothing, or where the interpreter would refuse it.
-func lastPush(script []byte) ([]byte, bool) {
-	var last []byte
-	pushes := 0
-	tokens := txscript.MakeScriptTokenizer(0, script)
-	for ; tokens.Next(); pushes++ {
-		op := tokens.Opcode()
-		switch {
-		case pushes == txscript.MaxStackSize:
-			return nil, false
-		case op > txscript.OP_16 || op == txscript.OP_RESERVED || len(tokens.Data()) > txscript.MaxScriptElementSize:
-			return nil, false
-		case op == txscript.OP_1NEGATE:
-			last = []byte{0x81}
-		case op >= txscript.OP_1:
-			last = []byte{op - txscript.OP_1 + 1}
-		default:
-			last = tokens.Data()
-		}
-	}
-	return last, pushes > 0 && tokens.Err() == nil
-}
-
 // checkWitness refuses witnesses that are larger than standard scripts need.
 func (k *checks) checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	for i, in := range tx.TxIn {
@@ -261,7 +204,7 @@ func spendsWitness(tx *wire.MsgTx, spent []*wire.TxOut) bool {
 		if !txscript.IsPayToScriptHash(script) {
 			continue
 		}
-		if redeem, ok := lastPush(in.SignatureScript); ok && txscript.IsWitnessProgram(redeem) {
+		if redeem, err := lastPush(in.SignatureScript); err == nil && txscript.IsWitnessProgram(redeem) {
 			return true
 		}
 	}

@@ -97,7 +97,7 @@ func (p Payments) Plan(r *messages.Spend, network *dialect.Network, with Payment
 		return nil, err
 	}
 	plan.Pool, plan.Options, plan.Random, plan.Current = with.Pool, with.Options, with.Random, with.Current
-	plan.Scale, plan.Atom = int(network.Rules.WitnessScale), network.Software.Atom
+	plan.Scale, plan.Atom, plan.Answers = int(network.Rules.WitnessScale), network.Software.Atom, network.Answers
 	rules := network.PoolRules()
 	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
 		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)

@@ -69,7 +69,9 @@ func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
 
 // LoadOptions says how the file of such a wallet is read.
 func (p *Params) LoadOptions() walletfile.LoadOptions {
-	return walletfile.LoadOptions{Network: p.Network, MerkleRoots: p.Kinds.Has(descriptor.MerkleRoot)}
+	return walletfile.LoadOptions{
+		Network: p.Network, MerkleRoots: p.Kinds.Has(descriptor.MerkleRoot), Mixed: p.Kinds.Answers.MixedKeys,
+	}
 }
 
 // Wallet is the state of one wallet.

@@ -24,6 +24,9 @@ type LoadOptions struct {
 
 	// MerkleRoots is set where there may be active descriptors for P2MR.
 	MerkleRoots bool
+
+	// Mixed is set where a descriptor may have private keys both in the clear and encrypted: the former count.
+	Mixed bool
 }
 
 // legacyTypes are the record types of legacy wallets that must not be in a
@@ -222,6 +225,8 @@ func (l *loader) loadMasterKeys() {
 
 func (l *loader) loadTxs() {
 	var last *Tx
+	notes := make(map[chainhash.Hash]TxNotes)
+	each(l, txNotesType, OK, func(n TxNotes) { notes[n.ID] = n })
 	each(l, "tx", Corrupt, func(t *Tx) {
 		if last != nil && last.ID == t.ID {
 			l.found(Corrupt, fmt.Errorf("two transactions with id %v", t.ID))
@@ -235,6 +240,7 @@ func (l *loader) loadTxs() {
 		if t.State.Kind() == Inactive && consensus.IsCoinbase(t.Tx) {
 			t.State = AbandonedState() // its block is gone for good
 		}
+		t.addNotes(notes[t.ID])
 		l.wallet.Txs = append(l.wallet.Txs, t)
 	})
 	each(l, "lockedutxo", Corrupt, func(o LockedOutput) {

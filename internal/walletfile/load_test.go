@@ -234,3 +234,24 @@ func TestActiveForBothUses(t *testing.T) {
 		t.Errorf("got %v (%v)", wallet, err)
 	}
 }
+
+// A descriptor with the same key in the clear and encrypted is refused, but where Core 30 is spoken as.
+func TestLoadMixedKeys(t *testing.T) {
+	records := coreRecords(t)[wholeWallet]
+	i := slices.IndexFunc(records, hasType("walletdescriptorkey"))
+	_, rest, _ := bytes.Cut(records[i].Key, []byte("walletdescriptorkey"))
+	records = append(records, walletfile.Record{
+		Key: append([]byte("\x14walletdescriptorckey"), rest...), Value: records[i].Value,
+	})
+	for _, mixed := range []bool{false, true} {
+		opts := loadOptions
+		opts.Mixed = mixed
+		content, severity, err := walletfile.Load(t.Context(), slices.Values(records), opts)
+		switch {
+		case !mixed && (severity != walletfile.Corrupt || !strings.Contains(err.Error(), "both unencrypted and")):
+			t.Errorf("%d, %v", severity, err)
+		case mixed && (err != nil || len(content.Descriptors[0].CryptedKeys) > 0):
+			t.Errorf("mixed: %v", err)
+		}
+	}
+}

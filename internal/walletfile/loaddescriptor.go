@@ -9,6 +9,8 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
+var errMixed = errors.New("Wallet contains both unencrypted and encrypted keys") //nolint:staticcheck // Core's words
+
 // loadDescriptors reads the descriptors, each with its other records. Records
 // of descriptors that are not there are passed over unread.
 func (l *loader) loadDescriptors() {
@@ -40,6 +42,9 @@ func (l *loader) loadDescriptors() {
 			}
 		}
 		if len(d.Keys) > 0 {
+			if len(d.CryptedKeys) > 0 && !l.opts.Mixed {
+				l.found(Corrupt, errMixed)
+			}
 			d.CryptedKeys = nil
 		}
 		if len(d.PQCCryptedKeys) > 0 && len(d.CryptedKeys) > 0 {

@@ -28,6 +28,8 @@ type Tx struct {
 	// replaces_txid, replaced_by_txid.
 	Values    map[string]string
 	OrderForm []Pair
+
+	notesInside bool
 }
 
 // Pair is a name and its text.
@@ -65,6 +67,7 @@ func (t *Tx) storedValues() []Pair {
 	if values == nil {
 		values = make(map[string]string, 3)
 	}
+	maps.DeleteFunc(values, func(name, _ string) bool { return strings.HasPrefix(name, ownPrefix) })
 	values[fromAccountName] = ""
 	if t.OrderPos != NoOrderPos {
 		values[orderPosName] = strconv.FormatInt(t.OrderPos, 10)
@@ -117,6 +120,7 @@ func (t *Tx) setValues(stored []Pair) {
 		delete(values, name)
 	}
 	t.Values = values
+	_, t.notesInside = t.Notes()
 }
 
 // leadingInt reads a number as C's atoll: white space and a sign may come before

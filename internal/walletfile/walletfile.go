@@ -77,6 +77,7 @@ var parsers = map[string]func(key, value *cursor) Entry{
 	"tx":                        parseTx,
 	"lockedutxo":                parseLockedOutput,
 	"orderposnext":              parseOrderPosNext,
+	txNotesType:                 parseTxNotes,
 	"bestblock":                 parseBestBlock,
 	"bestblock_nomerkle":        parseBestBlockNoMerkle,
 	"mkey":                      parseMasterKey,

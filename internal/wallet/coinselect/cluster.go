@@ -65,6 +65,27 @@ func (c *Cluster) Relatives(id chainhash.Hash) (ancestors, descendants int) {
 	return len(above), descendants
 }
 
+// Connected returns how many transactions of the pool one is connected with in any number of steps, itself included.
+func (c *Cluster) Connected(id chainhash.Hash) int {
+	near := make(map[chainhash.Hash][]chainhash.Hash)
+	for other, t := range c.txs {
+		near[other] = append(near[other], t.Parents...)
+		for _, parent := range t.Parents {
+			near[parent] = append(near[parent], other)
+		}
+	}
+	found := make(map[chainhash.Hash]bool)
+	for todo := []chainhash.Hash{id}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if c.txs[at] != nil && !found[at] {
+			found[at] = true
+			todo = append(todo, near[at]...)
+		}
+	}
+	return len(found)
+}
+
 // mined returns the transactions that miners take at a fee rate: those that pay it, with
 // their ancestors. Of equal fee rates the smaller size comes first, as in Core.
 func (c *Cluster) mined(rate FeeRate) map[chainhash.Hash]bool {

@@ -51,10 +51,14 @@ func TestBumps(t *testing.T) {
 }
 
 func TestRelatives(t *testing.T) {
+	connected := map[byte]int{1: 3, 2: 3, 3: 3, 4: 1, 9: 0}
 	for id, want := range map[byte][2]int{1: {1, 3}, 2: {2, 3}, 3: {2, 3}, 4: {1, 1}, 9: {0, 0}} {
 		ancestors, descendants := cluster().Relatives(chainhash.Hash{id})
 		if got := [2]int{ancestors, descendants}; got != want {
 			t.Errorf("%d has %v, want %v", id, got, want)
+		}
+		if got := cluster().Connected(chainhash.Hash{id}); got != connected[id] {
+			t.Errorf("%d is connected with %d, want %d", id, got, connected[id])
 		}
 	}
 }

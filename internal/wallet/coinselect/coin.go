@@ -55,8 +55,8 @@ type Coin struct {
 	Depth  int32 // confirmations
 	Own    bool  // of a transaction of the wallet's own
 
-	// Ancestors is how many unconfirmed transactions it depends on, its own included;
-	// Descendants is the most that any of them would have.
+	// Ancestors is how many unconfirmed transactions it depends on, its own included. Descendants is the most that any
+	// of them would have or, where the memory pool limits clusters, the transactions of its cluster.
 	Ancestors, Descendants int
 
 	// Bump is what must be paid for its unconfirmed ancestors, so that they do not
@@ -102,6 +102,10 @@ type Params struct {
 	MaxAncestors, MaxDescendants int // limits of the memory pool
 	NoUnconfirmed                bool
 	IgnoreChains                 bool // try what the limits of the memory pool may refuse
+
+	// ByPlace has the search for coins without change count the places of its tree, and keep apart groups of one amount
+	// whose fees differ. Else it counts the groups that it adds.
+	ByPlace bool
 
 	// Combined returns what must be paid for the unconfirmed ancestors of some coins
 	// together, which may be less than the sum of their Bumps. It is false where there

@@ -44,7 +44,11 @@ func searchExact(p *Params, pool []*group, maxWeight int) (found *selection, err
 		return nil, nil
 	}
 	s.rising = pool[0].waste() > 0
-	s.visit(0, 0, 0, 0)
+	if p.ByPlace {
+		s.visit(0, 0, 0, 0)
+	} else {
+		s.add(0, 0, 0, 0)
+	}
 	if s.best == nil {
 		return nil, heavy(s.tooHeavy)
 	}
@@ -79,4 +83,40 @@ func (s *exact) visit(next int, amount, waste int64, weight int) {
 		for next++; next < len(s.pool) && s.pool[next].amount == g.amount && s.pool[next].fee == g.fee; next++ {
 		}
 	}
+}
+
+// add adds each group from one on to those of the path, and looks at the choice.
+func (s *exact) add(next int, amount, waste int64, weight int) {
+	for next < len(s.pool) && s.tries < maxTries {
+		s.tries++
+		g := s.pool[next]
+		if amount+g.amount+s.rest[next+1] < s.target {
+			return // nor without this group
+		}
+		s.path = append(s.path, next)
+		if s.mayGrow(amount+g.amount, waste+g.waste(), weight+g.weight) {
+			s.add(next+1, amount+g.amount, waste+g.waste(), weight+g.weight)
+		}
+		s.path = s.path[:len(s.path)-1]
+		// Of groups of one amount that with the least waste comes first: others are better only if they are lighter.
+		for next++; next < len(s.pool) && s.pool[next].amount == g.amount && s.pool[next].weight >= g.weight; next++ {
+		}
+	}
+}
+
+// mayGrow looks at the choice of the path, and reports whether it could become better with more groups.
+func (s *exact) mayGrow(amount, waste int64, weight int) bool {
+	switch {
+	case weight > s.maxWeight:
+		s.tooHeavy = true
+		return false
+	case amount > s.limit, s.rising && waste > s.bestWaste:
+		return false
+	case amount < s.target:
+		return true
+	}
+	if all := waste + amount - s.target; all <= s.bestWaste {
+		s.best, s.bestWaste = slices.Clone(s.path), all
+	}
+	return false
 }

@@ -50,13 +50,15 @@ func draw(p *Params, pool []*group, maxWeight int, random *rand.Rand) (*selectio
 	return nil, heavy(tooHeavy)
 }
 
-// byAmount is a heap with the group of the least amount on top.
+// byAmount is a heap with the group of the least amount on top, of several such the heaviest.
 type byAmount []*group //nolint:recvcheck // as heap.Interface wants it
 
-func (h byAmount) Len() int           { return len(h) }
-func (h byAmount) Less(i, j int) bool { return h[i].amount < h[j].amount }
-func (h byAmount) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *byAmount) Push(g any)        { *h = append(*h, g.(*group)) }
+func (h byAmount) Len() int      { return len(h) }
+func (h byAmount) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byAmount) Push(g any)   { *h = append(*h, g.(*group)) }
+func (h byAmount) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].amount, h[j].amount), cmp.Compare(h[j].weight, h[i].weight)) < 0
+}
 func (h *byAmount) Pop() any {
 	last := len(*h) - 1
 	g := (*h)[last]

@@ -129,12 +129,16 @@ func (r *importing) checkLabel() *messages.WalletError {
 	if r.item.Label == nil {
 		return nil
 	}
+	ranged, internal := r.ranged(), r.item.Internal != nil && *r.item.Internal
+	if r.set.params.Kinds.Answers.InternalUnlabelled {
+		ranged, internal = r.hasRange(), r.item.Internal != nil
+	}
 	switch {
 	case len(r.branches) > 1:
 		return codes.Errorf(codes.Parameter, "Multipath descriptors should not have a label")
-	case r.hasRange():
+	case ranged:
 		return codes.Errorf(codes.Parameter, "Ranged descriptors should not have a label")
-	case r.item.Internal != nil:
+	case internal:
 		return codes.Errorf(codes.Parameter, "Internal addresses should not have a label")
 	}
 	return nil

@@ -203,7 +203,7 @@ func TestTakeChange(t *testing.T) {
 		Internal: new(true),
 	})
 	m := watching.set.managers[0]
-	m.record.NextIndex, watching.set.params.Kinds.EndsRanges = m.record.RangeEnd, true
+	m.record.NextIndex, watching.set.params.Kinds.Answers.EndsRanges = m.record.RangeEnd, true
 	_, err = watching.pool.NextChange("bech32")
 	checkText(t, "used up", err, "No addresses available")
 }

@@ -108,7 +108,7 @@ func TestListPrivateOfWatchOnly(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{false, true} {
 		p := testParams()
-		p.Kinds.AsksWatchOnly = asks
+		p.Kinds.Answers.AsksWatchOnly = asks
 		r := rigOf(p, false)
 		list, err := r.set.ListDescriptors(true)
 		if asks && (err != nil || len(list) != 0) {

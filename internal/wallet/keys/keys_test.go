@@ -175,7 +175,7 @@ func TestChosenTypes(t *testing.T) {
 // With Core 30 a descriptor without private keys gives addresses up to the end of its range alone.
 func TestRangeIsUsedUp(t *testing.T) {
 	p := testParams()
-	p.Kinds.EndsRanges = true
+	p.Kinds.Answers.EndsRanges = true
 	r := rigOf(p, false)
 	r.importOne(t, messages.ImportItem{
 		Desc: descriptor.AddChecksum("wpkh(" + expandingXpub + "/0/*)"), Range: &[2]int64{0, 0}, Active: true,

@@ -19,7 +19,7 @@ import (
 // Errors: [*messages.WalletError].
 func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error) {
 	if private {
-		if s.flags.Has(walletfile.DisablePrivateKeys) && !s.params.Kinds.AsksWatchOnly {
+		if s.flags.Has(walletfile.DisablePrivateKeys) && !s.params.Kinds.Answers.AsksWatchOnly {
 			return nil, codes.Errorf(codes.Wallet, "Can't get private descriptor string for watch-only wallets")
 		}
 		if err := s.vault.NeedUnlocked(); err != nil {
@@ -28,7 +28,7 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 	}
 	list := make([]messages.WalletDescriptor, 0, len(s.managers))
 	for _, m := range s.managers {
-		public, ok := m.normalized()
+		public, ok := m.normalized(s.params.Kinds.Answers.KeepsPolicyKeys)
 		text := []byte(public)
 		if private {
 			text, ok = s.privateText(m)
@@ -104,7 +104,7 @@ func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 func (s *Set) collectHDKeys(managers []*descriptorManager) []*hdKey {
 	var found []*hdKey
 	for _, m := range managers {
-		text, _ := m.normalized()
+		text, _ := m.normalized(s.params.Kinds.Answers.KeepsPolicyKeys)
 		active, _ := s.isActive(m)
 		for _, key := range m.desc.ExtendedKeys() {
 			at, known := slices.BinarySearchFunc(found, key, func(k *hdKey, key descriptor.XPub) int {

@@ -78,11 +78,15 @@ func (m *descriptorManager) wanting() bool { return m.wanted > m.lastDerived+1 }
 // poolSize is the number of addresses that are derived and not given out.
 func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int(m.record.NextIndex) }
 
-// normalized returns the text that listdescriptors shows. It is false if the
-// text needs private keys.
-func (m *descriptorManager) normalized() (string, bool) {
+// normalized returns the text that listdescriptors shows, where kept says that keys within miniscript stay as they
+// are. It is false if the text needs private keys.
+func (m *descriptorManager) normalized(kept bool) (string, bool) {
 	if m.normal == "" {
-		text, err := m.desc.NormalizedString()
+		normal := descriptor.NormalizedPolicies
+		if kept {
+			normal = (*descriptor.Descriptor).NormalizedString
+		}
+		text, err := normal(m.desc)
 		if err != nil {
 			return "", false
 		}

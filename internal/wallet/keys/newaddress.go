@@ -97,7 +97,7 @@ func (p *Pool) canGetAddresses(internal bool) bool {
 func (p *Pool) givesAddresses(m *descriptorManager) bool {
 	return m.desc.IsSingleType() && m.desc.IsRanged() && (p.vault.HasKeys(m.id()) ||
 		m.record.NextIndex < m.record.RangeEnd ||
-		!p.set.params.Kinds.EndsRanges && expands(m.desc.WithCache(&keyCache{})))
+		!p.set.params.Kinds.Answers.EndsRanges && expands(m.desc.WithCache(&keyCache{})))
 }
 
 // changeManager returns the descriptor that addresses for change of a type come from.

@@ -199,7 +199,7 @@ func (s *Set) shown(m *descriptorManager) (string, bool) {
 	if s.hidden(m) {
 		return "", false
 	}
-	return m.normalized()
+	return m.normalized(s.params.Kinds.Answers.KeepsPolicyKeys)
 }
 
 // withPrivateKeys returns the descriptor with its private keys, as far as the

@@ -13,7 +13,8 @@ import (
 // Errors: [*messages.WalletError].
 func (im *Importer) AddPublic(d *walletfile.Descriptor) (*Added, error) {
 	source := loadedManager(d)
-	text, ok := source.normalized()
+	const kept = false
+	text, ok := source.normalized(kept)
 	if !ok {
 		return nil, codes.Errorf(codes.Wallet, "Can't get descriptor string.")
 	}

@@ -65,9 +65,12 @@ func (s *sweep) spend(tx *wire.MsgTx) error {
 	if s.Request.All.Given {
 		return s.spendGiven(tx)
 	}
-	sequence := wire.MaxTxInSequenceNum
-	if s.replaceable() {
+	sequence := sequenceLockTime
+	switch {
+	case s.replaceable():
 		sequence = sequenceReplaceable
+	case s.Answers.FinalSweeps:
+		sequence = wire.MaxTxInSequenceNum
 	}
 	for _, c := range s.mayJoin(s.cluster()) {
 		if s.Request.All.Worth && s.params.Rate.Fee(s.inputSize(c)) > int64(c.Amount) {

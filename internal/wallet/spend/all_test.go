@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -30,6 +31,15 @@ func coinOf(n byte, amount int64) Coin {
 	}
 }
 
+// core30 are the answers of Core 30.2.
+var core30 = func() dialect.Answers {
+	n, err := dialect.Named(dialect.NameBitcoin, "regtest", dialect.Choices{Reference: dialect.Core30})
+	if err != nil {
+		panic(err)
+	}
+	return n.Answers
+}()
+
 // planOf is a plan with 1 sat/vB, where outputs below 294 are dust.
 func planOf(q *messages.Spend, coins ...Coin) *Plan {
 	rate := int64(1000)
@@ -40,7 +50,7 @@ func planOf(q *messages.Spend, coins ...Coin) *Plan {
 		q.FeeRate = &rate
 	}
 	return &Plan{
-		Atom:    "sat",
+		Atom: "sat", Answers: core30,
 		Request: q, Options: DefaultOptions(), Coins: coins, Tip: messages.Tip{Height: 500}, Current: true, Scale: 4,
 		TRUCSize: 10_000, TRUCChildSize: 1_000,
 		Pool:   messages.PoolClusters{MinRelayFee: 100, IncrementalFee: 100, DustFee: 3000},
@@ -318,5 +328,49 @@ func TestAllRefusals(t *testing.T) {
 			_, err := Build(p)
 			wantError(t, err, c.code, c.text)
 		})
+	}
+}
+
+// A transaction that spends all and cannot be replaced lets lock times count, but for Core 30.
+func TestSweepSequences(t *testing.T) {
+	for _, c := range []struct {
+		answers dialect.Answers
+		want    uint32
+	}{{core30, wire.MaxTxInSequenceNum}, {dialect.Answers{}, wire.MaxTxInSequenceNum - 1}} {
+		q := &messages.Spend{
+			All: &messages.AllCoins{}, Replaceable: new(false), Sniped: true,
+			Payments: []messages.Payment{{Script: scriptOf(9), Rest: true}},
+		}
+		p := planOf(q, coinOf(1, 50_000))
+		p.Answers = c.answers
+		built, err := Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := built.Tx.TxIn[0].Sequence; got != c.want {
+			t.Errorf("sequence %x, want %x", got, c.want)
+		}
+		if locked := built.Tx.LockTime != 0; locked != (c.want != wire.MaxTxInSequenceNum) {
+			t.Errorf("sequence %x: lock time %d", c.want, built.Tx.LockTime)
+		}
+	}
+}
+
+// A balance that covers the payment and not the fee is told from one that does not.
+func TestFundsForFee(t *testing.T) {
+	for _, c := range []struct {
+		answers dialect.Answers
+		amount  int64
+		want    string
+	}{
+		{dialect.Answers{}, 49_900, "The total exceeds your balance when the 0.00000042 transaction fee is included."},
+		{dialect.Answers{}, 50_001, "Insufficient funds"},
+		{core30, 49_900, "Insufficient funds"},
+	} {
+		p := paymentOf([]messages.Payment{fixed(9, c.amount)}, coinOf(1, 50_000))
+		p.Answers = c.answers
+		if _, err := Build(p); err == nil || err.Error() != c.want {
+			t.Errorf("paying %d: %v, want %q", c.amount, err, c.want)
+		}
 	}
 }

@@ -81,10 +81,27 @@ func (b *builder) build() (*Built, error) {
 func (b *builder) choose(given, others []coinselect.Coin) (*Built, error) {
 	var err error
 	b.selected, err = coinselect.Choose(b.params, given, others, !b.Request.OnlyInputs, b.Random)
+	if errors.Is(err, coinselect.ErrFunds) && !b.Answers.PlainFeeErrors {
+		return nil, b.explain(given, others)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return b.assemble()
+}
+
+// explain says why coins do not suffice: whether it is by the fee alone.
+func (b *builder) explain(given, others []coinselect.Coin) error {
+	var value, effective int64
+	for _, c := range slices.Concat(given, others) {
+		value += c.Value
+		effective += c.Effective(b.params.Rate)
+	}
+	if value >= b.sum && effective < b.params.Target {
+		return refusalf("The total exceeds your balance when the %s transaction fee is included.",
+			money(b.params.Target-b.sum))
+	}
+	return coinselect.ErrFunds
 }
 
 // prepare works out what the coins must come to, and by which rules they are chosen.
@@ -124,7 +141,7 @@ func (b *builder) prepare() error {
 		MaxWeight: maxWeight, MaxChildWeight: b.TRUCChildSize * b.Scale, Scale: b.Scale,
 		AvoidPartial: b.avoidPartial, Unsafe: r.Unsafe, Version3: r.Version == trucVersion,
 		MaxAncestors: b.Pool.MaxAncestors, MaxDescendants: b.Pool.MaxDescendants,
-		NoUnconfirmed: b.Options.OnlyOld, IgnoreChains: b.Options.AnyChain,
+		NoUnconfirmed: b.Options.OnlyOld, IgnoreChains: b.Options.AnyChain, ByPlace: b.Answers.SearchesByPlace,
 	}
 	b.priceChange()
 	b.params.Target = b.sum
@@ -252,6 +269,9 @@ func (b *builder) candidates() []coinselect.Coin {
 	relatives := make(map[wire.OutPoint][2]int, len(points))
 	for _, at := range points {
 		ancestors, descendants := cluster.Relatives(at.Hash)
+		if b.Pool.MaxCluster > 0 {
+			descendants = cluster.Connected(at.Hash)
+		}
 		relatives[at] = [2]int{ancestors, descendants}
 	}
 	list := make([]coinselect.Coin, 0, len(coins))

@@ -9,11 +9,21 @@ import (
 
 // The reasons of fee rates, in Core's words.
 const (
-	reasonGiven    = "PayTxFee set"
-	reasonFallback = "Fallback fee"
-	reasonPool     = "Mempool Min Fee"
-	reasonRequired = "Minimum Required Fee"
+	reasonPay       = "PayTxFee set"
+	reasonGiven     = "User Specified Fee"
+	reasonEstimated = "Fee Rate Estimator"
+	reasonFallback  = "Fallback fee"
+	reasonPool      = "Mempool Min Fee"
+	reasonRequired  = "Minimum Required Fee"
 )
+
+// reasonGiven is the reason of a rate that the operator or the caller chose.
+func (p *Plan) reasonGiven() string {
+	if p.Answers.FeeReasons {
+		return reasonPay
+	}
+	return reasonGiven
+}
 
 var errNoEstimate = refusal("Fee estimation failed. Fallbackfee is disabled. Wait a few blocks or enable -fallbackfee.")
 
@@ -22,12 +32,12 @@ func (p *Plan) rate() (rate FeeRate, reason string, err error) {
 	asked := p.Request.FeeRate
 	switch {
 	case asked != nil:
-		rate, reason = FeeRate(*asked), reasonGiven
+		rate, reason = FeeRate(*asked), p.reasonGiven()
 		if p.Request.AnyFeeRate {
 			return rate, reason, nil
 		}
 	case p.Request.ConfTarget == 0 && p.Options.Pay != 0:
-		rate, reason = p.Options.Pay, reasonGiven
+		rate, reason = p.Options.Pay, p.reasonGiven()
 	default:
 		rate, reason = p.estimate()
 		if rate == 0 {
@@ -47,7 +57,7 @@ func (p *Plan) rate() (rate FeeRate, reason string, err error) {
 func (p *Plan) tooLow(asked, least FeeRate) error {
 	text := fmt.Sprintf("Fee rate (%s) is lower than the minimum fee rate setting (%s)",
 		p.perByte(asked), p.perByte(least))
-	if p.NamesLimits {
+	if !p.Answers.PlainFeeErrors {
 		text += fmt.Sprintf(".\nConsider modifying -mintxfee (%s) or -minrelaytxfee (%s).",
 			p.perByte(p.Options.Min), p.perByte(FeeRate(p.Pool.MinRelayFee)))
 	}
@@ -82,6 +92,9 @@ func (p *Plan) estimated(i int) messages.FeeEstimate {
 func (p *Plan) estimate() (rate FeeRate, reason string) {
 	e := p.estimated(0)
 	rate, reason = FeeRate(e.Rate), e.Reason
+	if !p.Answers.FeeReasons {
+		reason = reasonEstimated
+	}
 	if rate == 0 {
 		rate, reason = p.Options.Fallback, reasonFallback
 		if rate == 0 {

@@ -48,11 +48,11 @@ func TestRate(t *testing.T) {
 		},
 		"a rate": {
 			request: messages.Spend{FeeRate: &given}, estimates: []messages.FeeEstimate{{Rate: 7000}},
-			query: messages.FeeQuery{Target: 6}, rate: 3000, reason: reasonGiven,
+			query: messages.FeeQuery{Target: 6}, rate: 3000, reason: reasonPay,
 		},
 		"the least rate": {
 			request: messages.Spend{FeeRate: new(int64(1000))}, query: messages.FeeQuery{Target: 6},
-			rate: 1000, reason: reasonGiven,
+			rate: 1000, reason: reasonPay,
 		},
 		"less than that": {
 			request: messages.Spend{FeeRate: new(int64(999))}, query: messages.FeeQuery{Target: 6},
@@ -60,7 +60,7 @@ func TestRate(t *testing.T) {
 		},
 		"any rate": {
 			request: messages.Spend{FeeRate: new(int64(1)), AnyFeeRate: true}, query: messages.FeeQuery{Target: 6},
-			rate: 1, reason: reasonGiven,
+			rate: 1, reason: reasonPay,
 		},
 		"a rate below what nodes relay": {
 			request: messages.Spend{FeeRate: &given}, relay: 12_345, query: messages.FeeQuery{Target: 6},
@@ -68,7 +68,7 @@ func TestRate(t *testing.T) {
 		},
 		"a rate in place of estimates": {
 			pay: 5000, estimates: []messages.FeeEstimate{{Rate: 7000}}, minFee: 8000,
-			query: messages.FeeQuery{Target: 6}, rate: 5000, reason: reasonGiven,
+			query: messages.FeeQuery{Target: 6}, rate: 5000, reason: reasonPay,
 		},
 		"a rate in place of estimates that is too low": {
 			pay: 500, query: messages.FeeQuery{Target: 6}, rate: 1000, reason: reasonRequired,
@@ -88,7 +88,7 @@ func TestRate(t *testing.T) {
 		o := DefaultOptions()
 		o.Pay = test.pay
 		o.Fallback = test.fallback
-		p := &Plan{Request: &test.request, Options: o, Atom: "sat", Pool: messages.PoolClusters{
+		p := &Plan{Request: &test.request, Options: o, Atom: "sat", Answers: core30, Pool: messages.PoolClusters{
 			MinFee: test.minFee, MinRelayFee: max(test.relay, 100), Estimates: test.estimates,
 		}}
 		queries := FeeQueries(&test.request, &o)
@@ -101,11 +101,29 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// Core 32 has few reasons.
+func TestLaterReasons(t *testing.T) {
+	estimate := []messages.FeeEstimate{{Rate: 7000, Reason: "why"}}
+	for want, p := range map[string]Plan{
+		reasonGiven:     {Request: &messages.Spend{FeeRate: new(int64(3000))}},
+		reasonEstimated: {Request: &messages.Spend{}, Pool: messages.PoolClusters{Estimates: estimate}},
+		reasonPool:      {Request: &messages.Spend{}, Pool: messages.PoolClusters{Estimates: estimate, MinFee: 8000}},
+		reasonFallback:  {Request: &messages.Spend{}, Options: Options{Fallback: 1000}},
+		reasonRequired: {
+			Request: &messages.Spend{}, Options: Options{Fallback: 10, Min: 1000},
+		},
+	} {
+		if _, reason, err := p.rate(); reason != want || err != nil {
+			t.Errorf("got %q (%v), want %q", reason, err, want)
+		}
+	}
+}
+
 // Core 31 names the options that set the least rate.
 func TestFeeLimitsAreNamed(t *testing.T) {
 	o := DefaultOptions()
 	p := Plan{
-		Request: &messages.Spend{FeeRate: new(int64(50))}, Options: o, Atom: "sat", NamesLimits: true,
+		Request: &messages.Spend{FeeRate: new(int64(50))}, Options: o, Atom: "sat",
 		Pool: messages.PoolClusters{MinRelayFee: 100},
 	}
 	const want = "Fee rate (0.050 sat/vB) is lower than the minimum fee rate setting (1.000 sat/vB).\n" +

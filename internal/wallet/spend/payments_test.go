@@ -106,7 +106,7 @@ func TestChangeGetsTheRest(t *testing.T) {
 		if paid[9] != 30_000 || paid[7] != 100_000-30_000-paid[8]-c.fee || built.Tx.TxOut[c.at].PkScript[2] != 7 {
 			t.Errorf("%s: pays %v, change at %d", c.name, paid, built.Change)
 		}
-		if built.Fee != c.fee || built.Weight != c.weight || built.Change != c.at || built.Reason != reasonGiven {
+		if built.Fee != c.fee || built.Weight != c.weight || built.Change != c.at || built.Reason != reasonPay {
 			t.Errorf("%s: fee %d of weight %d (%s), change at %d; want %d of %d, at %d",
 				c.name, built.Fee, built.Weight, built.Reason, built.Change, c.fee, c.weight, c.at)
 		}

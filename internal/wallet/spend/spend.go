@@ -14,6 +14,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -84,7 +85,7 @@ type Plan struct {
 	Scale  int    // how many units of weight a virtual byte has
 	Random *rand.Rand
 
-	NamesLimits bool // a refused rate names the options that set the least one
+	Answers dialect.Answers // those of the network
 
 	// Native reports whether an output has a form that Bitcoin's networks do not know, of which an input takes
 	// NativeInput virtual bytes at least; nil: none has.

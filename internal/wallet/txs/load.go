@@ -36,8 +36,11 @@ func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 		}
 	}
 	for _, t := range ordered {
-		if t.coinbase() && t.state.kind == inactive {
+		switch {
+		case t.coinbase() && t.state.kind == inactive:
 			abandon(l, t)
+		case t.record.NotesInside():
+			l.writeTx(t)
 		}
 	}
 	markLoaded(l)

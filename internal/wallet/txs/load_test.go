@@ -1,6 +1,7 @@
 package txs
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -69,5 +70,31 @@ func TestReceivedByID(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A transaction whose record has values that Core does not know is written anew, with these in a record of their own.
+func TestNotesMoveOut(t *testing.T) {
+	tx := txOf(3, []wire.OutPoint{foreign(1)}, pay(10, 1))
+	written := walletfile.RecordOf(&walletfile.Tx{ID: tx.TxHash(), Tx: tx, State: new(state).stored()})
+	const known, old = "\x0bfromaccount\x00", "\x0fidempotency_key\x01k"
+	written.Value = bytes.Replace(written.Value, []byte(known), []byte(known+old), 1)
+	written.Value[bytes.Index(written.Value, []byte(known))-1]++ // how many values there are
+	entry, err := walletfile.Parse(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(0, scriptOf(1))
+	r.Load(&walletfile.Wallet{OrderPosNext: 1, Txs: []*walletfile.Tx{entry.(*walletfile.Tx)}}, otherChain{})
+	changes := r.log.Take()
+	if len(changes) != 2 {
+		t.Fatalf("%d records are written, want 2", len(changes))
+	}
+	own := []byte("idempotency")
+	if bytes.Contains(changes[0].Value, own) || !bytes.Contains(changes[1].Value, own) {
+		t.Errorf("written: %q, %q", changes[0].Value, changes[1].Value)
+	}
+	if _, values, found := r.spending.Find("idempotency_key", "k"); !found || values["idempotency_key"] != "k" {
+		t.Error("the key is lost")
 	}
 }

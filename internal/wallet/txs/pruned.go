@@ -44,5 +44,8 @@ func (sp *Spending) Remove(id chainhash.Hash) error {
 	}
 	l.refreshSpent(t)
 	l.log.Remove(t.record.Key())
+	if notes, any := t.record.Notes(); any {
+		l.log.Remove(notes.Key())
+	}
 	return nil
 }

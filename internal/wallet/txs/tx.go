@@ -108,6 +108,9 @@ func Find(l *Ledger, id chainhash.Hash) (found, lost bool) {
 func (l *Ledger) writeTx(t *tx) {
 	t.record.State = t.state.stored()
 	l.log.Put(t.record)
+	if notes, any := t.record.Notes(); any {
+		l.log.Put(notes)
+	}
 }
 
 // coinbase reports whether the transaction is a coinbase, which pays the miner.

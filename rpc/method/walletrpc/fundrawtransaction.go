@@ -37,8 +37,9 @@ func (m *methods) fundRawTransaction() command.Command {
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			{
-				Name: "options", Type: command.NamedOptions, Optional: true, AnyType: true, Usage: "options",
-				Help: "how coins are chosen; true or false has no effect",
+				Name: "options", Type: command.NamedOptions, Optional: true, Usage: "options",
+				AnyType: m.Network.Answers.BoolFunding,
+				Help:    "how coins are chosen; true or false has no effect",
 				Inner: append([]command.Param{
 					{
 						Name: "add_inputs", Type: command.Bool, Default: "true",
