@@ -228,6 +228,11 @@ type PoolClusters struct {
 	MaxAncestors, MaxDescendants   int
 	MaxAncestorVSize, MaxDescVSize int64
 
+	// Where clusters are limited these are the limits, and those of relatives only guide the choice of coins; 0: they
+	// are not.
+	MaxCluster      int
+	MaxClusterVSize int64
+
 	Estimates []FeeEstimate // for each of the Fees, without MinFee; none where the node estimates nothing
 }
 

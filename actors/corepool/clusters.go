@@ -47,6 +47,9 @@ func rules(ctx context.Context, node Node) (messages.PoolClusters, error) {
 		MinFee   corenode.Amount `json:"mempoolminfee"`
 		MinRelay corenode.Amount `json:"minrelaytxfee"`
 		More     corenode.Amount `json:"incrementalrelayfee"`
+
+		Cluster      int   `json:"limitclustercount"` // from version 31 on
+		ClusterVSize int64 `json:"limitclustersize"`
 	}
 	if err := node.Call(ctx, &info, "getmempoolinfo"); err != nil {
 		return messages.PoolClusters{}, refused(err)
@@ -59,6 +62,7 @@ func rules(ctx context.Context, node Node) (messages.PoolClusters, error) {
 		DustFee:      dustFee,
 		MaxAncestors: maxRelatives, MaxDescendants: maxRelatives,
 		MaxAncestorVSize: maxRelativeV, MaxDescVSize: maxRelativeV,
+		MaxCluster: max(info.Cluster, 0), MaxClusterVSize: max(info.ClusterVSize, 0),
 	}, nil
 }
 

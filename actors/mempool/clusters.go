@@ -42,6 +42,9 @@ func (m *Mempool) clusters(q *messages.GetPoolClusters) (messages.PoolClusters, 
 		MaxDescendants: policy.Limits.Descendants, MaxAncestorVSize: policy.Limits.AncestorVSize,
 		MaxDescVSize: policy.Limits.DescendantVSize, Estimates: m.fees.estimates(q.Fees),
 	}
+	if policy.Order == txpool.ByClusters {
+		found.MaxCluster, found.MaxClusterVSize = policy.Limits.Cluster, policy.Limits.ClusterVSize
+	}
 	var todo []*txpool.Entry
 	for i := range q.IDs {
 		if e := m.pool.Lookup(&q.IDs[i]); e != nil {

@@ -1,5 +1,11 @@
 package dialect
 
+import (
+	"errors"
+
+	"github.com/seed61375155/trawl/internal/consensus/script"
+)
+
 // Answers are where versions of the reference answer the same call in different ways, and programs may rely on either.
 // The zero value is those of the latest.
 type Answers struct {
@@ -17,9 +23,30 @@ type Answers struct {
 	// EndsRanges says that a wallet without private keys gives out no address beyond those that it has derived ahead,
 	// even if it could derive more.
 	EndsRanges bool
+
+	// FewScriptErrors says that reasons why a script failed are told as Bitcoin Core 30 has them.
+	FewScriptErrors bool
+
+	// FirstDevices says that the list of signing devices ends before one that was listed already, and that a device
+	// may name any text as its fingerprint.
+	FirstDevices bool
+
+	// OldLog says that the log has the lines of Bitcoin Core 30 that its users look for.
+	OldLog bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+	return Answers{
+		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, FewScriptErrors: true,
+		FirstDevices: true, OldLog: true,
+	}
+}
+
+// ScriptError returns why a script failed in the words of the version spoken as.
+func (n *Network) ScriptError(err error) error {
+	if e, ok := errors.AsType[script.Error](err); ok && n.Answers.FewScriptErrors {
+		return e.Coarse()
+	}
+	return err
 }

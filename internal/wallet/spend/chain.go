@@ -1,6 +1,8 @@
 package spend
 
 import (
+	"slices"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -27,6 +29,9 @@ func (b *builder) checkChain(tx *wire.MsgTx, vsize int) error {
 	for _, in := range tx.TxIn {
 		parents = append(parents, in.PreviousOutPoint.Hash)
 	}
+	if pool.MaxCluster > 0 {
+		return b.checkCluster(byID, children, parents, vsize)
+	}
 	above, size := reach(byID, parents, func(t *messages.ClusterTx) []chainhash.Hash { return t.Depends })
 	switch {
 	case len(above)+1 > pool.MaxAncestors:
@@ -44,6 +49,20 @@ func (b *builder) checkChain(tx *wire.MsgTx, vsize int) error {
 		case len(below)+1 > pool.MaxDescendants:
 			return refusalf("too many descendants for tx %v [limit: %d]", id, pool.MaxDescendants)
 		}
+	}
+	return nil
+}
+
+// checkCluster refuses a transaction that would make a cluster too large.
+func (b *builder) checkCluster(
+	byID map[chainhash.Hash]*messages.ClusterTx, children map[chainhash.Hash][]chainhash.Hash,
+	parents []chainhash.Hash, vsize int,
+) error {
+	all, size := reach(byID, parents, func(t *messages.ClusterTx) []chainhash.Hash {
+		return slices.Concat(t.Depends, children[t.ID])
+	})
+	if len(all)+1 > b.Pool.MaxCluster || size+int64(vsize) > b.Pool.MaxClusterVSize {
+		return refusal("too many unconfirmed transactions in cluster")
 	}
 	return nil
 }

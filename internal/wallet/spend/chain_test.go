@@ -37,6 +37,12 @@ func TestCheckChain(t *testing.T) {
 		},
 		"too many descendants for tx ":          func(p *messages.PoolClusters, _ *Options) { p.MaxDescendants = 3 },
 		"exceeds descendant size limit for tx ": func(p *messages.PoolClusters, _ *Options) { p.MaxDescVSize = 899 },
+		"too many unconfirmed transactions in cluster": func(p *messages.PoolClusters, _ *Options) {
+			p.MaxCluster, p.MaxClusterVSize = 4, 1100
+		},
+		"too many unconfirmed transactions": func(p *messages.PoolClusters, _ *Options) {
+			p.MaxCluster, p.MaxClusterVSize = 5, 1099
+		},
 	} {
 		p := &Plan{Pool: pool, Options: DefaultOptions()}
 		change(&p.Pool, &p.Options)
@@ -48,5 +54,29 @@ func TestCheckChain(t *testing.T) {
 		if err := (&builder{Plan: p}).checkChain(tx, 100); err != nil {
 			t.Error("with -walletrejectlongchains=0:", err)
 		}
+	}
+}
+
+// Where the pool limits clusters, its limits of relatives refuse nothing.
+func TestCheckCluster(t *testing.T) {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: chainhash.Hash{30}}, nil, nil))
+	p := &Plan{Options: DefaultOptions(), Pool: messages.PoolClusters{
+		MaxAncestors: 25, MaxDescendants: 25, MaxAncestorVSize: 101, MaxDescVSize: 101,
+		MaxCluster: 64, MaxClusterVSize: 101_000,
+	}}
+	for n := range byte(31) {
+		one := messages.ClusterTx{ID: chainhash.Hash{n}, VSize: 100}
+		if n > 0 {
+			one.Depends = []chainhash.Hash{{n - 1}}
+		}
+		p.Pool.Txs = append(p.Pool.Txs, one)
+	}
+	if err := (&builder{Plan: p}).checkChain(tx, 100); err != nil {
+		t.Error("32nd of a chain:", err)
+	}
+	p.Pool.MaxCluster = 0
+	if err := (&builder{Plan: p}).checkChain(tx, 100); err == nil {
+		t.Error("32nd of a chain is built where 25 are allowed")
 	}
 }
