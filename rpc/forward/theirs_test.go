@@ -41,7 +41,7 @@ func TestHelpOfCore(t *testing.T) {
 		want                       string
 	}{
 		{"only Core has it", asOwn, `["abortrescan"]`, `"result":"Core's text"`, forward.Default, "Core's text"},
-		{"by its name", asAlice, `{"command":"abortrescan"}`, `"result":"Core's text"`, forward.Default, "Core's text"},
+		{"by its name", asCookie, `{"command":"abortrescan"}`, `"result":"Core's text"`, forward.Default, "Core's text"},
 		{"ours", asOwn, `["getblockcount"]`, `"result":"Core's text"`, forward.Default, ours + "getblockcount"},
 		{"the list", asOwn, `[]`, `"result":"Core's text"`, forward.Default, ours},
 		{"nothing is passed on", asOwn, `["abortrescan"]`, `"result":"Core's text"`, forward.None, ours + "abortrescan"},
@@ -50,9 +50,9 @@ func TestHelpOfCore(t *testing.T) {
 	} {
 		p := newPair(t, func(c *forward.Config) { c.Mode = test.mode })
 		p.core.replies["help"] = `{"jsonrpc":"2.0",` + test.reply + `,"id":0}`
-		_, reply := p.post(t, test.login, "/", `{"jsonrpc":"2.0","method":"help","params":`+test.params+`,"id":1}`)
+		code, reply := p.post(t, test.login, "/", `{"jsonrpc":"2.0","method":"help","params":`+test.params+`,"id":1}`)
 		if want := `{"jsonrpc":"2.0","result":"` + test.want + `","id":1}`; strings.TrimSpace(reply) != want {
-			t.Errorf("%s: %s, want %s", test.name, reply, want)
+			t.Errorf("%s: %d %s, want %s", test.name, code, reply, want)
 		}
 	}
 }

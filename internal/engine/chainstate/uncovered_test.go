@@ -103,7 +103,7 @@ func TestWhyScripts(t *testing.T) {
 				log: slog.New(slog.NewTextHandler(&log, nil)),
 			}
 			e.net = net
-			c := &connecting{Engine: e, at: test.at, b: new(block)}
+			c := &connecting{Engine: e, at: test.at, b: &block{Header: new(Header)}}
 			why := c.whyScripts()
 			if why != test.want {
 				t.Errorf("%d: %q, want %q", test.at.Height, why, test.want)
