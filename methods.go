@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -102,7 +101,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, ref, signer := n.policy(), n.set.Ref, n.signer()
+	policy, ref, signer := n.policy(), n.set.Ref, n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon)
 	expansions := descriptor.NewExpansions(expansionMemory)
 	chainMethods := n.chainMethods(expansions, h.LastWarning)
 	txMethods := rawtxrpc.Deps{
@@ -176,9 +175,4 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool)
 		d.Index = &chainrpc.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
 	}
 	return d
-}
-
-// signer is the program for signing devices, as the network has it.
-func (n *Node) signer() *device.Program {
-	return n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon, n.net.Answers.FirstDevices)
 }

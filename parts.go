@@ -320,7 +320,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,
-		Signer: n.signer(), TxChanges: &n.walletTxs,
+		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
 		Warn: w.Warn, Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
 	}
 	if err := cfg.SetIn(n.cfg.Dir, w.NoSettings); err != nil {

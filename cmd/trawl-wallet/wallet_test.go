@@ -117,6 +117,13 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// As Core 32, the tool makes no wallet without a name.
+func TestCreateUnnamed(t *testing.T) {
+	p := newPlace(t)
+	p.want(failed("Wallet name cannot be empty"), "-core=32", "-wallet=", "create")
+	p.want(failed("Error: Invalid value for -core: '31'. It is 30 or 32."), "-core=31", "-wallet=", "create")
+}
+
 // recordOf returns the first value of a type.
 func recordOf(t *testing.T, path, kind string) []byte {
 	t.Helper()

@@ -85,12 +85,12 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
 	}
 	if s.Chain() == options.Testnet {
-		const old = "Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
+		const testnet3 = "Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
 			"switching to testnet4."
 		if speaks32(s) {
-			corelog.Printf(log, slog.LevelWarn, old)
+			corelog.Printf(log, slog.LevelWarn, "%s", testnet3)
 		} else {
-			info("Warning: " + old)
+			info("%s", "Warning: "+testnet3)
 		}
 	}
 	for _, line := range slices.Concat(interactions(s).lines, ignored(s)) {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 // reference reads -core, the version of Bitcoin Core to speak as; 0 where it is not chosen.
@@ -26,9 +26,5 @@ func reference(o *options.Settings) (int, error) {
 // speaks32 reports whether a node speaks as Bitcoin Core 32, as far as its options say so: what is beside it may be of
 // another version.
 func speaks32(o *options.Settings) bool {
-	core, err := reference(o)
-	if err != nil || o.Dialect() == dialectQbit {
-		return false
-	}
-	return core == dialect.Core32 || core == 0 && dialect.DefaultReference == dialect.Core32
+	return o.Dialect() != dialectQbit && o.String("core", table.DefaultCore) == "32"
 }

@@ -27,8 +27,8 @@ type Answers struct {
 	// FewScriptErrors says that reasons why a script failed are told as Bitcoin Core 30 has them.
 	FewScriptErrors bool
 
-	// FirstDevices says that the list of signing devices ends before one that was listed already, and that a device
-	// may name any text as its fingerprint.
+	// FirstDevices says that the list of signing devices ends before a device that it has already, and that any text
+	// may be a fingerprint.
 	FirstDevices bool
 
 	// OldLog says that the log has the lines of Bitcoin Core 30 that its users look for.

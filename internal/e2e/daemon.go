@@ -197,7 +197,8 @@ func (d *Daemon) args(blocks []string) []string {
 	return args
 }
 
-// choosesReference reports whether an option says which program the daemon speaks as: that one may be beside it.
+// choosesReference reports whether an option says which program the daemon speaks as. With -attach it is that
+// beside it.
 func choosesReference(arg string) bool {
 	return strings.HasPrefix(arg, "-core=") || strings.HasPrefix(arg, "-attach=") || arg == "-dialect=qbit"
 }

@@ -33,9 +33,8 @@ func later(t *testing.T, args ...string) (d *e2e.Daemon, payment string) {
 	return d, payment
 }
 
-// TestBlockPartIndexer makes the requests of electrs from 0.12 on, and of bindex below it: they read headers, blocks and
-// spent outputs once, and then single transactions by where these are in their blocks. Both end over any other status
-// than 200, and over 404 for what they need.
+// TestBlockPartIndexer makes the requests of electrs from 0.12 on, and of bindex below it. They read headers, blocks
+// and spent outputs once, and then single transactions by their places in blocks. Any status but 200 ends them.
 func TestBlockPartIndexer(t *testing.T) {
 	t.Parallel()
 	d, _ := later(t)
@@ -250,8 +249,8 @@ func checkSpenders(t *testing.T, d *e2e.Daemon, payment string) {
 	})
 }
 
-// TestNBXplorer makes the calls of NBXplorer when it starts, indexes, and watches a descriptor. It has a wallet without a
-// name, if it may: as Core 32 does not make one, it goes on without.
+// TestNBXplorer makes the calls of NBXplorer when it starts, indexes, and watches a descriptor. It wants a wallet
+// without a name, and goes on where it gets none, as from Core 32.
 func TestNBXplorer(t *testing.T) {
 	t.Parallel()
 	d, payment := later(t)
@@ -262,10 +261,12 @@ func TestNBXplorer(t *testing.T) {
 		Best            string `json:"bestblockhash"`
 	}
 	d.Get(&chain, "getblockchaininfo")
-	if chain.Headers != 112 || chain.Blocks != 112 || chain.Initial == nil || *chain.Initial || chain.MedianTime == nil {
+	if chain.Headers != 112 || chain.Blocks != 112 || chain.Initial == nil || *chain.Initial ||
+		chain.MedianTime == nil {
 		t.Errorf("getblockchaininfo: %+v", chain)
 	}
-	if err := d.Call(t.Context(), nil, "createwallet", "", false, false, "", false, true, true); !jsonrpc.IsError(err, -8) {
+	err := d.Call(t.Context(), nil, "createwallet", "", false, false, "", false, true, true)
+	if !jsonrpc.IsError(err, -8) {
 		t.Errorf("a wallet without a name: %v", err)
 	}
 	var network struct {
@@ -315,7 +316,8 @@ func TestNBXplorer(t *testing.T) {
 func watched(t *testing.T, d *e2e.Daemon) {
 	t.Helper()
 	d.Get(nil, "createwallet", "watch", true, true)
-	const xpub = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B"
+	const xpub = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhysw" +
+		"J76uZPStJRJCTKvosUCJZL5B"
 	for _, test := range []struct {
 		to   int
 		want string
@@ -336,8 +338,8 @@ func watched(t *testing.T, d *e2e.Daemon) {
 	}
 }
 
-// TestLightningBackend makes the calls of lnd and its wallet when they ask a node instead of listening to it, by the
-// library that they use: what version it is, blocks, the pool, who spends an output there, and what it would take.
+// TestLightningBackend makes the calls of lnd and its wallet where they poll a node. The library is theirs. They ask
+// for the version, for blocks, for the pool, and for the spenders of outputs in it.
 func TestLightningBackend(t *testing.T) {
 	t.Parallel()
 	d, payment := later(t)

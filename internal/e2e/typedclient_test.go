@@ -14,10 +14,13 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
-// A typed is how a typed client reads replies: members by type. The members are those of the crate corepc-types for
-// version 31, generated from Core's own description, without those that version 32 shows no more, and with those that it
-// has beside them. A type is s, b, i or n for a text, a truth, a whole number or a number, * for anything, [T for a list,
-// {T for a map, or the name of an object; = comes before a reply that is no object. Members with ? may be missing.
+// A typed is how a typed client reads replies: members by type. They are those of the crate corepc-types for version
+// 31, which are generated from Core's own description. Members that version 32 shows no more are left out, and its new
+// ones were added.
+//
+// A type is s, b, i or n for a text, a truth, a whole number or a number, and * for anything. [T is a list, and {T a
+// map. Any other is the name of an object. A reply that is no object has = before its type. Members with ? may be
+// missing.
 type typed map[string]string
 
 func readTyped(t *testing.T) typed {
@@ -100,7 +103,8 @@ func (t typed) checkObject(at, kind string, v any) (faults []string) {
 	return faults
 }
 
-// typedCalls are calls of a node with a wallet, in this order. Words that begin with $ stand for results that came before.
+// typedCalls are calls of a node with a wallet, in this order. Words that begin with $ stand for results that came
+// before.
 var typedCalls = []struct{ method, params, reads string }{
 	{"createwallet", `["typed"]`, "CreateWallet"},
 	{"getnewaddress", `["a"]`, "s"},
@@ -179,7 +183,8 @@ func TestTypedClient(t *testing.T) {
 	}
 	old := strings.Join(unread("-core=30"), "\n")
 	for _, want := range []string{
-		"is no object: no such method", "coinbase_tx is missing", "bip125-replaceable is unknown", "fullrbf is unknown", "limitclustercount is missing",
+		"is no object: no such method", "coinbase_tx is missing", "bip125-replaceable is unknown",
+		"fullrbf is unknown", "limitclustercount is missing",
 		"script_flags is missing", "chunkweight is missing", "nonmempool is missing", "paytxfee is unknown",
 	} {
 		if !strings.Contains(old, want) {

@@ -94,7 +94,8 @@ var steps = []step{
 		packages: []string{"./internal/corenode", "./internal/e2e", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
-		name: "attached-32", what: "filters and headers of a node that is attached to a Bitcoin Core 32, across kills and " +
+		name: "attached-32",
+		what: "filters and headers of a node that is attached to a Bitcoin Core 32, across kills and " +
 			"reorganisations, pruning, a new index of blocks; its pool",
 		run: "^TestLiveAttach(|Reindex|Modes|Pool|Pruned)$", packages: []string{"./internal/e2e"}, needs: later,
 	},

@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/forward"
 )
 
-// Methods that the node may lack are passed on as what they are: for logins of the node those that only read.
+// Methods that the node may lack are passed on. Logins of the node may call those that only read.
 func TestMethodsOfCore(t *testing.T) {
 	for _, test := range []struct {
 		login, method string
@@ -32,7 +32,7 @@ func TestMethodsOfCore(t *testing.T) {
 	}
 }
 
-// What a method is that only Core has, Core says.
+// Core describes a method that the node lacks.
 func TestHelpOfCore(t *testing.T) {
 	const ours = "help: unknown command: "
 	for _, test := range []struct {

@@ -44,11 +44,10 @@ type Program struct {
 	FirstDevices bool
 }
 
-// On returns the program for devices of a chain. daemon is what the node's program is called in texts; first is
-// FirstDevices.
-func (p *Program) On(chain, daemon string, first bool) *Program {
+// On returns the program for devices of a chain. daemon is what the node's program is called in texts.
+func (p *Program) On(chain, daemon string) *Program {
 	on := *p
-	on.Chain, on.Daemon, on.FirstDevices = chain, daemon, first
+	on.Chain, on.Daemon = chain, daemon
 	return &on
 }
 

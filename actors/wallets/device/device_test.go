@@ -73,7 +73,8 @@ func TestEnumerateLater(t *testing.T) {
 		`[{"fingerprint": "000000001"}]`:                                                          "0, invalid",
 		`[{"fingerprint": "0000000g"}]`:                                                           "0, invalid",
 	} {
-		p := says(t, text).On("regtest", "", false)
+		p := says(t, text)
+		p.FirstDevices = false
 		found, err := p.Enumerate(t.Context())
 		if err != nil && err.Error() == "'"+p.Command+"' received invalid fingerprint, must be 8 hex characters" {
 			err = errors.New("invalid")
