@@ -212,6 +212,7 @@ func (c *Config) network(speaks int) (*dialect.Network, error) {
 	if err := net.Assume(c.MinimumChainWork, c.AssumeValid); err != nil {
 		return nil, fmt.Errorf("trawl: Config.%w", err)
 	}
+	c.Signer.FirstDevices = net.Answers.FirstDevices
 	return net, nil
 }
 
@@ -219,8 +220,7 @@ func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.BlocksDir = cmp.Or(c.BlocksDir, filepath.Join(c.Dir, "blocks"))
-	c.Cache = cmp.Or(c.Cache, DefaultCache)
+	c.BlocksDir, c.Cache = cmp.Or(c.BlocksDir, filepath.Join(c.Dir, "blocks")), cmp.Or(c.Cache, DefaultCache)
 	c.Workers = cmp.Or(c.Workers, cores.Count())
 	c.MaxCalls = cmp.Or(c.MaxCalls, DefaultMaxCalls)
 	if c.System == nil {

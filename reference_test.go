@@ -4,11 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 // spokenAs is what a node answers that speaks as a version of Bitcoin Core.
@@ -23,6 +25,9 @@ type spokenAs struct {
 func TestReference(t *testing.T) {
 	rows := map[int]spokenAs{30: {300200, 70016, "00", 0, true}, 32: {320000, 70017, "", 2, false}}
 	rows[0] = rows[dialect.DefaultReference]
+	if strconv.Itoa(dialect.DefaultReference) != table.DefaultCore {
+		t.Errorf("options say that %s is spoken as", table.DefaultCore)
+	}
 	cfg := follower(t)
 	cfg.Wallets = &trawl.WalletConfig{KeyPool: 1}
 	height := 16 // up to it there is always padding

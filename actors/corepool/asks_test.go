@@ -290,11 +290,16 @@ func TestRulesAndEstimates(t *testing.T) {
 		`{"mempoolminfee":0.00001001,"minrelaytxfee":0.00001,"incrementalrelayfee":0}`: {
 			MinFee: 1001, MinRelayFee: 1000,
 		},
+		`{"mempoolminfee":0,"minrelaytxfee":0,"incrementalrelayfee":0,"limitclustercount":64,"limitclustersize":101000}`: {
+			MaxCluster: 64, MaxClusterVSize: 101_000,
+		},
+		`{"mempoolminfee":0,"minrelaytxfee":0,"incrementalrelayfee":0,"limitclustercount":-1,"limitclustersize":-1}`: {},
 	} {
 		got, err := rules(t.Context(), &script{text: map[string][]string{"getmempoolinfo": {text}}})
 		if err != nil || got.MinFee != want.MinFee || got.MinRelayFee != want.MinRelayFee ||
 			got.IncrementalFee != want.IncrementalFee || got.DustFee != 3000 || got.MaxAncestors != 25 ||
-			got.MaxDescendants != 25 || got.MaxAncestorVSize != 101_000 || got.MaxDescVSize != 101_000 {
+			got.MaxDescendants != 25 || got.MaxAncestorVSize != 101_000 || got.MaxDescVSize != 101_000 ||
+			got.MaxCluster != want.MaxCluster || got.MaxClusterVSize != want.MaxClusterVSize {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}

@@ -101,7 +101,7 @@ func TestOutsideAnswers(t *testing.T) {
 		"it is killed":    {"", `kill -9 $$`, -1, "returned 9: \n"},
 		"too much":        {"", `head -c 2000000 /dev/zero`, -1, "signer wrote more than 1 MiB"},
 		"no device":       {`[]`, "", -25, "External signer not found"},
-		"two devices":     {`[{"fingerprint": "1"}, {"fingerprint": "2"}]`, "", -25, "External signer not found"},
+		"two devices":     {`[{"fingerprint": "00000001"}, {"fingerprint": "00000002"}]`, "", -25, "External signer not found"},
 		"another device":  {`[{"fingerprint": "00000001"}]`, "", -25, "External signer failed to sign"},
 		"devices unnamed": {`[{}]`, "", -1, "received invalid response, missing signer fingerprint"},
 	} {

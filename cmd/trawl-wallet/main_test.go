@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,7 +49,11 @@ type result struct {
 func (p *place) run(args ...string) result {
 	p.t.Helper()
 	var out, failed bytes.Buffer
-	args = append([]string{"-datadir=" + p.dir, "-chain=regtest"}, args...)
+	common := []string{"-datadir=" + p.dir, "-chain=regtest"}
+	if !slices.Contains(args, "-dialect=qbit") {
+		common = append(common, "-core=30")
+	}
+	args = append(common, args...)
 	status := run(args, &streams{&out, &failed, p.dir})
 	return result{out.String(), failed.String(), status}
 }

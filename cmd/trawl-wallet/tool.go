@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -56,12 +57,9 @@ func newTool(net *dialect.Network, s *options.Settings, std *streams, fresh bool
 
 // networkOf returns the network that the settings select.
 func networkOf(s *options.Settings) (*dialect.Network, error) {
-	var c dialect.Choices
-	if s.IsSet("core") {
-		var err error
-		if c.Reference, err = strconv.Atoi(s.String("core", "")); err != nil || c.Reference == 0 {
-			return nil, failf("Invalid value for -core: '%s'. It is 30 or 32.", s.String("core", ""))
-		}
+	c, err := choices(s)
+	if err != nil {
+		return nil, err
 	}
 	if given := s.Strings("signetchallenge"); len(given) > 0 && s.Chain() == options.Signet {
 		if len(given) > 1 {
@@ -75,6 +73,19 @@ func networkOf(s *options.Settings) (*dialect.Network, error) {
 	}
 	c.AnyOutput = s.Chain() == options.Regtest && !s.Bool("p2mronly", true)
 	return dialect.Named(s.Dialect(), string(s.Chain()), c)
+}
+
+// choices reads -core. The node's options say the same.
+func choices(s *options.Settings) (c dialect.Choices, err error) {
+	if !s.IsSet("core") {
+		return c, nil
+	}
+	text := s.String("core", "")
+	c.Reference, err = strconv.Atoi(text)
+	if err != nil || !slices.Contains(dialect.References(), c.Reference) {
+		return c, failf("Invalid value for -core: '%s'. It is 30 or 32.", text)
+	}
+	return c, nil
 }
 
 func (t *tool) params() wallet.Params { return wallet.ParamsOf(t.net, t.name, keyPool) }

@@ -117,6 +117,13 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// As Core 32, the tool makes no wallet without a name.
+func TestCreateUnnamed(t *testing.T) {
+	p := newPlace(t)
+	p.want(failed("Wallet name cannot be empty"), "-core=32", "-wallet=", "create")
+	p.want(failed("no version 31 of Bitcoin Core is known, 30 and 32 are"), "-core=31", "-wallet=", "create")
+}
+
 // recordOf returns the first value of a type.
 func recordOf(t *testing.T, path, kind string) []byte {
 	t.Helper()

@@ -41,7 +41,7 @@ func isBackground(s *options.Settings) bool {
 func goToBackground(s *options.Settings, args []string, std streams) int {
 	err := startAgain(s, args, std.stdout)
 	if err != nil {
-		showError(std.stderr, err)
+		showError(std.stderr, s, err)
 		return exitFailure
 	}
 	return 0

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -70,6 +71,11 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	for _, remark := range s.Remarks() {
 		switch remark.Kind {
 		case options.Note:
+			if text, ok := strings.CutPrefix(remark.Text, "Warning: "); ok && speaks32(s) {
+				text = strings.Replace(text, "parsed potentially", "Parsed potentially", 1)
+				corelog.Printf(log, slog.LevelWarn, "%s", text)
+				continue
+			}
 			info("%s", remark.Text)
 		case options.Warning, options.Notice:
 			corelog.Printf(log, slog.LevelWarn, "%s", remark.Text)
@@ -79,8 +85,13 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
 	}
 	if s.Chain() == options.Testnet {
-		info("Warning: Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
-			"switching to testnet4.")
+		const testnet3 = "Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
+			"switching to testnet4."
+		if speaks32(s) {
+			corelog.Printf(log, slog.LevelWarn, "%s", testnet3)
+		} else {
+			info("%s", "Warning: "+testnet3)
+		}
 	}
 	for _, line := range slices.Concat(interactions(s).lines, ignored(s)) {
 		info("%s", line)

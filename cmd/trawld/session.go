@@ -67,20 +67,23 @@ func setup(args []string, std streams) (*session, int) {
 		return nil, goToBackground(settings, args, std)
 	}
 	if err != nil {
-		showError(std.stderr, err)
+		showError(std.stderr, settings, err)
 		return nil, exitFailure
 	}
 	return s, 0
 }
 
-// showError shows an error, or each of those that were joined.
-func showError(stderr io.Writer, err error) {
+// showError shows an error, or each of those that were joined. Without settings they were not read.
+func showError(stderr io.Writer, settings *options.Settings, err error) {
 	for _, err := range joined(err) {
-		caption := "Error"
-		if strings.HasSuffix(err.Error(), reindexAdvice) {
-			caption = "" // Core asks about these, where there is somebody to be asked
+		caption := "Error: "
+		if strings.HasSuffix(err.Error(), reindexAdvice) { // Core asks about these, where there is somebody to be asked
+			caption = ": "
+			if settings != nil && speaks32(settings) {
+				caption = ""
+			}
 		}
-		fmt.Fprintf(stderr, "%s: %v\n", caption, err)
+		fmt.Fprintf(stderr, "%s%v\n", caption, err)
 	}
 }
 
@@ -208,7 +211,7 @@ func (s *session) stopping(ctx context.Context) {
 
 // fail shows and logs why the node does not start or go on.
 func (s *session) fail(err error) {
-	showError(s.stderr, err)
+	showError(s.stderr, s.settings, err)
 	for _, err := range joined(err) {
 		corelog.Printf(s.log, slog.LevelError, "%v", err)
 	}
@@ -222,7 +225,7 @@ func (s *session) close(ctx context.Context) {
 	}
 	s.log.Info("Shutdown done")
 	if err := s.output.Close(); err != nil {
-		showError(s.stderr, err)
+		showError(s.stderr, s.settings, err)
 	}
 }
 

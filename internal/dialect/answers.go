@@ -1,5 +1,11 @@
 package dialect
 
+import (
+	"errors"
+
+	"github.com/seed61375155/trawl/internal/consensus/script"
+)
+
 // Answers are where versions of the reference answer the same call in different ways, and programs may rely on either.
 // The zero value is those of the latest.
 type Answers struct {
@@ -52,6 +58,16 @@ type Answers struct {
 
 	// SilentInputs says that the memory pool does not tell which input of a transaction is not standard.
 	SilentInputs bool
+
+	// FewScriptErrors says that reasons why a script failed are told as Bitcoin Core 30 has them.
+	FewScriptErrors bool
+
+	// FirstDevices says that the list of signing devices ends before a device that it has already, and that any text
+	// may be a fingerprint.
+	FirstDevices bool
+
+	// OldLog says that the log has the lines of Bitcoin Core 30 that its users look for.
+	OldLog bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
@@ -60,5 +76,14 @@ func answers30() Answers {
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true, KeepsPolicyKeys: true,
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
+		FewScriptErrors: true, FirstDevices: true, OldLog: true,
 	}
+}
+
+// ScriptError returns why a script failed in the words of the version spoken as.
+func (n *Network) ScriptError(err error) error {
+	if e, ok := errors.AsType[script.Error](err); ok && n.Answers.FewScriptErrors {
+		return e.Coarse()
+	}
+	return err
 }

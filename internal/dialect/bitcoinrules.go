@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"math/big"
 	"time"
 
@@ -25,7 +26,13 @@ func (n *Network) setBitcoinRules() {
 	n.NewSigning = n.newSigning
 	n.DecodePSBT, n.PSBTVersions = psbt.Decode, []uint32{0, 2}
 	n.Standard = txpool.Forms{TRUCSize: 10_000, TRUCChildSize: 1_000}
-	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
+	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error {
+		err := rawtx.Verify(tx, spent)
+		if failed, ok := errors.AsType[*rawtx.InputScriptError](err); ok {
+			failed.Err = n.ScriptError(failed.Err)
+		}
+		return err
+	}
 }
 
 func (n *Network) newSigning(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing {

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"errors"
+
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -98,6 +100,9 @@ func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
 			err = spend.Verify()
 		} else {
 			err = others.VerifyInput(i, script.Standard|script.ReservedNOP4)
+			if old, ok := errors.AsType[script.Error](err); ok {
+				err = old.Coarse()
+			}
 		}
 		if err != nil {
 			return &rawtx.InputScriptError{Tx: tx, Index: i, Err: err}

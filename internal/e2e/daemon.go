@@ -197,9 +197,10 @@ func (d *Daemon) args(blocks []string) []string {
 	return args
 }
 
-// choosesReference reports whether an option says which program the daemon speaks as.
+// choosesReference reports whether an option says which program the daemon speaks as. With -attach it is that
+// beside it.
 func choosesReference(arg string) bool {
-	return strings.HasPrefix(arg, "-core=") || arg == "-dialect=qbit"
+	return strings.HasPrefix(arg, "-core=") || strings.HasPrefix(arg, "-attach=") || arg == "-dialect=qbit"
 }
 
 // unpacked returns the path of a plain copy of a block file: the daemon reads

@@ -104,6 +104,9 @@ func (s *spending) verify(index int) error {
 	case errors.Is(err, script.ErrNullFail):
 		return errSignNullFail
 	}
+	if reason, ok := errors.AsType[script.Error](err); ok {
+		err = reason.Coarse() // signers have said so ever since
+	}
 	return ScriptError(err.Error())
 }
 

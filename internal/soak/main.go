@@ -5,7 +5,8 @@
 //	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES] [-without NAMES]
 //
 // Some steps are left out unless their needs are met. The steps that compare trawld
-// with Bitcoin Core need BITCOIND, the path of a bitcoind of Core 30. The step that
+// with Bitcoin Core need BITCOIND, the path of a bitcoind of Core 30, and one needs
+// BITCOIND32, that of a Core 32 or 31.99. The step that
 // compares it with qbit needs QBITD, the path of a qbitd of qbit 1.0. The functional
 // tests of both need CORE_BUILD and QBIT_BUILD, folders that cmake has configured. The
 // steps that cut the power of a disk need root on Linux. Tests are skipped that lack a
@@ -101,8 +102,11 @@ func choose(names string) ([]step, error) {
 // tools are programs that single tests need, or a system that they are for.
 const tools = "tools"
 
+// later is a Bitcoin Core 32, beside which steps run that a Core 30 has, too.
+const later = "core32"
+
 // mayBeMissing are things without which something is not run.
-var mayBeMissing = []string{"core", "qbit", "core-suite", "qbit-suite", "root", tools}
+var mayBeMissing = []string{"core", later, "qbit", "core-suite", "qbit-suite", "root", tools}
 
 // expected returns the names of what may be missing.
 func expected(names string) ([]string, error) {

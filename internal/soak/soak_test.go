@@ -80,6 +80,32 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// A step that needs a later Core has its tests run beside that.
+func TestLaterCore(t *testing.T) {
+	t.Setenv("BITCOIND", "/old")
+	t.Setenv("BITCOIND32", "/new")
+	var out bytes.Buffer
+	s := module(t, `import (
+	"os"
+	"testing"
+)
+
+func TestCore(t *testing.T) {
+	if got := os.Getenv("BITCOIND"); got != "/new" {
+		t.Error(got)
+	}
+}
+`, &out)
+	if err := s.all(t.Context(), []step{{name: "first", packages: []string{"."}, needs: later}}); err != nil {
+		t.Errorf("%v: %s", err, &out)
+	}
+	t.Setenv("BITCOIND32", "")
+	err := s.all(t.Context(), []step{{name: "first", packages: []string{"."}, needs: later}})
+	if !errors.Is(err, errNotRun) {
+		t.Errorf("without it: %v", err)
+	}
+}
+
 // The end lists what was not run, with its reason. It is a failure, unless what is missing is known to be.
 func TestNotRun(t *testing.T) {
 	t.Setenv("BITCOIND", "")
@@ -97,13 +123,13 @@ func TestPart(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Skip("not as
 	_, list, _ := strings.Cut(out.String(), "\nNOT RUN:\n")
 	for _, line := range []string{
 		"first: TestWhole       there is no strace", "first: TestPart/inner  not as root", "second                 BITCOIND names no",
-		"WITHOUT=core,qbit,core-suite,qbit-suite,root,tools",
+		"WITHOUT=core,core32,qbit,core-suite,qbit-suite,root,tools",
 	} {
 		if !strings.Contains(list, line) {
 			t.Errorf("no %q in\n%s", line, list)
 		}
 	}
-	for without, want := range map[string]bool{"core": true, "tools": true, "core,tools": false, "core,qbit,root,tools": false} {
+	for without, want := range map[string]bool{"core": true, "tools": true, "core,tools": false, "core,core32,qbit,root,tools": false} {
 		if s.without, err = expected(without); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +205,7 @@ func TestChoose(t *testing.T) {
 // long finds what makes a test a long one.
 var long = regexp.MustCompile(`"TRAWL_(SOAK|FLIPS|CHAINDB_KILLS|WALLET_CASES)"|"BITCOIND"|differ\.Start\(`)
 
-// Each long test is in one step: there is none that `make soak` forgets.
+// Each long test is in one step, without those that repeat some: there is none that `make soak` forgets.
 func TestEveryLongTestHasAStep(t *testing.T) {
 	const root = "../.."
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -251,7 +277,7 @@ func TestStepsNameTests(t *testing.T) {
 func stepsOf(folder, test string) int {
 	n := 0
 	for _, s := range steps {
-		if s.race {
+		if s.race || s.needs == later {
 			continue
 		}
 		for _, p := range s.packages {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -35,6 +36,9 @@ func (s *soak) step(ctx context.Context, st *step) (*results, error) {
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, grace
 	if st.race {
 		cmd.Env = s.brief
+	}
+	if st.needs == later {
+		cmd.Env = append(slices.Clip(cmd.Env), "BITCOIND="+os.Getenv("BITCOIND32"))
 	}
 	apart(cmd, s.isolated)
 	read, write := io.Pipe()

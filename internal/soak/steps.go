@@ -94,6 +94,12 @@ var steps = []step{
 		packages: []string{"./internal/corenode", "./internal/e2e", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
+		name: "attached-32",
+		what: "filters and headers of a node that is attached to a Bitcoin Core 32, across kills and " +
+			"reorganisations, pruning, a new index of blocks; its pool",
+		run: "^TestLiveAttach(|Reindex|Modes|Pool|Pruned)$", packages: []string{"./internal/e2e"}, needs: later,
+	},
+	{
 		name: "rest", what: "every REST endpoint in every format, beside Bitcoin Core",
 		run: "^TestLive", packages: []string{"./rpc/rest"}, needs: "core",
 	},
@@ -172,6 +178,7 @@ const signatures = "BesideDecred"
 func lacks(thing string, mayMount bool) string {
 	variable := map[string]string{
 		"core":       "BITCOIND names no bitcoind of Bitcoin Core 30",
+		later:        "BITCOIND32 names no bitcoind of Bitcoin Core 32",
 		"core-suite": "CORE_BUILD names no build folder of Bitcoin Core 30.2",
 		"qbit":       "QBITD names no qbitd of qbit 1.0",
 		"qbit-suite": "QBIT_BUILD names no build folder of qbit 1.0.0",

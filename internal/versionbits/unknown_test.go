@@ -1,6 +1,7 @@
 package versionbits_test
 
 import (
+	"cmp"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -43,8 +44,10 @@ func (h *headers) add(n int, version int32) {
 	}
 }
 
+// regtest returns a network where all 29 bits may be a vote, as before Core 32, unless c says otherwise.
 func regtest(t *testing.T, c dialect.Choices) *dialect.Network {
 	t.Helper()
+	c.Reference = cmp.Or(c.Reference, dialect.Core30)
 	n, err := dialect.Named("", "regtest", c)
 	if err != nil {
 		t.Fatal(err)

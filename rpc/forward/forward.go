@@ -76,6 +76,9 @@ func (f *Forwarder) factsOf(method string) *command.Command {
 	if c := f.own.Load().Lookup(method); c != nil {
 		return c
 	}
+	if c := theirs[method]; c != nil {
+		return c
+	}
 	return unknown
 }
 
@@ -123,7 +126,7 @@ func (f *Forwarder) Forwards(caller command.Caller, method string, known bool) (
 		return false, nil
 	}
 	if !f.Mode.delegates(c, fromCore) {
-		return false, refusal(method, known)
+		return false, refusal(method, c != unknown)
 	}
 	return true, nil
 }

@@ -54,6 +54,8 @@ func (f *Forwarder) Own(
 	case err != nil:
 	case method == "getindexinfo":
 		return f.withIndexes(ctx, caller, c, params, result), nil
+	case method == "help":
+		return f.withHelp(ctx, caller, c, params, result), nil
 	case method == "getdescriptoractivity":
 		return f.withActivity(ctx, caller, c, params, result)
 	}
@@ -115,8 +117,27 @@ func (f *Forwarder) followed(ctx context.Context, method string) {
 	}
 }
 
-// maxIndexes bounds the bytes of a list of indexes, of which Core has four.
-const maxIndexes = 1 << 16
+// maxBrief bounds the bytes of a list of indexes, of which Core has few, and of a text about a method.
+const maxBrief = 1 << 16
+
+// briefly returns the result of a call that Core is given little time for; nothing where there is none.
+func (f *Forwarder) briefly(ctx context.Context, caller command.Caller, method string, params *jsontree.Value) []byte {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reply, err := f.send(ctx, caller, "/", request(method, params))
+	if err != nil {
+		return nil
+	}
+	if reply.Large != nil {
+		_ = reply.Large.Close()
+		return nil
+	}
+	if len(reply.Body) > maxBrief {
+		return nil
+	}
+	answer, _ := corenode.ParseReply(reply.Body) // it has no result where it is none, or an error
+	return answer.Result
+}
 
 // withIndexes adds Core's indexes to those of the node, where the caller may see them and
 // Core answers.
@@ -131,21 +152,7 @@ func (f *Forwarder) withIndexes(
 	if !ok {
 		return own
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	reply, err := f.send(ctx, caller, "/", request(c.Name, nil))
-	if err != nil {
-		return own
-	}
-	if reply.Large != nil {
-		_ = reply.Large.Close()
-		return own
-	}
-	if len(reply.Body) > maxIndexes {
-		return own
-	}
-	answer, _ := corenode.ParseReply(reply.Body) // it has no result where it is none, or an error
-	theirs, err := jsontree.Parse(answer.Result)
+	theirs, err := jsontree.Parse(f.briefly(ctx, caller, c.Name, nil))
 	if err != nil {
 		return own
 	}

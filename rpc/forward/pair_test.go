@@ -152,7 +152,15 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 		return jsontree.Members{{Key: corenode.FilterIndex, Value: 5}}, nil
 	})
 	index.Params = []command.Param{{Name: "index_name", Type: command.String, Optional: true}}
+	help := forward.Facts("help")
+	help.Category = command.Control
+	help.Params = []command.Param{{Name: "command", Type: command.String, Optional: true}}
+	help.Run = func(_ context.Context, a *command.Args) (any, error) {
+		method, _ := a.Value(0).AsString()
+		return "help: unknown command: " + method, nil
+	}
 	table, err := command.NewTable([]command.Command{
+		help,
 		own("getblockcount", func() (any, error) { return 7, nil }),
 		own("getmempoolinfo", func() (any, error) { panic("ours") }),
 		own("stop", func() (any, error) { return "stopping", nil }),

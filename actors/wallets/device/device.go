@@ -13,9 +13,11 @@ package device
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,6 +39,9 @@ type Program struct {
 	Chain   string        // main, test, testnet4, signet or regtest
 	Timeout time.Duration // of each start; 0: DefaultTimeout
 	Daemon  string        // that texts have the operator restart; empty: bitcoind
+
+	// FirstDevices ends the list before a device that was listed already, and takes any text for a fingerprint.
+	FirstDevices bool
 }
 
 // On returns the program for devices of a chain. daemon is what the node's program is called in texts.
@@ -76,12 +81,13 @@ func (p *Program) devicesOf(raw []byte) ([]Device, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, other := range devices {
-			if other.Fingerprint == d.Fingerprint {
-				return devices, nil // as in Core, nothing after it counts
-			}
+		listed := slices.ContainsFunc(devices, func(other Device) bool { return other.Fingerprint == d.Fingerprint })
+		switch {
+		case listed && p.FirstDevices:
+			return devices, nil
+		case !listed:
+			devices = append(devices, d)
 		}
-		devices = append(devices, d)
 	}
 	return devices, nil
 }
@@ -101,6 +107,9 @@ func (p *Program) deviceOf(raw []byte) (Device, error) {
 	fingerprint, ok := fields["fingerprint"].(string)
 	if !ok {
 		return Device{}, fmt.Errorf("'%s' received invalid response, missing signer fingerprint", p.Command)
+	}
+	if raw, err := hex.DecodeString(fingerprint); (err != nil || len(raw) != 4) && !p.FirstDevices {
+		return Device{}, fmt.Errorf("'%s' received invalid fingerprint, must be 8 hex characters", p.Command)
 	}
 	name, _ := fields["model"].(string)
 	return Device{Fingerprint: fingerprint, Name: name, program: p}, nil

@@ -23,7 +23,7 @@ func script(t *testing.T, text string) *device.Program {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &device.Program{Command: path, Chain: "regtest", Timeout: 20 * time.Second}
+	return &device.Program{Command: path, Chain: "regtest", Timeout: 20 * time.Second, FirstDevices: true}
 }
 
 func says(t *testing.T, text string) *device.Program {
@@ -60,6 +60,27 @@ func TestEnumerate(t *testing.T) {
 		}
 		if fmt.Sprint(got) != test.want || text != test.err {
 			t.Errorf("%q: got %q, %q", test.says, got, text)
+		}
+	}
+}
+
+// Later versions list what comes after a device that is named twice, and read fingerprints.
+func TestEnumerateLater(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"fingerprint": "0000000a"}, {"fingerprint": "0000000a"}, {"fingerprint": "0000000B"}]`: "2, <nil>",
+		`[{"fingerprint": "0000000a"}, {"fingerprint": ""}]`:                                      "0, invalid",
+		`[{"fingerprint": "0000001"}]`:                                                            "0, invalid",
+		`[{"fingerprint": "000000001"}]`:                                                          "0, invalid",
+		`[{"fingerprint": "0000000g"}]`:                                                           "0, invalid",
+	} {
+		p := says(t, text)
+		p.FirstDevices = false
+		found, err := p.Enumerate(t.Context())
+		if err != nil && err.Error() == "'"+p.Command+"' received invalid fingerprint, must be 8 hex characters" {
+			err = errors.New("invalid")
+		}
+		if got := fmt.Sprintf("%d, %v", len(found), err); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

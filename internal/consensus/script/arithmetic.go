@@ -56,7 +56,7 @@ func (m *machine) popNumbers(n []int64) Error {
 	for i := range n {
 		var ok bool
 		if n[i], ok = m.number(m.top(len(n) - 1 - i)); !ok {
-			return ErrUnknown
+			return ErrNumber
 		}
 	}
 	m.drop(len(n))
@@ -96,7 +96,7 @@ func (m *machine) lock() (int64, Error) {
 	n, ok := number(m.top(0), lockLen, m.flags&MinimalData != 0)
 	switch {
 	case !ok:
-		return 0, ErrUnknown
+		return 0, ErrNumber
 	case n < 0:
 		return 0, ErrNegativeLockTime
 	}

@@ -38,7 +38,7 @@ func checkSigAdd(m *machine) Error {
 	}
 	n, ok := m.number(m.top(1))
 	if !ok {
-		return ErrUnknown
+		return ErrNumber
 	}
 	right, e := m.check(m.top(2), m.top(0))
 	if e != none {
@@ -90,7 +90,7 @@ func (m *machine) checkTap(sig, key []byte) (right bool, e Error) {
 	}
 	switch len(key) {
 	case 0:
-		return false, ErrPubKeyType
+		return false, ErrEmptyPubKey
 	case 32:
 		if right {
 			e = m.checkSchnorr(sig, key)

@@ -7,14 +7,14 @@ type Error uint8
 func (e Error) Error() string { return errorWords[e].words }
 
 // Name returns the name that Bitcoin Core's test data has for the error.
-func (e Error) Name() string { return errorWords[e].name }
+func (e Error) Name() string { return errorWords[e.Coarse()].name }
 
 // none is the success of what returns an Error.
 const none Error = 0
 
 // The reasons.
 const (
-	ErrUnknown Error = iota + 1 // also numbers that are too long or not of the shortest form
+	ErrUnknown Error = iota + 1
 	ErrEvalFalse
 	ErrReturn
 	ErrScriptSize
@@ -66,7 +66,25 @@ const (
 	ErrTapscriptMinimalIf
 	ErrOpCodeSeparator
 	ErrSigFindAndDelete
+
+	// Reasons that later versions of Bitcoin Core tell apart from others: see [Error.Coarse].
+	ErrEmptyPubKey // in a tapscript
+	ErrNumber      // too long, or not of the shortest form
+	ErrNoCondition // OP_IF or OP_NOTIF finds nothing on the stack
 )
+
+// Coarse returns the reason that Bitcoin Core 30 has for the same failure.
+func (e Error) Coarse() Error {
+	switch e {
+	case ErrEmptyPubKey:
+		return ErrPubKeyType
+	case ErrNumber:
+		return ErrUnknown
+	case ErrNoCondition:
+		return ErrUnbalancedConditional
+	}
+	return e
+}
 
 // errorWords are the words and names of the errors, by their numbers.
 var errorWords = [256]struct{ name, words string }{
@@ -137,4 +155,8 @@ var errorWords = [256]struct{ name, words string }{
 	ErrTapscriptMinimalIf:     {"TAPSCRIPT_MINIMALIF", "OP_IF/NOTIF argument must be minimal in tapscript"},
 	ErrOpCodeSeparator:        {"OP_CODESEPARATOR", "Using OP_CODESEPARATOR in non-witness script"},
 	ErrSigFindAndDelete:       {"SIG_FINDANDDELETE", "Signature is found in scriptCode"},
+
+	ErrEmptyPubKey: {words: "Empty public key in tapscript"},
+	ErrNumber:      {words: "Script number overflowed or is non-minimally encoded"},
+	ErrNoCondition: {words: "Operation not valid with the current stack size"},
 }

@@ -283,6 +283,16 @@ func TestErrorWords(t *testing.T) {
 		}
 		seen[e.Error()], seen[e.Name()] = true, true
 	}
+	for fine, coarse := range map[Error]string{
+		ErrEmptyPubKey: "Public key is neither compressed or uncompressed",
+		ErrNumber:      "unknown error",
+		ErrNoCondition: "Invalid OP_IF construction",
+		ErrVerify:      ErrVerify.Error(),
+	} {
+		if fine.Error() == "" || fine.Coarse().Error() != coarse || fine.Name() != fine.Coarse().Name() {
+			t.Errorf("%d: %q, %q, %q", fine, fine.Error(), fine.Coarse().Error(), fine.Name())
+		}
+	}
 	var e Error
 	if err := error(ErrVerify); !errors.As(err, &e) || e != ErrVerify {
 		t.Error(e)

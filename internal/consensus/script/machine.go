@@ -156,7 +156,7 @@ func (m *machine) branch(op byte, taken bool) Error {
 			return none
 		}
 		if len(m.stack) == 0 {
-			return ErrUnbalancedConditional
+			return ErrNoCondition
 		}
 		condition := m.pop()
 		if e := m.checkCondition(condition); e != none {

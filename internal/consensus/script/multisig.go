@@ -54,7 +54,7 @@ func (m *machine) multiSig() (keys, sigs [][]byte, e Error) {
 	n, ok := m.number(m.stack[top-1])
 	switch {
 	case !ok:
-		return nil, nil, ErrUnknown
+		return nil, nil, ErrNumber
 	case n < 0 || n > maxKeys:
 		return nil, nil, ErrPubKeyCount
 	}
@@ -69,7 +69,7 @@ func (m *machine) multiSig() (keys, sigs [][]byte, e Error) {
 	n, ok = m.number(m.stack[first-1])
 	switch {
 	case !ok:
-		return nil, nil, ErrUnknown
+		return nil, nil, ErrNumber
 	case n < 0 || n > int64(len(keys)):
 		return nil, nil, ErrSigCount
 	}

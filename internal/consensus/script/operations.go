@@ -175,7 +175,7 @@ func pick(do func(m *machine, depth int)) operation {
 		}
 		depth, ok := m.number(m.pop())
 		if !ok {
-			return ErrUnknown
+			return ErrNumber
 		}
 		if depth < 0 || depth >= int64(len(m.stack)) {
 			return ErrInvalidStackOperation

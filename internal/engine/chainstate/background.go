@@ -32,7 +32,7 @@ func newBackground(
 ) *background {
 	own := &Engine{
 		checks: main.checks, minWork: main.minWork, db: main.db, disk: main.disk, tree: main.tree, choice: main.choice,
-		clock: main.clock, log: main.log, coins: coins, tip: at, scripts: true, hidden: true,
+		clock: main.clock, log: main.log, coins: coins, tip: at, scripts: noBlockYet, hidden: true,
 		odd: oddOutputs{kept: main.odd.kept, db: main.db, tree: main.tree, any: main.odd.any},
 	}
 	own.inspector = inspector{own}

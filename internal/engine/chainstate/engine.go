@@ -102,7 +102,7 @@ type Engine struct {
 	noIdle  bool      // as in Config
 	flushed time.Time // when the unspent outputs were written last
 	moved   time.Time // when the tip moved last
-	scripts bool      // whether those of the last block were checked
+	scripts string    // why those of the last block were executed; empty: they were not
 	broken  error     // of a write that failed: nothing in memory may be written
 	halfway           // above 0 at rest: after a panic
 }
@@ -147,7 +147,7 @@ func newEngine(cfg *Config, kind Kind) *Engine {
 		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
 		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
-		scripts: true, recent: new(Recent), noIdle: cfg.NoIdle,
+		scripts: noBlockYet, recent: new(Recent), noIdle: cfg.NoIdle,
 	}
 	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
 	e.recovery = recovery{engine: e, copies: cfg.DB.Copies()}

@@ -8,6 +8,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -19,18 +21,9 @@ const shareInputs = 16
 
 // runScripts executes the scripts of the block's inputs on all cores.
 func (c *connecting) runScripts() error {
-	checked := !c.assumedValid()
-	if checked != c.scripts {
-		c.scripts = checked
-		word := "Disabling"
-		if checked {
-			word = "Enabling"
-		}
-		corelog.Printf(
-			c.log, slog.LevelInfo, "%s signature validations at block #%d (%v).", word, c.at.Height, c.b.Hash,
-		)
-	}
-	if !checked || len(c.spent) == 0 {
+	why := c.whyScripts()
+	c.logScripts(why)
+	if why == "" || len(c.spent) == 0 {
 		return nil
 	}
 	spends, owners := c.spends()
@@ -66,26 +59,61 @@ func (c *connecting) spends() (spends []Spend, owners []owner) {
 
 func (c *connecting) scriptError(tx, input int, err error) error {
 	of := c.b.List[tx].TxIn[input].PreviousOutPoint
-	return reject(fmt.Sprintf("block-script-verify-flag-failed (%v)", err), fmt.Sprintf(
+	return reject(fmt.Sprintf("block-script-verify-flag-failed (%v)", c.net.ScriptError(err)), fmt.Sprintf(
 		"input %d of %v (wtxid %v), spending %v:%d", input, c.b.IDs[tx], c.b.WitnessIDs[tx], of.Hash, of.Index))
+}
+
+// noBlockYet is there instead of a reason to execute scripts before the first block.
+const noBlockYet = "no block yet"
+
+// logScripts writes a line where scripts begin or cease to be executed.
+func (c *connecting) logScripts(why string) {
+	last := c.scripts
+	c.scripts = why
+	info := func(format string, args ...any) { corelog.Printf(c.log, slog.LevelInfo, format, args...) }
+	switch old := c.net.Answers.OldLog; {
+	case old && last == "" && why != "":
+		info("Enabling signature validations at block #%d (%v).", c.at.Height, c.b.Hash)
+	case old && last != "" && why == "":
+		info("Disabling signature validations at block #%d (%v).", c.at.Height, c.b.Hash)
+	case old || last == why || c.hidden:
+	case why == "":
+		info("Disabling script verification at block #%d (%v).", c.at.Height, c.b.Hash)
+	default:
+		info("Enabling script verification at block #%d (%v): %s.", c.at.Height, c.b.Hash, why)
+	}
 }
 
 // assumedLag is for how long the best chain must have gone on, at its present
 // difficulty, after a block whose scripts are not executed.
 const assumedLag = 14 * 24 * time.Hour
 
-// assumedValid reports whether the scripts of the block need not be executed. The
-// block must be an ancestor of the block that is assumed to be valid, in the best
-// chain of headers. The work on top must be so much that nobody made it for the
-// purpose; a block without its witnesses does not need that work.
-func (c *connecting) assumedValid() bool {
-	if !isAssumedAncestor(c.Engine, c.at) {
-		return false
+// whyScripts returns why the scripts of the block have to be executed; nothing where they need not be. Then the block
+// is an ancestor of the block that is assumed to be valid, in the best chain of headers. The work on top must be so
+// much that nobody made it for the purpose; a block without its witnesses does not need that work.
+func (c *connecting) whyScripts() string {
+	best := c.choice.Header()
+	switch assumed := c.tree.Lookup(&c.net.AssumeValid); {
+	case c.net.AssumeValid == (chainhash.Hash{}):
+		return "assumevalid=0 (always verify)"
+	case assumed == nil:
+		return "assumevalid hash not in headers"
+	case c.at.Height > assumed.Height:
+		return "block height above assumevalid height"
+	case assumed.Ancestor(c.at.Height) != c.at:
+		return "block not in assumevalid chain"
+	case best.Ancestor(c.at.Height) != c.at:
+		return "block not in best header chain"
+	case !hasWork(c.Engine, best):
+		return "best header chainwork below minimumchainwork"
 	}
 	if c.at.Status()&chainview.Stripped != 0 && c.b.start+c.b.Stripped == len(c.b.raw) {
-		return true // there is nothing to execute them with
+		return "" // there is nothing to execute them with
 	}
-	return equivalentTime(c.choice.Header(), c.at, c.net.Params.TargetTimePerBlock) > assumedLag
+	if equivalentTime(best, c.at, c.net.Params.TargetTimePerBlock) <= assumedLag {
+		return "block too recent relative to best header"
+	}
+	return ""
 }
 
 // equivalentTime is how long the work from one block to a later one takes at the

@@ -1,6 +1,8 @@
 package chainstate
 
 import (
+	"bytes"
+	"log/slog"
 	"math/big"
 	"strings"
 	"testing"
@@ -65,6 +67,57 @@ func TestUncovered(t *testing.T) {
 		}
 		if isAssumedAncestor(e, side) {
 			t.Errorf("%s: a block beside the chain is assumed", test.name)
+		}
+	}
+}
+
+// The log says why scripts of blocks are executed, in the words of the version spoken as, and when that changes.
+func TestWhyScripts(t *testing.T) {
+	tree, chain := treeOf(t, 9)
+	side := grow(t, tree, chain[3], 7)
+	choice := forkchoice.New(tree, chain[0], func(*chainview.Block, chainview.Status) {})
+	choice.AddHeader(chain[9])
+	for _, test := range []struct {
+		assumed chainhash.Hash
+		at      *chainview.Block
+		work    int64
+		want    string
+	}{
+		{chainhash.Hash{}, chain[1], 0, "assumevalid=0 (always verify)"},
+		{chainhash.Hash{9}, chain[1], 0, "assumevalid hash not in headers"},
+		{chain[5].Hash, chain[6], 0, "block height above assumevalid height"},
+		{side.Hash, chain[5], 0, "block not in assumevalid chain"},
+		{side.Hash, side, 0, "block not in best header chain"},
+		{chain[5].Hash, chain[5], 1000, "best header chainwork below minimumchainwork"},
+		{chain[5].Hash, chain[5], 0, "block too recent relative to best header"},
+	} {
+		for _, reference := range []int{dialect.Core30, dialect.Core32} {
+			net, err := dialect.Named("", "regtest", dialect.Choices{Reference: reference})
+			if err != nil {
+				t.Fatal(err)
+			}
+			net.AssumeValid = test.assumed
+			var log bytes.Buffer
+			e := &Engine{
+				choice: choice, tree: tree, minWork: big.NewInt(test.work), scripts: noBlockYet,
+				log: slog.New(slog.NewTextHandler(&log, nil)),
+			}
+			e.net = net
+			c := &connecting{Engine: e, at: test.at, b: &block{Header: new(Header)}}
+			why := c.whyScripts()
+			if why != test.want {
+				t.Errorf("%d: %q, want %q", test.at.Height, why, test.want)
+			}
+			c.logScripts(why)
+			c.logScripts(why)
+			c.logScripts("")
+			c.logScripts(why)
+			said := "Enabling script verification at block"
+			want := map[int]int{dialect.Core30: 0, dialect.Core32: 2}[reference]
+			if strings.Count(log.String(), said) != want || strings.Contains(log.String(), why+".") != (want > 0) ||
+				strings.Count(log.String(), "Disabling ") != 1 {
+				t.Errorf("as %d: %s", reference, &log)
+			}
 		}
 	}
 }

@@ -52,7 +52,8 @@ var general = []options.Option{
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command " +
 		"line only (default: trawl.conf, or else bitcoin.conf)"},
 	{Name: "core", Arg: "<version>", Flags: noNegation | needsValue, Help: "Speak as Bitcoin Core <version> does: 30 " +
-		"(30.2) or 32; not with the dialect qbit (default: 30; attached: as the Bitcoin Core beside it)"},
+		"(30.2) or 32; not with the dialect qbit (default: " + DefaultCore + "; attached: as the Bitcoin Core " +
+		"beside it)"},
 	{Name: "daemon", Help: "Run in the background (default: 0)"},
 	{Name: "daemonwait", Help: "Run in the background, and return when the node serves or has failed to start; " +
 		"implies -daemon (default: 0)"},

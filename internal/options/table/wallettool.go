@@ -7,8 +7,9 @@ func WalletCommands() []string { return []string{"info", "create", "dump", "crea
 
 // walletTool is what trawl-wallet has to find a wallet.
 var walletTool = []options.Option{
-	{Name: "core", Arg: "<version>", Flags: noNegation | needsValue, Help: "Speak as Bitcoin Core <version> does: 30 " +
-		"(30.2) or 32; not with the dialect qbit (default: 30)"},
+	{Name: "core", Arg: "<version>", Flags: noNegation | needsValue, Help: "Act as for a node that speaks as Bitcoin " +
+		"Core <version>: as 32 it makes no wallets without a name; not with the dialect qbit (default: " +
+		DefaultCore + ")"},
 	{Name: "datadir", Arg: "<dir>", Flags: noNegation, Help: "Data directory of the daemon (default: ~/.trawl)"},
 	{Name: "debug", Arg: "<category>", Flags: debug | unused, Help: "Write lines for developers"},
 	{

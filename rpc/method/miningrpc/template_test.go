@@ -2,6 +2,7 @@ package miningrpc_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -193,8 +194,10 @@ func hexOfTx(t *testing.T, tx *wire.MsgTx) string {
 	return hexOf(t, func(b *bytes.Buffer) error { return tx.Serialize(b) })
 }
 
+// regtest returns a network as Core 30 has it, unless c says otherwise.
 func regtest(t *testing.T, c dialect.Choices) *dialect.Network {
 	t.Helper()
+	c.Reference = cmp.Or(c.Reference, dialect.Core30)
 	n, err := dialect.Named("", "regtest", c)
 	if err != nil {
 		t.Fatal(err)
