@@ -3,12 +3,14 @@ package wallets
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
@@ -40,6 +42,7 @@ type reading struct {
 	away     bool                       // for the node that has it does not answer
 	matching atomic.Pointer[match.Pass] // nil: nothing is being matched
 	reader   chainview.Reader           // of the window
+	filtered bool                       // the blocks were found by their filters
 }
 
 // windows looks through the range, window by window. Its error is why the job is over.
@@ -122,6 +125,7 @@ func (r *reading) match(j *ask.Job, scripts [][]byte) error {
 	for i, hit := range hits {
 		heights[i] = hit.Height
 	}
+	r.filtered = true
 	r.Found(heights)
 	return nil
 }
@@ -129,6 +133,7 @@ func (r *reading) match(j *ask.Job, scripts [][]byte) error {
 // withoutFilters has what is left of a window read block by block.
 func (r *reading) withoutFilters(err error) {
 	r.w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", r.w.Label(), "err", err)
+	r.filtered = false
 	r.FoundAll()
 }
 
@@ -194,6 +199,10 @@ func (r *reading) take(blocks []*txs.Block, unread error) taken {
 		block := r.Left()[0]
 		if !tip.Ancestor(block.Height).Is(block) {
 			return taken{left: true}
+		}
+		if r.filtered {
+			corelog.Printf(r.w.cfg.Log.With(corelog.CategoryKey, "scan"), slog.LevelDebug,
+				"Fast rescan: inspect block %d [%v] (filter matched)", block.Height, block.Hash)
 		}
 		r.publishAgain(r.w.ledger.Txs().ScanBlock(b, r.w.cfg.now()))
 		if r.w.keygen.needsKeys() {

@@ -61,7 +61,10 @@ var mayImport = map[string][]string{
 	"internal/wallet/signing": {
 		"descriptor", "messages", "internal/cores", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/wallet",
 	},
-	"internal/wallet/spend":      {"descriptor", "messages", "internal/wallet/codes", "internal/wallet/coinselect", "internal/wallet/txs"},
+	"internal/wallet/spend": {
+		"descriptor", "internal/dialect", "messages", "internal/wallet/codes", "internal/wallet/coinselect",
+		"internal/wallet/txs",
+	},
 	"internal/wallet/coinselect": nil,
 	"internal/wallet/records":    {"internal/walletfile"},
 	"internal/wallet/vault": {

@@ -356,7 +356,7 @@ func TestSweepSequences(t *testing.T) {
 	}
 }
 
-// A balance that covers the payment and not the fee is told from one that does not.
+// Where a balance covers the payment, but not the fee, the fee is told.
 func TestFundsForFee(t *testing.T) {
 	for _, c := range []struct {
 		answers dialect.Answers
