@@ -162,7 +162,7 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
+		Fees:  mempool.NewFees(n.cfg.Dir, n.net.Fees, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules: n.net.PoolRules(), Policy: n.policy(),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,

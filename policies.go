@@ -29,6 +29,11 @@ type MempoolConfig struct {
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
 
+	// Limits of a cluster, where the pool judges by them: default 64 transactions, which is the most, and 101,000
+	// virtual bytes.
+	Cluster      *int
+	ClusterVSize *int64
+
 	NoPersist bool // do not keep the pool in a file between two runs
 	OldFile   bool // write that file in the format of old versions
 }

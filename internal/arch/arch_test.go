@@ -148,7 +148,7 @@ var mayImport = map[string][]string{
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,
 	"actors/indexer":        append([]string{"internal/corelog", "internal/cores", "internal/rangefilter"}, actor...),
-	"actors/mempool":        append([]string{"internal/corelog", "internal/txpool"}, actor...),
+	"actors/mempool":        append([]string{"internal/corelog", "internal/dialect", "internal/txpool"}, actor...),
 	"actors/notify":         actor,
 	"actors/notify/zmqsink": {"internal/vfs"},
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
@@ -208,7 +208,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores",
-		"internal/corelog", "internal/metrics", "internal/options", "internal/part",
+		"internal/corelog", "internal/dialect", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
 	"cmd/trawl-cli": {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},

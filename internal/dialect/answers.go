@@ -17,9 +17,16 @@ type Answers struct {
 	// EndsRanges says that a wallet without private keys gives out no address beyond those that it has derived ahead,
 	// even if it could derive more.
 	EndsRanges bool
+
+	// BlocksBelowReserve says that a block may be made to be lighter than what is reserved in it: there is room for the
+	// reserved part alone then. Options that are refused are called specified ones.
+	BlocksBelowReserve bool
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
-	return Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+	return Answers{
+		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true,
+		BlocksBelowReserve: true,
+	}
 }

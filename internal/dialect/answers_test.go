@@ -14,7 +14,10 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := dialect.Answers{UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true}
+			want := dialect.Answers{
+				UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true,
+				BlocksBelowReserve: true,
+			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
 			}
