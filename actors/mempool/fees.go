@@ -32,6 +32,7 @@ const (
 type Fees struct {
 	File    string // in which the estimates are kept between two runs
 	Form    feeestimate.Form
+	Next    bool // rates are estimated by the next block, too
 	Debug   bool // that they are written is told to those who debug estimates alone, with the whole path
 	Stale   bool // use it however old it is
 	Initial *chainview.InitialDownload
@@ -41,7 +42,7 @@ type Fees struct {
 // NewFees keeps the estimates of a network's nodes in a data directory.
 func NewFees(dir string, of dialect.Fees, stale bool, initial *chainview.InitialDownload) *Fees {
 	return &Fees{
-		File: filepath.Join(dir, "fee_estimates.dat"), Form: of.Form, Debug: of.DebugSaved, Stale: stale, Initial: initial,
+		File: filepath.Join(dir, "fee_estimates.dat"), Form: of.Form, Next: of.NextBlock, Debug: of.DebugSaved, Stale: stale, Initial: initial,
 	}
 }
 
@@ -76,6 +77,7 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 type fees struct {
 	m     *Mempool
 	known *feeestimate.Estimator // nil: nothing is estimated
+	mined feeestimate.Coverage
 	saver *ask.Lane
 	timer ask.Timer
 	due   time.Time // when the estimates are to be written
@@ -109,6 +111,7 @@ func (f *fees) connect(block *wire.MsgBlock, height int32, see func()) {
 			confirmed = append(confirmed, id)
 		}
 	}
+	f.cover(block, height)
 	before := len(pool.Changes())
 	see()
 	for _, change := range pool.Changes()[before:] {
@@ -120,12 +123,14 @@ func (f *fees) connect(block *wire.MsgBlock, height int32, see func()) {
 }
 
 // pass notes blocks that cannot change the pool.
-func (f *fees) pass(blocks []*chainview.Block) {
-	for _, b := range blocks {
-		if f.known != nil {
-			f.known.Connect(b.Height, nil)
-		}
+func (f *fees) pass(reader chainview.Reader, blocks []*chainview.Block) {
+	if f.known == nil {
+		return
 	}
+	for _, b := range blocks {
+		f.known.Connect(b.Height, nil)
+	}
+	f.passed(reader, blocks)
 }
 
 // see notes what has changed in the pool.
@@ -228,9 +233,10 @@ func (m *Mempool) estimateFee(q *messages.EstimateFee) (messages.FeeEstimate, er
 	if m.fees.known == nil {
 		return messages.FeeEstimate{}, messages.ErrNoFeeEstimates
 	}
-	answer := m.fees.estimate(q.FeeQuery)
 	info := m.info()
-	answer.MinFee = max(info.MinFee, info.MinRelayFee)
+	least := max(info.MinFee, info.MinRelayFee)
+	answer := m.fees.estimateBy(q, &info, least)
+	answer.MinFee = least
 	return answer, nil
 }
 

@@ -9,4 +9,7 @@ type Fees struct {
 	// DebugSaved has a line in the log about saved estimates for those who debug estimates alone, with the whole path
 	// of the file. Else it is for all, and names the file.
 	DebugSaved bool
+
+	// NextBlock has estimates by what is in the pool for the next block, where they are asked for.
+	NextBlock bool
 }

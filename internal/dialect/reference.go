@@ -85,7 +85,7 @@ func (n *Network) setCore32() {
 	n.CountsUnsent, n.DeprecatedLast, n.NotValidated = true, true, "package-not-validated"
 	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend, n.NamesFeeLimits = math.MaxUint32, true, true, true
 	n.Answers, n.PoolOrder = Answers{}, txpool.ByClusters
-	n.Fees = Fees{Form: feeestimate.Core31, DebugSaved: true}
+	n.Fees = Fees{Form: feeestimate.Core31, DebugSaved: true, NextBlock: true}
 	n.setRelay32()
 	known32[n.Name](n)
 }
