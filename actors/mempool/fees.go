@@ -42,7 +42,8 @@ type Fees struct {
 // NewFees keeps the estimates of a network's nodes in a data directory.
 func NewFees(dir string, of dialect.Fees, stale bool, initial *chainview.InitialDownload) *Fees {
 	return &Fees{
-		File: filepath.Join(dir, "fee_estimates.dat"), Form: of.Form, Next: of.NextBlock, Debug: of.DebugSaved, Stale: stale, Initial: initial,
+		File: filepath.Join(dir, "fee_estimates.dat"), Form: of.Form, Next: of.NextBlock, Debug: of.DebugSaved,
+		Stale: stale, Initial: initial,
 	}
 }
 

@@ -45,7 +45,8 @@ func TestSavedForDebugging(t *testing.T) {
 	}
 	want := "Flushed fee estimates to " + filepath.Join(dir, "fee_estimates.dat") + "."
 	for line := range strings.Lines(log.String()) {
-		if strings.Contains(line, want) && strings.Contains(line, "level=DEBUG") && strings.Contains(line, "estimatefee") {
+		if strings.Contains(line, want) && strings.Contains(line, "level=DEBUG") &&
+			strings.Contains(line, "estimatefee") {
 			return
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Why the next block says nothing about fee rates, in Core's words.
+// Reasons why the next block says nothing about fee rates, in Core's words.
 const (
 	notLoaded  = "mempool_policy: Mempool not loaded yet, no fee rate estimate available"
 	unreliable = "mempool_policy: Mempool is unreliable for fee rate estimation"
@@ -51,7 +51,7 @@ func (f *fees) passed(reader chainview.Reader, blocks []*chainview.Block) {
 	}
 }
 
-// estimateBy answers by what is asked for.
+// estimateBy answers by the estimator of a request.
 func (f *fees) estimateBy(q *messages.EstimateFee, info *messages.PoolInfo, least int64) (answer messages.FeeEstimate) {
 	if q.By != messages.ByNextBlock {
 		answer = f.estimate(q.FeeQuery)

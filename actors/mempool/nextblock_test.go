@@ -17,9 +17,11 @@ func TestNextBlock(t *testing.T) {
 	r.waitLoaded()
 	estimate := func(by messages.FeeEstimator) messages.FeeEstimate {
 		t.Helper()
-		return ok(ask.Ask(t.Context(), r.pool, messages.EstimateFee{FeeQuery: messages.FeeQuery{Target: 6}, By: by})).must(t)
+		q := messages.EstimateFee{FeeQuery: messages.FeeQuery{Target: 6}, By: by}
+		return ok(ask.Ask(t.Context(), r.pool, q)).must(t)
 	}
-	if got := estimate(messages.ByNextBlock); got.Rate != got.MinFee || got.By != messages.ByNextBlock || got.Blocks != 2 {
+	got := estimate(messages.ByNextBlock)
+	if got.Rate != got.MinFee || got.By != messages.ByNextBlock || got.Blocks != 2 {
 		t.Errorf("with blocks of the start: %+v", got)
 	}
 	for i := range 6 {
@@ -27,14 +29,14 @@ func TestNextBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 3 {
-			if err := r.confirm(r.coins[i]); err != nil { // another one
+			if err := r.confirm(r.coins[i]); err != nil { // a conflict
 				t.Fatal(err)
 			}
 			continue
 		}
 		r.mine(1)
 	}
-	got := estimate(messages.ByNextBlock)
+	got = estimate(messages.ByNextBlock)
 	if len(got.Mined) != 6 || got.Rate == 0 || got.Problem != "" {
 		t.Errorf("after six: %+v", got)
 	}
@@ -59,7 +61,8 @@ func TestNoNextBlock(t *testing.T) {
 	r.mine(1)
 	q := messages.EstimateFee{FeeQuery: messages.FeeQuery{Target: 6}, By: messages.ByNextBlock}
 	got := ok(ask.Ask(t.Context(), r.pool, q)).must(t)
-	if got.Problem != "mempool_policy: Mempool is unreliable for fee rate estimation" || got.Rate != 0 || got.Mined != nil {
+	const want = "mempool_policy: Mempool is unreliable for fee rate estimation"
+	if got.Problem != want || got.Rate != 0 || got.Mined != nil {
 		t.Errorf("%+v", got)
 	}
 }

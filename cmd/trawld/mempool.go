@@ -80,7 +80,7 @@ func clusterLimits(o *options.Settings, c *trawl.MempoolConfig) (vsize int64, er
 		if count > maxCluster {
 			return 0, refuse("limitclustercount must be less than or equal to %d", maxCluster)
 		}
-		c.Cluster = new(int(count))
+		c.Cluster = new(int64(count))
 	}
 	vsize = o.Int("limitclustersize", 101) * kilobyte
 	c.ClusterVSize = &vsize
@@ -91,8 +91,8 @@ func clusterLimits(o *options.Settings, c *trawl.MempoolConfig) (vsize int64, er
 func replacedLimits(o *options.Settings) (lines []string) {
 	for _, of := range []string{"ancestor", "descendant"} {
 		if option := "limit" + of + "size"; o.IsSet(option) {
-			lines = append(lines, fmt.Sprintf("Option '-%s' is given but %s size limits have been replaced with cluster "+
-				"size limits (see -limitclustersize). This option has no effect.", option, of))
+			lines = append(lines, fmt.Sprintf("Option '-%s' is given but %s size limits have been replaced with "+
+				"cluster size limits (see -limitclustersize). This option has no effect.", option, of))
 		}
 	}
 	return lines
@@ -101,7 +101,8 @@ func replacedLimits(o *options.Settings) (lines []string) {
 // checkFetchThreads refuses -prevoutfetchthreads below 0; otherwise it has no effect.
 func checkFetchThreads(o *options.Settings) error {
 	if n := max(o.Int("prevoutfetchthreads", 0), math.MinInt32); n < 0 {
-		return refuse("-prevoutfetchthreads must be non-negative (got %d). Use 0 to disable parallel input fetching.", n)
+		return refuse("-prevoutfetchthreads must be non-negative (got %d). "+
+			"Use 0 to disable parallel input fetching.", n)
 	}
 	return nil
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/seed61375155/trawl"
 )
 
-// What limits the pool depends on the version of Core that is spoken as. Words are Core's.
+// The limits of the pool depend on the version of Core that is spoken as. Words are Core's.
 func TestPoolLimits(t *testing.T) {
 	const (
-		ancestors   = "Warning: Option '-limitancestorsize' is given but ancestor size limits have been replaced with cluster size limits (see -limitclustersize). This option has no effect.\n"
-		descendants = "Warning: Option '-limitdescendantsize' is given but descendant size limits have been replaced with cluster size limits (see -limitclustersize). This option has no effect.\n"
+		replaced = "size limits have been replaced with cluster size limits (see -limitclustersize). " +
+			"This option has no effect.\n"
+		ancestors   = "Warning: Option '-limitancestorsize' is given but ancestor " + replaced
+		descendants = "Warning: Option '-limitdescendantsize' is given but descendant " + replaced
 	)
 	for _, test := range []struct {
 		args   string
 		stderr string
-		count  int   // 0: of no cluster
+		count  int64 // 0: of no cluster
 		vsize  int64 // 0: of no cluster
 	}{
 		{"-core=30 -maxmempool=4", "Error: -maxmempool must be at least 5 MB\n", 0, 0},
@@ -33,8 +35,11 @@ func TestPoolLimits(t *testing.T) {
 		{"-core=32 -maxmempool=5 -limitdescendantsize=200", descendants, 0, 101_000},
 		{"-core=32 -limitancestorsize=1 -limitdescendantsize=200", ancestors + descendants, 0, 101_000},
 		{"-core=32 -prevoutfetchthreads=0", "", 0, 101_000},
-		{"-core=32 -prevoutfetchthreads=-1", "Error: -prevoutfetchthreads must be non-negative (got -1). Use 0 to disable " +
-			"parallel input fetching.\n", 0, 101_000},
+		{
+			"-core=32 -prevoutfetchthreads=-1",
+			"Error: -prevoutfetchthreads must be non-negative (got -1). Use 0 to disable parallel input fetching.\n",
+			0, 101_000,
+		},
 	} {
 		var got trawl.MempoolConfig
 		read := func(_ context.Context, s *session) (err error) {
@@ -50,7 +55,8 @@ func TestPoolLimits(t *testing.T) {
 		if (got.Cluster == nil) != (test.count == 0) || got.Cluster != nil && *got.Cluster != test.count {
 			t.Errorf("%s: clusters of %v, want %d", test.args, got.Cluster, test.count)
 		}
-		if (got.ClusterVSize == nil) != (test.vsize == 0) || got.ClusterVSize != nil && *got.ClusterVSize != test.vsize {
+		size := got.ClusterVSize
+		if (size == nil) != (test.vsize == 0) || size != nil && *size != test.vsize {
 			t.Errorf("%s: clusters of %v bytes, want %d", test.args, got.ClusterVSize, test.vsize)
 		}
 	}

@@ -101,7 +101,7 @@ func configure(s *options.Settings, files options.Files) error {
 	if err := s.ReadSettingsFile(files); err != nil {
 		return err
 	}
-	if err := s.Retire(spoken(s)); err != nil {
+	if err := options.Retire(s, spoken(s)); err != nil {
 		return refuse("%s%v", badArgs, err)
 	}
 	if words := s.Words(); len(words) > 0 {

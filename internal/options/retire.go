@@ -7,7 +7,7 @@ import (
 
 // Retire treats options as unknown that a version of Bitcoin Core does not have any more: they are refused on the
 // command line, and passed over in files. It is the last step of filling settings.
-func (s *Settings) Retire(version int) error {
+func Retire(s *Settings, version int) error {
 	gone := func(name string) bool { until := s.mustKnow(name).Until; return until != 0 && until <= version }
 	for _, arg := range s.retiring {
 		name, _, _ := cutArg(arg)

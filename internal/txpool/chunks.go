@@ -54,8 +54,8 @@ func (c Chunks) All() (list []Chunk) {
 	return list
 }
 
-// Rates returns the fee rates of the chunks that a block of the best would have, with how much of its weight each takes,
-// in the order of mining.
+// Rates returns the fee rates of the chunks that the best block would have, with how much of its weight each takes, in
+// the order of mining.
 func (c Chunks) Rates(maxWeight, reserved int64, minRate FeeRate) (list []feeestimate.Part) {
 	if c.r == nil {
 		return nil

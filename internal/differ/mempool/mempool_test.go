@@ -45,8 +45,8 @@ func TestLaterPool(t *testing.T) {
 	}{
 		{"defaults", nil},
 		{"low limits", []string{
-			"-limitclustercount=6", "-limitclustersize=4", "-mempoolexpiry=2", "-datacarriersize=40", "-permitbaremultisig=0",
-			"-bytespersigop=50", "-dustrelayfee=0.00005", "-minrelaytxfee=0.000003", "-incrementalrelayfee=0.000002",
+			"-limitclustercount=6", "-limitclustersize=4", "-mempoolexpiry=2", "-datacarriersize=40",
+			"-permitbaremultisig=0", "-bytespersigop=50", "-dustrelayfee=0.00005", "-minrelaytxfee=0.000003", "-incrementalrelayfee=0.000002",
 			"-blockmintxfee=0.00001",
 		}},
 		{"small blocks", []string{"-blockmaxweight=16000", "-blockreservedweight=4000"}},

@@ -136,7 +136,7 @@ var general = []options.Option{
 	},
 	{
 		Name: "prevoutfetchthreads", Arg: "<n>", Flags: debug,
-		Help: "Threads that read outputs ahead which blocks spend; without effect, other than that it cannot be below 0",
+		Help: "Threads that read outputs ahead which blocks spend, 0 or more; without effect",
 	},
 	{
 		Name: "prune", Arg: "<n>",

@@ -72,7 +72,7 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// What Core 32 can be asked for besides: the estimator, and how much of the last blocks was in the pool.
+// Core 32 can be asked for the estimator, and for how much of the last blocks was in the pool.
 func TestFeeOptions(t *testing.T) {
 	for _, test := range []struct {
 		options string
@@ -80,14 +80,19 @@ func TestFeeOptions(t *testing.T) {
 		by      messages.FeeEstimator
 		want    string
 	}{
-		{`{}`, messages.FeeEstimate{Rate: 5000, Blocks: 7}, messages.ByConfirmations, `{"feerate":0.00005000,"blocks":7}`},
+		{
+			`{}`, messages.FeeEstimate{Rate: 5000, Blocks: 7}, messages.ByConfirmations,
+			`{"feerate":0.00005000,"blocks":7}`,
+		},
 		{
 			`{"fee_rate_estimator":"block_policy","verbosity":2}`, messages.FeeEstimate{Rate: 5000, Blocks: 7},
 			messages.ByConfirmations, `{"feerate":0.00005000,"blocks":7,"mempool_health_statistics":[]}`,
 		},
 		{
 			`{"fee_rate_estimator":"Mempool_Policy","verbosity":2}`,
-			messages.FeeEstimate{Blocks: 2, Problem: "why", Mined: []messages.MinedPart{{Height: 9, Weight: 8, Known: 7}}},
+			messages.FeeEstimate{
+				Blocks: 2, Problem: "why", Mined: []messages.MinedPart{{Height: 9, Weight: 8, Known: 7}},
+			},
 			messages.ByNextBlock, `{"errors":["why"],"blocks":2,"mempool_health_statistics":` +
 				`[{"block_height":9,"block_weight":8,"mempool_txs_weight":7}]}`,
 		},
@@ -115,7 +120,8 @@ func TestFeeOptions(t *testing.T) {
 	} {
 		r := newRigAs(t, dialect.Core32)
 		r.fee = test.fee
-		if got := r.call("estimatesmartfee", `[6, "economical", `+test.options+`]`); got != test.want || r.feeBy != test.by {
+		got := r.call("estimatesmartfee", `[6, "economical", `+test.options+`]`)
+		if got != test.want || r.feeBy != test.by {
 			t.Errorf("%s by %d\ngot  %s\nwant %s", test.options, r.feeBy, got, test.want)
 		}
 	}

@@ -25,8 +25,8 @@ func (d *Deps) smartFeeParams(list []command.Param) []command.Param {
 		Inner: []command.Param{
 			{
 				Name: "fee_rate_estimator", Type: command.String, Default: `"` + blockPolicy + `"`, Since: 32,
-				Help: `"block_policy": by how long transactions took; "mempool_policy": by what the pool has for the next ` +
-					`block;` + "\n" + `"auto": the lower rate of both, where both have one`,
+				Help: `"block_policy": by how long transactions took; "mempool_policy": by what the pool has for ` +
+					`the next block;` + "\n" + `"auto": the lower rate of both, where both have one`,
 			},
 			{
 				Name: "verbosity", Type: command.Number, Default: "1", Since: 32,

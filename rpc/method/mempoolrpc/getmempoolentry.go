@@ -116,7 +116,8 @@ func (d *Deps) entry(tx *messages.PoolTx) any {
 
 func (d *Deps) newEntry(tx *messages.PoolTx) entry {
 	e := entry{
-		VSize: tx.VSize, VSizeBIP141: virtual(tx.Weight, d.Network), VSizeAdjusted: tx.VSize, Weight: tx.Weight, Time: tx.Time, Height: tx.Height,
+		VSize: tx.VSize, VSizeBIP141: virtual(tx.Weight, d.Network), VSizeAdjusted: tx.VSize, Weight: tx.Weight,
+		Time: tx.Time, Height: tx.Height,
 		DescendantCount: tx.Descendants, DescendantSize: tx.DescendantVSize,
 		AncestorCount: tx.Ancestors, AncestorSize: tx.AncestorVSize, WTxID: tx.WID,
 		Fees: entryFees{
