@@ -25,7 +25,7 @@ type EstimateFee struct {
 // A FeeEstimator says what a fee rate is estimated by.
 type FeeEstimator uint8
 
-// By how long transactions took to be confirmed, by what is in the pool for the next block, and the lower rate of both.
+// By how long transactions took to be confirmed, by what the pool has for the next block, and the lower rate of both.
 const (
 	ByConfirmations FeeEstimator = iota
 	ByNextBlock

@@ -45,7 +45,8 @@ var mayImport = map[string][]string{
 	"internal/txpool/feeestimate": {},
 	"internal/txpool/linear":      {},
 	"internal/txpool": {
-		"descriptor", "messages", "internal/consensus", "internal/chainview", "internal/txpool/linear",
+		"descriptor", "messages", "internal/consensus", "internal/chainview", "internal/txpool/feeestimate",
+		"internal/txpool/linear",
 	},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
 	"internal/version":     nil,

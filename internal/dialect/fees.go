@@ -10,6 +10,6 @@ type Fees struct {
 	// of the file. Else it is for all, and names the file.
 	DebugSaved bool
 
-	// NextBlock has estimates by what is in the pool for the next block, where they are asked for.
+	// NextBlock has estimates by the chunks that the pool has for the next block, where they are asked for.
 	NextBlock bool
 }

@@ -42,7 +42,7 @@ type Mined struct {
 // A Coverage tells whether the pool has what is mined, by the last blocks. Its zero value knows none.
 type Coverage struct{ blocks []Mined }
 
-// Add notes a block. Those that it takes the place of do not count any more, and none does if there is a gap.
+// Add notes a block. Blocks of its height and above do not count any more, and if there is a gap none before does.
 func (c *Coverage) Add(m Mined) {
 	c.blocks = slices.DeleteFunc(c.blocks, func(other Mined) bool { return other.Height >= m.Height })
 	if n := len(c.blocks); n > 0 && c.blocks[n-1].Height != m.Height-1 {

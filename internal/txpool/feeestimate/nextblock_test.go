@@ -36,7 +36,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Six blocks in a row say how much of what is mined the pool had, if there is enough in them.
+// Six blocks in a row say how much of their weight the pool had, if there is enough in them.
 func TestCoverage(t *testing.T) {
 	var c feeestimate.Coverage
 	add := func(height int32, weight, known int64) {
