@@ -21,12 +21,23 @@ type Answers struct {
 	// BlocksBelowReserve says that a block may be made to be lighter than what is reserved in it: there is room for the
 	// reserved part alone then. Options that are refused are called specified ones.
 	BlocksBelowReserve bool
+
+	// PlainPrunedData has the error about an index that needs deleted data not say that undo data is meant, too.
+	PlainPrunedData bool
+}
+
+// PrunedData is what that error adds to pruned data.
+func (a Answers) PrunedData() string {
+	if a.PlainPrunedData {
+		return ""
+	}
+	return " (including undo data)"
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
 func answers30() Answers {
 	return Answers{
 		UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true,
-		BlocksBelowReserve: true,
+		BlocksBelowReserve: true, PlainPrunedData: true,
 	}
 }

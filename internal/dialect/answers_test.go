@@ -16,7 +16,7 @@ func TestAnswers(t *testing.T) {
 			}
 			want := dialect.Answers{
 				UnnamedWallets: true, AnyWalletName: true, AsksWatchOnly: true, EndsRanges: true,
-				BlocksBelowReserve: true,
+				BlocksBelowReserve: true, PlainPrunedData: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
@@ -24,7 +24,13 @@ func TestAnswers(t *testing.T) {
 			if w := n.Wallet(); !w.AsksWatchOnly || !w.EndsRanges {
 				t.Errorf("%s %s: wallets %+v", name, chain, w)
 			}
+			if got := n.Answers.PrunedData(); got != "" {
+				t.Errorf("%s %s: pruned data%s", name, chain, got)
+			}
 			n.Answers = dialect.Answers{}
+			if got := n.Answers.PrunedData(); got != " (including undo data)" {
+				t.Errorf("%s %s: pruned data%s", name, chain, got)
+			}
 			if w := n.Wallet(); w.AsksWatchOnly || w.EndsRanges {
 				t.Errorf("%s %s: %+v", name, chain, w)
 			}
