@@ -162,7 +162,7 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
+		Fees:  mempool.NewFees(n.cfg.Dir, n.net.Fees, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules: n.net.PoolRules(), Policy: n.policy(),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
@@ -192,7 +192,7 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	if err := filter.Hold(ctx, locks, n.view.Open(), store); err != nil {
+	if err := filter.Hold(ctx, locks, n.view.Open(), store, n.net.Answers.PrunedData()); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
@@ -242,7 +242,7 @@ func startBlockIndex[X blocks.Index](
 		return x, r, err
 	}
 	target := index.NewTarget(name, x, n.cfg.Log)
-	if err := index.HoldTarget(ctx, locks, n.view.Open(), target); err != nil {
+	if err := index.HoldTarget(ctx, locks, n.view.Open(), target, n.net.Answers.PrunedData()); err != nil {
 		return x, r, errors.Join(err, x.Close())
 	}
 	r, err = n.spawn(name, blockindex.New(blockindex.Config{

@@ -9,9 +9,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
 
-// MempoolConfig says which unconfirmed transactions a node keeps and relays. The
-// defaults are those of Bitcoin Core 30.2. Fees are in the smallest unit, for
-// 1000 virtual bytes.
+// MempoolConfig says which unconfirmed transactions a node keeps and relays. The defaults are Bitcoin Core 30.2's.
+// Fees are in the smallest unit, for 1000 virtual bytes.
 type MempoolConfig struct {
 	MaxBytes       int64         // of memory, default 300,000,000
 	Expiry         time.Duration // after which a transaction is dropped, default 336 hours
@@ -28,6 +27,7 @@ type MempoolConfig struct {
 	// itself included: default 25 transactions and 101,000 virtual bytes, 404,000 on qbit's networks.
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
+	Cluster, ClusterVSize          *int64 // limits of clusters, default 64, which is the most, and 101,000
 
 	NoPersist bool // do not keep the pool in a file between two runs
 	OldFile   bool // write that file in the format of old versions

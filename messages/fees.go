@@ -18,6 +18,24 @@ type FeeQuery struct {
 type EstimateFee struct {
 	Asks[FeeEstimate]
 	FeeQuery
+
+	By FeeEstimator
+}
+
+// A FeeEstimator says what a fee rate is estimated by.
+type FeeEstimator uint8
+
+// By how long transactions took to be confirmed, by what the pool has for the next block, and the lower rate of both.
+const (
+	ByConfirmations FeeEstimator = iota
+	ByNextBlock
+	ByBoth
+)
+
+// MinedPart is how much of a block was in the pool before: weights without the coinbase.
+type MinedPart struct {
+	Height        int32
+	Weight, Known int64
 }
 
 // FeeEstimate is the answer to [EstimateFee]. Rates are in the smallest unit for 1000 virtual bytes.
@@ -26,6 +44,10 @@ type FeeEstimate struct {
 	Blocks int    // the target in blocks that the estimate is for
 	Reason string // its basis, in Core's words
 	MinFee int64  // the least that the pool takes
+
+	By      FeeEstimator // which of both the rate is by
+	Problem string       // why the next block says nothing, in Core's words
+	Mined   []MinedPart  // the last blocks, the latest first, if that is asked for
 }
 
 // EstimateRawFee asks for the fee rate whose transactions were confirmed in time to such a share, by

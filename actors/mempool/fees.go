@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -30,14 +31,20 @@ const (
 // Fees says how fee rates are estimated.
 type Fees struct {
 	File    string // in which the estimates are kept between two runs
-	Stale   bool   // use it however old it is
+	Form    feeestimate.Form
+	Next    bool // rates are estimated by the next block, too
+	Debug   bool // that they are written is told to those who debug estimates alone, with the whole path
+	Stale   bool // use it however old it is
 	Initial *chainview.InitialDownload
 	Disk    vfs.FS // that is written; nil: the system's
 }
 
-// NewFees keeps the estimates in a data directory.
-func NewFees(dir string, stale bool, initial *chainview.InitialDownload) *Fees {
-	return &Fees{File: filepath.Join(dir, "fee_estimates.dat"), Stale: stale, Initial: initial}
+// NewFees keeps the estimates of a network's nodes in a data directory.
+func NewFees(dir string, of dialect.Fees, stale bool, initial *chainview.InitialDownload) *Fees {
+	return &Fees{
+		File: filepath.Join(dir, "fee_estimates.dat"), Form: of.Form, Next: of.NextBlock, Debug: of.DebugSaved,
+		Stale: stale, Initial: initial,
+	}
 }
 
 // Unless estimates nothing where off is set: on a node that sees no transactions of peers, whose
@@ -59,7 +66,11 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 		log.Warn("fee estimates not saved", "err", err)
 		return
 	}
-	corelog.Printf(log, slog.LevelInfo, "Flushed fee estimates to %s.", filepath.Base(f.File))
+	level, name := slog.LevelInfo, filepath.Base(f.File)
+	if f.Debug {
+		log, level, name = log.With(slog.String(corelog.CategoryKey, "estimatefee")), slog.LevelDebug, f.File
+	}
+	corelog.Printf(log, level, "Flushed fee estimates to %s.", name)
 }
 
 // fees estimates fee rates from the changes of the pool. The actor or worker that has the pool
@@ -67,6 +78,7 @@ func (f *Fees) save(content []byte, log *slog.Logger) {
 type fees struct {
 	m     *Mempool
 	known *feeestimate.Estimator // nil: nothing is estimated
+	mined feeestimate.Coverage
 	saver *ask.Lane
 	timer ask.Timer
 	due   time.Time // when the estimates are to be written
@@ -81,7 +93,7 @@ func newFees(m *Mempool) fees {
 		return f
 	}
 	var err error
-	if f.known, err = nodefiles.OpenFees(m.cfg.Fees.File, m.cfg.Fees.Stale, time.Now()); err != nil {
+	if f.known, err = nodefiles.OpenFees(m.cfg.Fees.Form, m.cfg.Fees.File, m.cfg.Fees.Stale, time.Now()); err != nil {
 		m.cfg.Log.Warn("fee estimates of the last run are not used", "err", err)
 	}
 	return f
@@ -100,6 +112,7 @@ func (f *fees) connect(block *wire.MsgBlock, height int32, see func()) {
 			confirmed = append(confirmed, id)
 		}
 	}
+	f.cover(block, height)
 	before := len(pool.Changes())
 	see()
 	for _, change := range pool.Changes()[before:] {
@@ -111,12 +124,14 @@ func (f *fees) connect(block *wire.MsgBlock, height int32, see func()) {
 }
 
 // pass notes blocks that cannot change the pool.
-func (f *fees) pass(blocks []*chainview.Block) {
-	for _, b := range blocks {
-		if f.known != nil {
-			f.known.Connect(b.Height, nil)
-		}
+func (f *fees) pass(reader chainview.Reader, blocks []*chainview.Block) {
+	if f.known == nil {
+		return
 	}
+	for _, b := range blocks {
+		f.known.Connect(b.Height, nil)
+	}
+	f.passed(reader, blocks)
 }
 
 // see notes what has changed in the pool.
@@ -219,9 +234,10 @@ func (m *Mempool) estimateFee(q *messages.EstimateFee) (messages.FeeEstimate, er
 	if m.fees.known == nil {
 		return messages.FeeEstimate{}, messages.ErrNoFeeEstimates
 	}
-	answer := m.fees.estimate(q.FeeQuery)
 	info := m.info()
-	answer.MinFee = max(info.MinFee, info.MinRelayFee)
+	least := max(info.MinFee, info.MinRelayFee)
+	answer := m.fees.estimateBy(q, &info, least)
+	answer.MinFee = least
 	return answer, nil
 }
 

@@ -3,6 +3,7 @@ package mempool_test
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -24,11 +27,30 @@ import (
 func estimating(dir string, more ...func(*mempool.Fees)) func(*mempool.Config) {
 	return func(cfg *mempool.Config) {
 		initial := chainview.NewInitialDownload(cfg.View, "0", 0, time.Now, func() {})
-		cfg.Fees = mempool.NewFees(dir, false, initial)
+		cfg.Fees = mempool.NewFees(dir, dialect.Fees{Form: feeestimate.Core30}, false, initial)
 		for _, change := range more {
 			change(cfg.Fees)
 		}
 	}
+}
+
+// Where those alone are told who debug estimates, they are told the whole path.
+func TestSavedForDebugging(t *testing.T) {
+	dir, log := t.TempDir(), new(bytes.Buffer)
+	r := newRig(t, func(cfg *mempool.Config) {
+		cfg.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}, estimating(dir, func(f *mempool.Fees) { f.Debug = true }))
+	if err := r.pool.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "Flushed fee estimates to " + filepath.Join(dir, "fee_estimates.dat") + "."
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, want) && strings.Contains(line, "level=DEBUG") &&
+			strings.Contains(line, "estimatefee") {
+			return
+		}
+	}
+	t.Errorf("no %q in %s", want, log)
 }
 
 // counted returns what the short horizon has counted; too little for a rate.

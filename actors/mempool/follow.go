@@ -205,7 +205,7 @@ func (t chainTarget) connect(
 	if pool.Idle() {
 		pool.Connect(nil, now)
 		pool.Moved(int32(len(blocks)))
-		t.m.fees.pass(blocks)
+		t.m.fees.pass(reader, blocks)
 		for _, b := range blocks {
 			t.m.seen.add(b)
 			steps.add(b, true, 0)

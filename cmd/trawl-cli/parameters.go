@@ -88,7 +88,7 @@ var jsonParameters = map[string]string{
 	"dumptxoutset":           "2:options,rollback?,in_memory",
 	"echojson":               "0:arg0 1:arg1 2:arg2 3:arg3 4:arg4 5:arg5 6:arg6 7:arg7 8:arg8 9:arg9",
 	"estimaterawfee":         "0:conf_target 1:threshold",
-	"estimatesmartfee":       "0:conf_target",
+	"estimatesmartfee":       "0:conf_target 2:options,verbosity",
 	"finalizepsbt":           "1:extract",
 	"fundrawtransaction": "1:options,add_inputs,include_unsafe,minconf,maxconf,changePosition,includeWatching," +
 		"lockUnspents,fee_rate,feeRate,subtractFeeFromOutputs,input_weights,conf_target," +

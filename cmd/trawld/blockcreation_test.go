@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl"
@@ -9,16 +10,32 @@ import (
 
 // The words about blocks that cannot be are Core's.
 func TestBlockCreationIsRefused(t *testing.T) {
-	for _, test := range []struct{ option, want string }{
+	for _, test := range []struct{ options, want string }{
 		{"-blockmaxweight=4000001", "Specified -blockmaxweight (4000001) exceeds consensus maximum block weight (4000000)"},
 		{"-blockreservedweight=4000001", "Specified -blockreservedweight (4000001) exceeds consensus maximum block weight (4000000)"},
 		{"-blockreservedweight=1999", "Specified -blockreservedweight (1999) is lower than minimum safety value of (2000)"},
 		{"-blockreservedweight=-1", "Specified -blockreservedweight (-1) is lower than minimum safety value of (2000)"},
 		{"-blockmintxfee=x", "Invalid amount for -blockmintxfee=<amount>: 'x'"},
+		{
+			"-core=32 -blockmaxweight=4000001",
+			"-blockmaxweight (4000001) exceeds consensus maximum block weight (4000000)",
+		},
+		{"-core=32 -blockreservedweight=4000001 -blockmaxweight=4000002",
+			"-blockreservedweight (4000001) exceeds consensus maximum block weight (4000000)"},
+		{
+			"-core=32 -blockreservedweight=1999",
+			"-blockreservedweight (1999) is lower than minimum safety value of (2000)",
+		},
+		{"-core=32 -blockreservedweight=-1", "-blockreservedweight (0) is lower than minimum safety value of (2000)"},
+		{"-core=32 -blockmaxweight=7999", "-blockreservedweight (8000) exceeds -blockmaxweight (7999)"},
+		{
+			"-core=32 -blockmaxweight=-7 -blockreservedweight=2000",
+			"-blockreservedweight (2000) exceeds -blockmaxweight (0)",
+		},
 	} {
-		status, stderr, _ := startWith(t, startNode, test.option, "-server=0", "-listen=0")
+		status, stderr, _ := startWith(t, startNode, append(strings.Fields(test.options), "-server=0", "-listen=0")...)
 		if status != 1 || stderr != "Error: "+test.want+"\n" {
-			t.Errorf("%s: status %d, %q", test.option, status, stderr)
+			t.Errorf("%s: status %d, %q", test.options, status, stderr)
 		}
 	}
 }

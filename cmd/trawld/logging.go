@@ -71,7 +71,7 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	for _, remark := range s.Remarks() {
 		switch remark.Kind {
 		case options.Note:
-			if text, ok := strings.CutPrefix(remark.Text, "Warning: "); ok && speaks32(s) {
+			if text, ok := strings.CutPrefix(remark.Text, "Warning: "); ok && laterCore(s) {
 				text = strings.Replace(text, "parsed potentially", "Parsed potentially", 1)
 				corelog.Printf(log, slog.LevelWarn, "%s", text)
 				continue
@@ -87,7 +87,7 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	if s.Chain() == options.Testnet {
 		const testnet3 = "Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
 			"switching to testnet4."
-		if speaks32(s) {
+		if laterCore(s) {
 			corelog.Printf(log, slog.LevelWarn, "%s", testnet3)
 		} else {
 			info("%s", "Warning: "+testnet3)

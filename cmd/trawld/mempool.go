@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,9 +16,11 @@ const (
 	kilobyte = 1_000
 	megabyte = 1_000_000
 
-	// mempoolPerDescendants is how many times the largest set of descendants the
+	// mempoolPerSet is how many times the largest set of descendants, or the largest cluster, the
 	// pool must be able to hold.
-	mempoolPerDescendants = 40
+	mempoolPerSet = 40
+
+	maxCluster = 64 // transactions
 )
 
 // mempoolConfig reads the options that concern the pool of transactions.
@@ -43,13 +47,13 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 	if c.AcceptNonStandard && o.Chain() == options.Main {
 		return c, refuse("acceptnonstdtxn is not currently supported for %s chain", o.Chain())
 	}
+	var err error
 	for _, fee := range []struct {
 		option string
 		to     **int64
 	}{
 		{"incrementalrelayfee", &c.IncrementalFee}, {"minrelaytxfee", &c.MinRelayFee}, {"dustrelayfee", &c.DustFee},
 	} {
-		var err error
 		if *fee.to, err = feeOption(o, fee.option); err != nil {
 			return c, err
 		}
@@ -57,10 +61,50 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 	if c.MinRelayFee == nil && c.IncrementalFee != nil && *c.IncrementalFee > options.MoneyOf(o.Dialect()).RelayFee {
 		c.MinRelayFee = c.IncrementalFee // a replacement must pay for its relay
 	}
-	if least := c.DescendantVSize * mempoolPerDescendants; c.MaxBytes < 0 || c.MaxBytes < least {
+	largest := c.DescendantVSize
+	if laterCore(o) {
+		if largest, err = clusterLimits(o, &c); err != nil {
+			return c, err
+		}
+	}
+	if least := largest * mempoolPerSet; c.MaxBytes < 0 || c.MaxBytes < least {
 		return c, refuse("-maxmempool must be at least %d MB", (least+megabyte-1)/megabyte)
 	}
 	return c, nil
+}
+
+// clusterLimits reads the limits of clusters, and returns that of their virtual size.
+func clusterLimits(o *options.Settings, c *trawl.MempoolConfig) (vsize int64, err error) {
+	if o.IsSet("limitclustercount") {
+		count := uint32(o.Int("limitclustercount", 0)) // the upper half is dropped, as in Core
+		if count > maxCluster {
+			return 0, refuse("limitclustercount must be less than or equal to %d", maxCluster)
+		}
+		c.Cluster = new(int64(count))
+	}
+	vsize = o.Int("limitclustersize", 101) * kilobyte
+	c.ClusterVSize = &vsize
+	return vsize, nil
+}
+
+// replacedLimits are Core's warnings of limits that those of clusters stand for.
+func replacedLimits(o *options.Settings) (lines []string) {
+	for _, of := range []string{"ancestor", "descendant"} {
+		if option := "limit" + of + "size"; o.IsSet(option) {
+			lines = append(lines, fmt.Sprintf("Option '-%s' is given but %s size limits have been replaced with "+
+				"cluster size limits (see -limitclustersize). This option has no effect.", option, of))
+		}
+	}
+	return lines
+}
+
+// checkFetchThreads refuses -prevoutfetchthreads below 0; otherwise it has no effect.
+func checkFetchThreads(o *options.Settings) error {
+	if n := max(o.Int("prevoutfetchthreads", 0), math.MinInt32); n < 0 {
+		return refuse("-prevoutfetchthreads must be non-negative (got %d). "+
+			"Use 0 to disable parallel input fetching.", n)
+	}
+	return nil
 }
 
 // staleFeeEstimates reads -acceptstalefeeestimates.

@@ -263,6 +263,9 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	if err := checkFetchThreads(o); err != nil {
+		return trawl.Config{}, err
+	}
 	blocks, err := blockCreationConfig(o)
 	if err != nil {
 		return trawl.Config{}, err

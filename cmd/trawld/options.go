@@ -38,6 +38,9 @@ func (e configError) logText() string {
 	return e.Error()
 }
 
+// badArgs begins the text about a command line that cannot be parsed.
+const badArgs = "Error parsing command line arguments: "
+
 // errAnswered reports that the user asked for help or the version and got it.
 var errAnswered = errors.New("help was asked for")
 
@@ -45,7 +48,7 @@ var errAnswered = errors.New("help was asked for")
 func parse(args []string, std streams) (*options.Settings, error) {
 	s := options.New(table.Daemon(), options.DefaultDataDir(std.home))
 	if err := s.ParseArgs(args); err != nil {
-		return nil, refuse("Error parsing command line arguments: %v", err)
+		return nil, refuse("%s%v", badArgs, err)
 	}
 	return s, answer(s, std)
 }
@@ -98,6 +101,9 @@ func configure(s *options.Settings, files options.Files) error {
 	if err := s.ReadSettingsFile(files); err != nil {
 		return err
 	}
+	if err := options.Retire(s, spoken(s)); err != nil {
+		return refuse("%s%v", badArgs, err)
+	}
 	if words := s.Words(); len(words) > 0 {
 		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0],
 			options.NamesOf(s.Dialect()).Server)
@@ -136,6 +142,9 @@ func configWarnings(s *options.Settings) []string {
 	}
 	if s.IsSet("checkpoints") {
 		lines = append(lines, "Option '-checkpoints' is set but checkpoints were removed. This option has no effect.")
+	}
+	if laterCore(s) {
+		lines = append(lines, replacedLimits(s)...)
 	}
 	for _, option := range s.Strings("test") {
 		if !slices.Contains(testOptions, option) && (option != noStripping || s.Dialect() != dialectQbit) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
+
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
-	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 // reference reads -core, the version of Bitcoin Core to speak as; 0 where it is not chosen.
@@ -23,8 +25,14 @@ func reference(o *options.Settings) (int, error) {
 	}
 }
 
-// speaks32 reports whether a node speaks as Bitcoin Core 32, as far as its options say so: what is beside it may be of
-// another version.
-func speaks32(o *options.Settings) bool {
-	return o.Dialect() != dialectQbit && o.String("core", table.DefaultCore) == "32"
+// spoken is the version of Bitcoin Core whose options count: that of -core, even where the node is attached to another.
+func spoken(o *options.Settings) int {
+	if o.Dialect() == dialectQbit {
+		return dialect.Core30
+	}
+	chosen, _ := reference(o) // what is wrong with it is told where the node begins
+	return cmp.Or(chosen, dialect.DefaultReference)
 }
+
+// laterCore reports whether that version is 32 or later.
+func laterCore(o *options.Settings) bool { return spoken(o) >= dialect.Core32 }

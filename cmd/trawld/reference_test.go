@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +55,43 @@ func TestReference(t *testing.T) {
 		if status := run([]string{args, "-datadir=" + t.TempDir()}, streams{&errs, &errs, ""}, nil); status != 1 ||
 			!strings.Contains(errs.String(), want) {
 			t.Errorf("%s: %d, %s", args, status, &errs)
+		}
+	}
+}
+
+// Options that Core 32 does not have are refused on the command line and passed over in files.
+func TestRetiredOptions(t *testing.T) {
+	for _, test := range []struct {
+		file, args string
+		refused    bool
+		warned     string
+	}{
+		{"", "-core=30 -maxorphantx=5", false, "Option '-maxorphantx' is set but no longer has any effect"},
+		{"", "-core=32 -maxorphantx=5", true, ""},
+		{"", "-core=32 -nomaxorphantx", true, ""},
+		{"", "-core=32 -wallet=w -paytxfee=0.0002", true, ""},
+		{"core=32\nmaxorphantx=5", "", false, "Ignoring unknown configuration value maxorphantx"},
+		{"core=32\n[regtest]\npaytxfee=5", "", false, "Ignoring unknown configuration value regtest.paytxfee"},
+		{"core=32\n[main]\npaytxfee=5", "", false, "Ignoring unknown configuration value main.paytxfee"},
+		{"core=32", "-maxorphantx=5", true, ""},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "trawl.conf"), []byte(test.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var errs, out strings.Builder
+		args := strings.Fields(test.args)
+		status := run(append(args, "-datadir="+dir, "-regtest", "-printtoconsole"), streams{&out, &errs, dir},
+			func(_ context.Context, s *session) error { _, err := nodeConfig(s, fileBudget{}); return err })
+		if test.refused {
+			want := "Error: Error parsing command line arguments: Invalid parameter " + args[len(args)-1] + "\n"
+			if status != 1 || errs.String() != want {
+				t.Errorf("%q, %s: %d, %q, want %q", test.file, test.args, status, &errs, want)
+			}
+			continue
+		}
+		if status != 0 || !strings.Contains(out.String(), test.warned) {
+			t.Errorf("%q, %s: %d, %q, without %q", test.file, test.args, status, &errs, test.warned)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func showError(stderr io.Writer, settings *options.Settings, err error) {
 		caption := "Error: "
 		if strings.HasSuffix(err.Error(), reindexAdvice) { // Core asks about these, where there is somebody to be asked
 			caption = ": "
-			if settings != nil && speaks32(settings) {
+			if settings != nil && laterCore(settings) {
 				caption = ""
 			}
 		}

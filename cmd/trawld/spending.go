@@ -86,6 +86,9 @@ func spendingWarnings(o *options.Settings) []string {
 	warn("paytxfee", highFeeRate, "This is the transaction fee you will pay if you send a transaction.")
 	warn("maxtxfee", highFee, "Fees this large could be paid on a single transaction.")
 	warn("minrelaytxfee", highFeeRate, "The wallet will avoid paying less than the minimum relay fee.")
+	if laterCore(o) && o.IsSet("walletrbf") {
+		words = append(words, "-walletrbf is deprecated and will be fully removed in the next release.")
+	}
 	return words
 }
 

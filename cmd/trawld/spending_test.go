@@ -33,6 +33,11 @@ func TestFeeOptions(t *testing.T) {
 			"(must be at least the minrelay fee of 0.00001000 BTC/kvB to prevent stuck transactions)", true},
 		{[]string{"-dialect=qbit", "-paytxfee=0.00000249"}, "Warning: -paytxfee is deprecated and will be fully removed in " +
 			"v31.0.\nError: Invalid amount for -paytxfee=<amount>: '0.00000249' (must be at least 0.00000250 QBT/kvB)", true},
+		{[]string{"-core=30", "-walletrbf"}, "", false},
+		{
+			[]string{"-core=32", "-walletrbf=0"},
+			"Warning: -walletrbf is deprecated and will be fully removed in the next release.", false,
+		},
 		{[]string{"-dialect=qbit", "-maxtxfee=0.00000250", "-incrementalrelayfee=0.00000250"}, "", false},
 		{[]string{"-dialect=qbit", "-maxtxfee=0.00000250", "-incrementalrelayfee=0.00000251"}, "Error: Invalid amount for " +
 			"-maxtxfee=<amount>: '0.00000250' (must be at least the minrelay fee of 0.00000251 QBT/kvB to prevent stuck " +

@@ -46,7 +46,8 @@ var mayImport = map[string][]string{
 	"internal/txpool/feeestimate": {},
 	"internal/txpool/linear":      {},
 	"internal/txpool": {
-		"descriptor", "messages", "internal/consensus", "internal/chainview", "internal/txpool/linear",
+		"descriptor", "messages", "internal/consensus", "internal/chainview", "internal/txpool/feeestimate",
+		"internal/txpool/linear",
 	},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
 	"internal/version":     nil,
@@ -152,7 +153,7 @@ var mayImport = map[string][]string{
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,
 	"actors/indexer":        append([]string{"internal/corelog", "internal/cores", "internal/rangefilter"}, actor...),
-	"actors/mempool":        append([]string{"internal/corelog", "internal/txpool"}, actor...),
+	"actors/mempool":        append([]string{"internal/corelog", "internal/dialect", "internal/txpool"}, actor...),
 	"actors/notify":         actor,
 	"actors/notify/zmqsink": {"internal/vfs"},
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
@@ -218,7 +219,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores",
-		"internal/corelog", "internal/metrics", "internal/options", "internal/part",
+		"internal/corelog", "internal/dialect", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
 	"cmd/trawl-cli": {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},

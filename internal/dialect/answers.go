@@ -68,6 +68,21 @@ type Answers struct {
 
 	// OldLog says that the log has the lines of Bitcoin Core 30 that its users look for.
 	OldLog bool
+
+	// BlocksBelowReserve says that a block may be made to be lighter than what is reserved in it: there is room for the
+	// reserved part alone then. Options that are refused are called specified ones.
+	BlocksBelowReserve bool
+
+	// PlainPrunedData has the error about an index that needs deleted data not say that undo data is meant, too.
+	PlainPrunedData bool
+}
+
+// PrunedData is what that error adds to pruned data.
+func (a Answers) PrunedData() string {
+	if a.PlainPrunedData {
+		return ""
+	}
+	return " (including undo data)"
 }
 
 // answers30 are those of Bitcoin Core 30.2 and of qbit.
@@ -77,6 +92,7 @@ func answers30() Answers {
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 		FewScriptErrors: true, FirstDevices: true, OldLog: true,
+		BlocksBelowReserve: true, PlainPrunedData: true,
 	}
 }
 

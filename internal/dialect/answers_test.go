@@ -26,6 +26,7 @@ func TestAnswers(t *testing.T) {
 				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 				FewScriptErrors: true, FirstDevices: true, OldLog: true,
+				BlocksBelowReserve: true, PlainPrunedData: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
@@ -33,7 +34,13 @@ func TestAnswers(t *testing.T) {
 			if w := n.Wallet(); w.Answers != want {
 				t.Errorf("%s %s: wallets %+v", name, chain, w)
 			}
+			if got := n.Answers.PrunedData(); got != "" {
+				t.Errorf("%s %s: pruned data%s", name, chain, got)
+			}
 			n.Answers = dialect.Answers{}
+			if got := n.Answers.PrunedData(); got != " (including undo data)" {
+				t.Errorf("%s %s: pruned data%s", name, chain, got)
+			}
 			if w := n.Wallet(); w.Answers != (dialect.Answers{}) {
 				t.Errorf("%s %s: %+v", name, chain, w)
 			}

@@ -222,6 +222,7 @@ type Network struct {
 	BlockVersion *int32
 
 	Traffic Traffic
+	Fees    Fees
 	Signals Signals // for rules that the node does not know
 
 	// ChainTx is what is known of the chain's size from elsewhere, so that a

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 )
 
 // The versions of Bitcoin Core that nodes of Bitcoin's networks can speak as.
@@ -67,6 +68,7 @@ func (n *Network) setCore30() {
 	n.HeaderSync = HeaderSync{Period: 632, Lookout: 15_009}
 	n.MaxMockTime = math.MaxInt64 / int64(time.Second) // a clock of nanoseconds in 64 bits
 	n.Answers = answers30()
+	n.Fees = Fees{Form: feeestimate.Core30}
 }
 
 // setCore32 changes a network of Bitcoin's to what Core 32 has. The rules of its blocks are the same.
@@ -83,6 +85,7 @@ func (n *Network) setCore32() {
 	n.CountsUnsent, n.DeprecatedLast, n.NotValidated = true, true, "package-not-validated"
 	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend = math.MaxUint32, true, true
 	n.Answers, n.PoolOrder = Answers{}, txpool.ByClusters
+	n.Fees = Fees{Form: feeestimate.Core31, DebugSaved: true, NextBlock: true}
 	n.setRelay32()
 	known32[n.Name](n)
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// beyondPruned reports that an index lacks blocks that were deleted.
-func beyondPruned(index string) messages.StartError {
-	return messages.StartError(index + " best block of the index goes beyond pruned data. " +
+// beyondPruned reports that an index lacks blocks that were deleted. More words say which data that is.
+func beyondPruned(index, more string) messages.StartError {
+	return messages.StartError(index + " best block of the index goes beyond pruned data" + more + ". " +
 		"Please disable the index or reindex (which will download the whole blockchain again)\n" +
 		"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
 }
 
 // Hold is [follow.Hold] for an index. The error is a [messages.StartError] where some of the
-// blocks are gone.
-func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, index string, from int32) error {
+// blocks are gone, whose text names the data with more words if there are any.
+func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, index string, from int32, more string) error {
 	err := follow.Hold(ctx, locks, reader, index, from)
 	switch {
 	case errors.Is(err, chainview.ErrPruned):
-		return beyondPruned(index)
+		return beyondPruned(index, more)
 	case err != nil:
 		return fmt.Errorf("trawl: %w", err)
 	}
@@ -32,7 +32,7 @@ func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, index st
 }
 
 // HoldTarget is Hold for the blocks that a target has yet to read.
-func HoldTarget(ctx context.Context, locks *ask.Ref, reader chainview.Reader, target *Target) error {
+func HoldTarget(ctx context.Context, locks *ask.Ref, reader chainview.Reader, target *Target, more string) error {
 	if locks.IsAbsent() {
 		return nil
 	}
@@ -40,5 +40,5 @@ func HoldTarget(ctx context.Context, locks *ask.Ref, reader chainview.Reader, ta
 	if err != nil {
 		return fmt.Errorf("trawl: %s: %w", target.Name, err)
 	}
-	return Hold(ctx, locks, reader, target.Name, from)
+	return Hold(ctx, locks, reader, target.Name, from, more)
 }

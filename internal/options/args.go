@@ -44,10 +44,15 @@ func (s *Settings) ParseArgs(args []string) error {
 	return nil
 }
 
-func (s *Settings) parseArg(arg string) error {
-	name, text, hasValue := strings.Cut(arg, "=")
+// cutArg splits an argument at its equals sign, and takes the dashes away.
+func cutArg(arg string) (name, text string, hasValue bool) {
+	name, text, hasValue = strings.Cut(arg, "=")
 	name = strings.TrimPrefix(name, "-")
-	name = strings.TrimPrefix(name, "-") // --name is -name
+	return strings.TrimPrefix(name, "-"), text, hasValue // --name is -name
+}
+
+func (s *Settings) parseArg(arg string) error {
+	name, text, hasValue := cutArg(arg)
 	k := parseKey(name)
 	option, ok := s.options[k.name]
 	if !ok || k.section != "" {
@@ -58,6 +63,9 @@ func (s *Settings) parseArg(arg string) error {
 		return err
 	}
 	s.commandLine[k.name] = append(s.commandLine[k.name], v)
+	if option.Until != 0 {
+		s.retiring = append(s.retiring, arg)
+	}
 	return nil
 }
 

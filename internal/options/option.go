@@ -61,6 +61,7 @@ type Option struct {
 	Help     string // one paragraph
 	Category Category
 	Flags    Flag
+	Until    int // the version of Bitcoin Core that does not have it any more; 0: all have it
 }
 
 func (o *Option) has(f Flag) bool { return o.Flags&f != 0 }

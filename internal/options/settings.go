@@ -55,6 +55,7 @@ type Settings struct {
 	settingsRead []member // as they stand in the file
 
 	words      []string
+	retiring   []string // arguments with options that a version does not have any more
 	sections   []Section
 	remarks    []Remark
 	configPath string // empty: -noconf

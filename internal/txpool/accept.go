@@ -140,7 +140,7 @@ func (v *verdict) candidate(tx *wire.MsgTx) *candidate {
 	}
 	e := &Entry{
 		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: v.now.Tip.Height,
-		Weight: int64(tx.SerializeSizeStripped())*(v.rules.WitnessScale-1) + int64(tx.SerializeSize()),
+		Weight: v.rules.Weight(tx),
 	}
 	return &candidate{entry: e, conflicts: make(map[*Entry]struct{})}
 }
@@ -287,6 +287,11 @@ func (v *verdict) checkSpending(c *candidate) *messages.TxReject {
 	e.SigOps = v.sigOpCost(e.Tx, c.spent)
 	e.VSize = virtual(max(e.Weight, e.SigOps*v.policy.BytesPerSigOp), v.rules.WitnessScale)
 	return nil
+}
+
+// Weight is that of a transaction.
+func (r *Rules) Weight(tx *wire.MsgTx) int64 {
+	return int64(tx.SerializeSizeStripped())*(r.WitnessScale-1) + int64(tx.SerializeSize())
 }
 
 func virtual(weight, scale int64) int64 { return (weight + scale - 1) / scale }

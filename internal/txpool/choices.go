@@ -21,6 +21,7 @@ type Choices struct {
 
 	Ancestors, Descendants         int
 	AncestorVSize, DescendantVSize int64
+	Cluster, ClusterVSize          *int64
 
 	// For the owner of the pool; the policy does not have these.
 	NoPersist bool
@@ -48,5 +49,9 @@ func (p Policy) With(c Choices) Policy {
 	p.Limits.Descendants = cmp.Or(c.Descendants, p.Limits.Descendants)
 	p.Limits.AncestorVSize = cmp.Or(c.AncestorVSize, p.Limits.AncestorVSize)
 	p.Limits.DescendantVSize = cmp.Or(c.DescendantVSize, p.Limits.DescendantVSize)
+	if c.Cluster != nil {
+		p.Limits.Cluster = int(*c.Cluster)
+	}
+	p.Limits.ClusterVSize = *cmp.Or(c.ClusterVSize, &p.Limits.ClusterVSize)
 	return p
 }

@@ -31,6 +31,8 @@ func TestChoices(t *testing.T) {
 		{"Descendants", 7, func(p *txpool.Policy) { p.Limits.Descendants = 7 }},
 		{"AncestorVSize", int64(7), func(p *txpool.Policy) { p.Limits.AncestorVSize = 7 }},
 		{"DescendantVSize", int64(7), func(p *txpool.Policy) { p.Limits.DescendantVSize = 7 }},
+		{"Cluster", new(int64), func(p *txpool.Policy) { p.Limits.Cluster = 0 }},
+		{"ClusterVSize", &n, func(p *txpool.Policy) { p.Limits.ClusterVSize = 7 }},
 		{"NoPersist", true, func(*txpool.Policy) {}},
 		{"OldFile", true, func(*txpool.Policy) {}},
 	} {

@@ -1,6 +1,9 @@
 package txpool
 
-import "github.com/seed61375155/trawl/internal/txpool/linear"
+import (
+	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
+	"github.com/seed61375155/trawl/internal/txpool/linear"
+)
 
 // A Chunk is a part of a cluster that is mined whole.
 type Chunk struct {
@@ -47,6 +50,20 @@ func (c Chunks) All() (list []Chunk) {
 	for chunk := walk.Chunk(); len(chunk.Txs) > 0; chunk = walk.Chunk() {
 		list = append(list, c.r.chunk(chunk))
 		walk.Take()
+	}
+	return list
+}
+
+// Rates returns the fee rates of the chunks that the best block would have, with how much of its weight each takes, in
+// the order of mining.
+func (c Chunks) Rates(maxWeight, reserved int64, minRate FeeRate) (list []feeestimate.Part) {
+	if c.r == nil {
+		return nil
+	}
+	scale := c.r.pool.rules.WitnessScale
+	for _, chunk := range c.r.chooseChunks(maxWeight, reserved, minRate) {
+		vsize := virtual(chunk.Size, scale)
+		list = append(list, feeestimate.Part{Rate: RateOf(chunk.Fee, vsize).PerKvB(), Weight: vsize * scale})
 	}
 	return list
 }

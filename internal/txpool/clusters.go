@@ -200,9 +200,16 @@ func (r *clusters) rate(f linear.FeeSize) FeeRate {
 	return RateOf(f.Fee, virtual(f.Size, r.pool.rules.WitnessScale))
 }
 
-// choose takes chunks in their order. If a chunk does not fit, the rest of its cluster is passed
-// over.
 func (r *clusters) choose(maxWeight, reserved int64, minRate FeeRate) (chosen []*Entry) {
+	for _, chunk := range r.chooseChunks(maxWeight, reserved, minRate) {
+		chosen = append(chosen, r.entriesOf(chunk.Txs)...)
+	}
+	return chosen
+}
+
+// chooseChunks takes chunks in their order. If a chunk does not fit, the rest of its cluster is passed
+// over.
+func (r *clusters) chooseChunks(maxWeight, reserved int64, minRate FeeRate) (chosen []linear.TxChunk) {
 	weight, sigOps, misses := reserved, int64(sigOpsKept), 0
 	walk := r.graph.Walk()
 	for chunk := walk.Chunk(); len(chunk.Txs) > 0; chunk = walk.Chunk() {
@@ -225,7 +232,7 @@ func (r *clusters) choose(maxWeight, reserved int64, minRate FeeRate) (chosen []
 		for _, e := range list {
 			weight += e.Weight
 		}
-		chosen = append(chosen, list...)
+		chosen = append(chosen, chunk)
 	}
 	return chosen
 }

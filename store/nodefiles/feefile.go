@@ -17,27 +17,29 @@ const MaxFeesAge = 60 * time.Hour
 var ErrStaleFees = errors.New("fee estimates are too old")
 
 // OpenFees reads fee_estimates.dat. Without one the estimator knows nothing yet, and so it does beside an error,
-// which says why the file is not used: [ErrStaleFees], errors of [feeestimate.Decode] and of the disk.
+// which says why the file is not used: [ErrStaleFees], errors of [feeestimate.Form.Decode] and of the disk.
 // It is not refused for its age where stale is set.
-func OpenFees(path string, stale bool, now time.Time) (*feeestimate.Estimator, error) {
+func OpenFees(
+	form feeestimate.Form, path string, stale bool, now time.Time,
+) (*feeestimate.Estimator, error) {
 	file, err := vfs.Open(vfs.OS, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return feeestimate.New(), nil
+		return form.New(), nil
 	}
 	if err != nil {
-		return feeestimate.New(), err
+		return form.New(), err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return feeestimate.New(), err
+		return form.New(), err
 	case !stale && now.Sub(info.ModTime()) > MaxFeesAge:
-		return feeestimate.New(), ErrStaleFees
+		return form.New(), ErrStaleFees
 	}
-	known, err := feeestimate.Decode(file)
+	known, err := form.Decode(file)
 	if err != nil {
-		return feeestimate.New(), err
+		return form.New(), err
 	}
 	return known, nil
 }

@@ -17,7 +17,7 @@ import (
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, odd := filepath.Join(dir, "fee_estimates.dat"), filepath.Join(dir, "odd")
-	known := feeestimate.New()
+	known := feeestimate.Core30.New()
 	known.Connect(77, nil)
 	if err := nodefiles.SaveFees(vfs.OS, path, known.Encode()); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 		"a folder":       {dir, false, time.Now(), vfs.ErrNotRegular, false},
 		"something else": {odd, false, time.Now(), feeestimate.ErrDamaged, false},
 	} {
-		got, err := nodefiles.OpenFees(test.path, test.stale, test.now)
+		got, err := nodefiles.OpenFees(feeestimate.Core30, test.path, test.stale, test.now)
 		if !errors.Is(err, test.want) || got == nil || (string(got.Encode()) == string(known.Encode())) != test.read {
 			t.Errorf("%s: %v", name, err)
 		}

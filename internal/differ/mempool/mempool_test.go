@@ -37,6 +37,43 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// TestLaterPool compares what clusters decide, beside a later Core: verdicts, chunks, templates.
+func TestLaterPool(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+	}{
+		{"defaults", nil},
+		{"low limits", []string{
+			"-limitclustercount=6", "-limitclustersize=4", "-mempoolexpiry=2", "-datacarriersize=40",
+			"-permitbaremultisig=0", "-bytespersigop=50", "-dustrelayfee=0.00005", "-minrelaytxfee=0.000003", "-incrementalrelayfee=0.000002",
+			"-blockmintxfee=0.00001",
+		}},
+		{"small blocks", []string{"-blockmaxweight=16000", "-blockreservedweight=4000"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := differ.Start(t, differ.Config{Later: true, Args: append(test.args, "-persistmempool=0")}, usage, later)
+			w := newWorld(t, p)
+			w.clusters = true
+			for left := differ.QbitCases(t, 600) / 3; left > 0 && p.Report.Differences() < 20; left -= w.step() {
+				w.look()
+			}
+			p.Alive()
+		})
+	}
+}
+
+// later are fields of Core 32.0, which that beside it does not have yet.
+var later = differ.Exception{
+	Reason: "vsize_adjusted and vsize_bip141 are new in 32.0",
+	Is: func(_ differ.Call, got differ.Replies) bool {
+		return newSizes.MatchString(got.Trawl.String()) &&
+			newSizes.ReplaceAllString(got.Trawl.String(), "") == got.Core.String()
+	},
+}
+
+var newSizes = regexp.MustCompile(`"vsize_(adjusted|bip141)":\d+,`)
+
 // usage is an estimate of memory.
 var usage = differ.Exception{
 	Reason: "getmempoolinfo's usage counts the room that Core's lists have grown to, which depends on what was there before",
@@ -160,6 +197,9 @@ func (w *world) queries() []differ.Call {
 	case 1:
 		calls = append(calls, call("getprioritisedtransactions"))
 	}
+	if w.clusters {
+		calls = append(calls, w.asksOfClusters()...)
+	}
 	if len(w.pool) == 0 {
 		return calls
 	}
@@ -172,4 +212,16 @@ func (w *world) queries() []differ.Call {
 			map[string]any{"txid": in.Hash.String(), "vout": in.Index}, map[string]any{"txid": id.String(), "vout": 0},
 		}),
 		call("gettxout", id.String(), 0), call("getrawtransaction", id.String(), w.IntN(2)))
+}
+
+// asksOfClusters make calls about what Core 30 does not have, and about the next block.
+func (w *world) asksOfClusters() []differ.Call {
+	calls := []differ.Call{call("getmempoolfeeratediagram")}
+	if len(w.pool) > 0 {
+		calls = append(calls, call("getmempoolcluster", w.pool[w.IntN(len(w.pool))].String()))
+	}
+	if w.IntN(3) == 0 {
+		calls = append(calls, call("getblocktemplate", map[string]any{"rules": []string{"segwit"}}))
+	}
+	return calls
 }

@@ -27,9 +27,10 @@ type coin struct {
 type world struct {
 	*rand.Rand
 
-	t   *testing.T
-	p   *differ.Pair
-	now int64
+	t        *testing.T
+	clusters bool // of the pool are compared
+	p        *differ.Pair
+	now      int64
 
 	blocks [][]*wire.MsgTx
 	coins  map[wire.OutPoint]coin

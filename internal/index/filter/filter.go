@@ -62,9 +62,11 @@ func Open(cfg Config) (*segment.Store, error) {
 const LockName = "basic block filter index"
 
 // Hold is [index.Hold] for the blocks of the active chain whose filters the store lacks.
-func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, store *segment.Store) error {
+func Hold(
+	ctx context.Context, locks *ask.Ref, reader chainview.Reader, store *segment.Store, more string,
+) error {
 	missing := reader.Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
-	return index.Hold(ctx, locks, reader, LockName, missing)
+	return index.Hold(ctx, locks, reader, LockName, missing, more)
 }
 
 // A Lookup looks single filters up, and changes nothing. A [segment.Store] is one.

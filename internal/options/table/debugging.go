@@ -59,6 +59,14 @@ var debugging = []options.Option{
 		Help: "Largest size of a transaction with its unconfirmed ancestors, in kvB (default: 101)",
 	},
 	{
+		Name: "limitclustercount", Arg: "<n>", Flags: debug,
+		Help: "Most transactions of a cluster of the memory pool, at most 64; with -core=32 (default: 64)",
+	},
+	{
+		Name: "limitclustersize", Arg: "<n>", Flags: debug,
+		Help: "Largest size of a cluster of the memory pool in kvB, 101 if not given; with -core=32",
+	},
+	{
 		Name: "limitdescendantcount", Arg: "<n>", Flags: debug,
 		Help: "Most unconfirmed descendants of a transaction, itself included (default: 25)",
 	},

@@ -114,7 +114,10 @@ var general = []options.Option{
 		Help: "Load blocks from <file>, in the form of a blk file, at start; may be repeated",
 	},
 	{Name: "maxmempool", Arg: "<n>", Help: "Keep the memory pool below <n> MB (default: 300)"},
-	{Name: "maxorphantx", Arg: "<n>", Help: "Has no effect any more: the orphanage bounds itself by what peers send"},
+	{
+		Name: "maxorphantx", Arg: "<n>", Until: 31,
+		Help: "Has no effect any more: the orphanage bounds itself by what peers send; not with -core=32",
+	},
 	{Name: "maxsearches", Arg: "<n>", Help: "Searches that are kept at most (default: 1000)"},
 	{Name: "min", Flags: hidden | unused},
 	{Name: "resetguisettings", Flags: hidden | unused},
@@ -133,8 +136,8 @@ var general = []options.Option{
 		Help: "Write the process number to <file>, relative to the network's folder (default: bitcoind.pid)",
 	},
 	{
-		Name: "prevoutfetchthreads", Arg: "<n>", Flags: debug | unused,
-		Help: "Threads that read outputs ahead which blocks spend",
+		Name: "prevoutfetchthreads", Arg: "<n>", Flags: debug,
+		Help: "Threads that read outputs ahead which blocks spend, 0 or more; without effect",
 	},
 	{
 		Name: "prune", Arg: "<n>",

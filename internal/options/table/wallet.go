@@ -24,7 +24,10 @@ var wallet = []options.Option{
 	{Name: "keypool", Arg: "<n>", Help: "Keys to derive ahead for each descriptor"},
 	{Name: "maxapsfee", Arg: "<n>", Help: "Extra fee, in BTC, that avoiding partial spends may cost"},
 	{Name: "mintxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, to pay"},
-	{Name: "paytxfee", Arg: "<amt>", Help: "Fee rate, in BTC per kvB, to pay"},
+	{
+		Name: "paytxfee", Arg: "<amt>", Until: 31,
+		Help: "Fee rate, in BTC per kvB, to pay; not with -core=32",
+	},
 	{
 		Name: "signer", Arg: "<cmd>",
 		Help: "Program that speaks to signing devices, with its arguments between single spaces; no shell sees it",

@@ -6,6 +6,8 @@
 // transactions were confirmed within so many blocks, over three horizons; what was long ago counts
 // less. An estimate is the mean rate of the lowest buckets whose transactions were mostly in time.
 //
+// Where the buckets begin, and how the file begins, is a [Form]: that of Core 30.2 or that of later versions.
+//
 // An Estimator is not safe for concurrent use. It knows no disk and no clock.
 package feeestimate
 
@@ -20,8 +22,7 @@ import (
 const MaxTarget = 1008
 
 const (
-	lowestBound  = 1000 // satoshis per 1,000 virtual bytes
-	highestBound = 1e7
+	highestBound = 1e7 // satoshis per 1,000 virtual bytes
 	spacing      = 1.05
 	noBound      = 1e99 // of the last bucket
 
@@ -39,8 +40,9 @@ const (
 )
 
 // An Estimator learns from the transactions that come to the memory pool and that blocks
-// confirm. Make an Estimator with [New] or [Decode].
+// confirm. Make an Estimator with [Form.New] or [Form.Decode].
 type Estimator struct {
+	form    Form
 	bounds  []float64 // the highest rate of each bucket
 	history [horizons]*history
 	tracked map[chainhash.Hash]tracked
@@ -59,9 +61,9 @@ type tracked struct {
 }
 
 // New returns an estimator that knows nothing.
-func New() *Estimator {
-	e := &Estimator{tracked: map[chainhash.Hash]tracked{}, knowsNone: true}
-	for bound := float64(lowestBound); bound <= highestBound; bound *= spacing {
+func (f Form) New() *Estimator {
+	e := &Estimator{form: f, tracked: map[chainhash.Hash]tracked{}, knowsNone: true}
+	for bound := f.Lowest; bound <= highestBound; bound *= spacing {
 		e.bounds = append(e.bounds, bound)
 	}
 	e.bounds = append(e.bounds, noBound)

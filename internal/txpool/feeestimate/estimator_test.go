@@ -126,7 +126,7 @@ const begin = 2000
 func TestModel(t *testing.T) {
 	for seed := range uint64(2) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		e, o := feeestimate.New(), &oracle{}
+		e, o := feeestimate.Core30.New(), &oracle{}
 		e.Connect(begin, nil)
 		o.best = begin
 		for range 150 {
@@ -171,7 +171,7 @@ func TestModel(t *testing.T) {
 // Transactions and blocks that must not count change nothing.
 func TestPassedOver(t *testing.T) {
 	learn := func(extra func(e *feeestimate.Estimator, height int32)) []byte {
-		e := feeestimate.New()
+		e := feeestimate.Core30.New()
 		e.Connect(1, nil)
 		for height := int32(1); height < 40; height++ {
 			n := int(height)
@@ -206,7 +206,7 @@ func TestPassedOver(t *testing.T) {
 
 // An estimate is for no more blocks than half of those that there is experience of.
 func TestTargets(t *testing.T) {
-	e := feeestimate.New()
+	e := feeestimate.Core30.New()
 	e.Connect(1, nil)
 	if got := e.Smart(6, false); got.Rate != 0 || got.Blocks != 0 {
 		t.Errorf("without experience: %+v", got)
@@ -237,7 +237,7 @@ func TestTargets(t *testing.T) {
 
 // A block decays what is known, and what waits at the end counts as failed.
 func TestForget(t *testing.T) {
-	e := feeestimate.New()
+	e := feeestimate.Core30.New()
 	e.Connect(begin, nil)
 	for n := range 400 {
 		e.Add(id(n), begin, 5000)

@@ -12,13 +12,23 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// fileVersion is the format of the file since Bitcoin Core 0.14.99.
-const fileVersion = 149900
+// A Form is what versions of Bitcoin Core have otherwise in their buckets and files.
+type Form struct {
+	Lowest  float64 // the bound of the first bucket, in satoshis per 1,000 virtual bytes
+	Version int32   // which the file begins with
+	Spare   bool    // a number that means nothing follows it
+}
+
+// Core30 is the form since Bitcoin Core 0.14.99, Core31 that since 30.99.
+var (
+	Core30 = Form{Lowest: 1000, Version: 149900, Spare: true}
+	Core31 = Form{Lowest: 100, Version: 309900}
+)
 
 // maxBuckets is how many buckets a file may have.
 const maxBuckets = 1000
 
-// Errors of [Decode].
+// Errors of [Form.Decode].
 var (
 	ErrDamaged    = errors.New("fee estimates are damaged")
 	ErrOldVersion = errors.New("fee estimates are of an incompatible old version")
@@ -36,7 +46,11 @@ func (e *Estimator) Encode() []byte {
 		first, best = e.first, e.best
 	}
 	w := encoder{}
-	w.numbers(fileVersion, 0, e.best, first, best)
+	w.numbers(uint32(e.form.Version))
+	if e.form.Spare {
+		w.numbers(0)
+	}
+	w.numbers(e.best, first, best)
 	w.list(e.bounds)
 	for _, h := range order {
 		s := e.history[h]
@@ -84,22 +98,24 @@ func (w *encoder) lists(lists [][]float64) {
 	}
 }
 
-// Decode reads the content of a file fee_estimates.dat, ours or Bitcoin Core's, with at most 50 MB
+// Decode reads the content of a file fee_estimates.dat of the form, ours or Bitcoin Core's, with at most 50 MB
 // of memory. Bytes after the estimates are not read.
 //
 // Errors: [ErrDamaged], [ErrOldVersion], [ErrNewVersion], and those of r.
-func Decode(r io.Reader) (*Estimator, error) {
+func (f Form) Decode(r io.Reader) (*Estimator, error) {
 	d := &decoder{r: bufio.NewReader(r)}
-	e := &Estimator{tracked: map[chainhash.Hash]tracked{}}
+	e := &Estimator{form: f, tracked: map[chainhash.Hash]tracked{}}
 	version := int32(d.number())
-	d.number()
+	if f.Spare {
+		d.number()
+	}
 	e.best = d.number()
 	switch {
 	case d.err != nil:
 		return nil, d.err
-	case version > fileVersion:
+	case version > f.Version:
 		return nil, fmt.Errorf("%w: %d", ErrNewVersion, version)
-	case version < fileVersion:
+	case version < f.Version:
 		return nil, fmt.Errorf("%w: %d", ErrOldVersion, version)
 	}
 	e.fromFile = [2]uint32{d.number(), d.number()}

@@ -16,9 +16,11 @@ import (
 )
 
 // experienced is an estimator that has seen some blocks.
-func experienced(seed uint64) *feeestimate.Estimator {
+func experienced(seed uint64) *feeestimate.Estimator { return experiencedOf(feeestimate.Core30, seed) }
+
+func experiencedOf(form feeestimate.Form, seed uint64) *feeestimate.Estimator {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	e := feeestimate.New()
+	e := form.New()
 	e.Connect(100, nil)
 	for height := int32(100); height < 180; height++ {
 		var confirmed []chainhash.Hash
@@ -38,7 +40,7 @@ func experienced(seed uint64) *feeestimate.Estimator {
 func TestFile(t *testing.T) {
 	e := experienced(1)
 	text := e.Encode()
-	back, err := feeestimate.Decode(bytes.NewReader(append(text, "what follows is not read"...)))
+	back, err := feeestimate.Core30.Decode(bytes.NewReader(append(text, "what follows is not read"...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func TestFile(t *testing.T) {
 // A file's history counts as long as it is not too old, and until there is more
 // experience.
 func TestHistoryOfFile(t *testing.T) {
-	back, err := feeestimate.Decode(bytes.NewReader(experienced(1).Encode()))
+	back, err := feeestimate.Core30.Decode(bytes.NewReader(experienced(1).Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +81,31 @@ func TestHistoryOfFile(t *testing.T) {
 	back.Connect(181+6*1008, nil)
 	if got := back.Smart(1008, false); got.Blocks != 0 {
 		t.Errorf("after that: %+v", got)
+	}
+}
+
+// The form of Core 31 begins its buckets at a tenth of the rate. None reads files of the other form.
+func TestForms(t *testing.T) {
+	text := experiencedOf(feeestimate.Core31, 1).Encode()
+	if version := binary.LittleEndian.Uint32(text); version != 309900 {
+		t.Errorf("version %d", version)
+	}
+	if best := binary.LittleEndian.Uint32(text[4:]); best != 180 {
+		t.Errorf("the version is followed by %d", best)
+	}
+	if lowest := math.Float64frombits(binary.LittleEndian.Uint64(text[4*4+1:])); lowest != 100 {
+		t.Errorf("the lowest bound is %v", lowest)
+	}
+	back, err := feeestimate.Core31.Decode(bytes.NewReader(text))
+	if err != nil || !bytes.Equal(back.Encode(), text) {
+		t.Errorf("another file comes of it: %v", err)
+	}
+	if _, err := feeestimate.Core30.Decode(bytes.NewReader(text)); !errors.Is(err, feeestimate.ErrNewVersion) {
+		t.Errorf("read as that of Core 30: %v", err)
+	}
+	old := experienced(1).Encode()
+	if _, err := feeestimate.Core31.Decode(bytes.NewReader(old)); !errors.Is(err, feeestimate.ErrOldVersion) {
+		t.Errorf("that of Core 30: %v", err)
 	}
 }
 
@@ -120,18 +147,18 @@ func TestRefusesFiles(t *testing.T) {
 		"a negative count":         {double(decay+13, -1), feeestimate.ErrDamaged},
 		"an infinite one":          {double(decay+13, math.Inf(1)), feeestimate.ErrDamaged},
 	} {
-		if _, err := feeestimate.Decode(bytes.NewReader(test.text)); !errors.Is(err, test.want) {
+		if _, err := feeestimate.Core30.Decode(bytes.NewReader(test.text)); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for cut := 0; cut < len(text); cut += 1 + cut/50 {
-		if _, err := feeestimate.Decode(bytes.NewReader(text[:cut])); !errors.Is(err, feeestimate.ErrDamaged) {
+		if _, err := feeestimate.Core30.Decode(bytes.NewReader(text[:cut])); !errors.Is(err, feeestimate.ErrDamaged) {
 			t.Fatalf("cut off after %d bytes: %v", cut, err)
 		}
 	}
 	failed := errors.New("the disk fails")
 	torn := io.MultiReader(bytes.NewReader(text[:5000]), failing{failed})
-	if _, err := feeestimate.Decode(torn); !errors.Is(err, failed) {
+	if _, err := feeestimate.Core30.Decode(torn); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }
@@ -145,9 +172,9 @@ func FuzzDecode(f *testing.F) {
 	text := experienced(3).Encode()
 	f.Add(text)
 	f.Add(text[:30])
-	f.Add(feeestimate.New().Encode())
+	f.Add(feeestimate.Core30.New().Encode())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		e, err := feeestimate.Decode(bytes.NewReader(text))
+		e, err := feeestimate.Core30.Decode(bytes.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package mempoolrpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -45,18 +46,22 @@ func estimateSmartFee(d *Deps) command.Command {
 		About:    command.State, Effect: command.Reads,
 		Summary: "Estimates the fee rate that has a transaction confirmed within so many blocks, from how long those " +
 			"took that were seen in the memory pool.",
-		Params: []command.Param{
+		Params: d.smartFeeParams([]command.Param{
 			confTargetParam,
 			{
 				Name: "estimate_mode", Type: command.String, Default: `"economical"`,
 				Help: `"economical" follows falling fees faster; "conservative" looks at a longer time; "unset" is ` +
 					"economical;\nin any case of letters",
 			},
-		},
+		}),
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{
 				Type: command.Amount, Key: "feerate", Optional: true,
 				Help: "the rate for 1000 virtual bytes, if enough is known",
+			},
+			{
+				Type: command.String, Key: "estimator", Optional: true, Since: 32,
+				Help: `which estimator the rate is of, with "auto"`,
 			},
 			{Type: command.Array, Key: "errors", Optional: true, Help: "why there is none", Inner: []command.Result{
 				{Type: command.String, Help: "the reason"},
@@ -64,6 +69,10 @@ func estimateSmartFee(d *Deps) command.Command {
 			{
 				Type: command.Number, Key: "blocks",
 				Help: "for how many blocks the rate is: at least 2, and no more than there is experience of",
+			},
+			{
+				Type: command.Array, Key: "mempool_health_statistics", Optional: true, Since: 32,
+				Help: "how much of the last blocks was in the pool, with a verbosity of 2", Inner: minedResults,
 			},
 		}}},
 		Examples: []string{`[6]`},
@@ -91,21 +100,32 @@ func (d *Deps) smartFee(ctx context.Context, a *command.Args) (any, error) {
 			Message: `Invalid estimate_mode parameter, must be one of: "unset", "economical", "conservative"`,
 		}
 	}
+	options, err := d.smartFeeOptions(a)
+	if err != nil {
+		return nil, err
+	}
+	q.By = options.by
 	got, err := ask.Ask(ctx, d.Pool, q)
 	if err != nil {
 		return nil, noEstimate(err)
 	}
+	shown := smartFee{Blocks: got.Blocks}
 	if got.Rate == 0 {
-		return smartFee{Errors: []string{"Insufficient data or no feerate found"}, Blocks: got.Blocks}, nil
+		shown.Errors = []string{cmp.Or(got.Problem, "Insufficient data or no feerate found")}
+	} else {
+		shown.Rate = new(jsontree.Amount(max(got.Rate, got.MinFee)))
 	}
-	return smartFee{Rate: new(jsontree.Amount(max(got.Rate, got.MinFee))), Blocks: got.Blocks}, nil
+	options.tell(&shown, &got)
+	return shown, nil
 }
 
 // smartFee is what estimatesmartfee returns.
 type smartFee struct {
-	Rate   *jsontree.Amount `json:"feerate,omitempty"`
-	Errors []string         `json:"errors,omitempty"`
-	Blocks int              `json:"blocks"`
+	Rate      *jsontree.Amount `json:"feerate,omitempty"`
+	Errors    []string         `json:"errors,omitempty"`
+	Estimator string           `json:"estimator,omitempty"`
+	Blocks    int              `json:"blocks"`
+	Mined     *[]minedPart     `json:"mempool_health_statistics,omitempty"`
 }
 
 const defaultShare = 0.95

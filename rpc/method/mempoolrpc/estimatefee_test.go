@@ -3,6 +3,7 @@ package mempoolrpc_test
 import (
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -67,6 +68,61 @@ func TestEstimates(t *testing.T) {
 		r.fee, r.raw, r.feeErr = test.fee, test.raw, test.err
 		if got := r.call(test.method, test.params); got != test.want {
 			t.Errorf("%s %s\ngot  %s\nwant %s", test.method, test.params, got, test.want)
+		}
+	}
+}
+
+// Core 32 can be asked for the estimator, and for how much of the last blocks was in the pool.
+func TestFeeOptions(t *testing.T) {
+	for _, test := range []struct {
+		options string
+		fee     messages.FeeEstimate
+		by      messages.FeeEstimator
+		want    string
+	}{
+		{
+			`{}`, messages.FeeEstimate{Rate: 5000, Blocks: 7}, messages.ByConfirmations,
+			`{"feerate":0.00005000,"blocks":7}`,
+		},
+		{
+			`{"fee_rate_estimator":"block_policy","verbosity":2}`, messages.FeeEstimate{Rate: 5000, Blocks: 7},
+			messages.ByConfirmations, `{"feerate":0.00005000,"blocks":7,"mempool_health_statistics":[]}`,
+		},
+		{
+			`{"fee_rate_estimator":"Mempool_Policy","verbosity":2}`,
+			messages.FeeEstimate{
+				Blocks: 2, Problem: "why", Mined: []messages.MinedPart{{Height: 9, Weight: 8, Known: 7}},
+			},
+			messages.ByNextBlock, `{"errors":["why"],"blocks":2,"mempool_health_statistics":` +
+				`[{"block_height":9,"block_weight":8,"mempool_txs_weight":7}]}`,
+		},
+		{
+			`{"fee_rate_estimator":"auto"}`, messages.FeeEstimate{Rate: 5000, Blocks: 2, By: messages.ByNextBlock},
+			messages.ByBoth, `{"feerate":0.00005000,"estimator":"mempool_policy","blocks":2}`,
+		},
+		{
+			`{"fee_rate_estimator":"auto","verbosity":1}`, messages.FeeEstimate{Rate: 5000, Blocks: 6}, messages.ByBoth,
+			`{"feerate":0.00005000,"estimator":"block_policy","blocks":6}`,
+		},
+		{
+			`{"fee_rate_estimator":"none"}`, messages.FeeEstimate{}, messages.ByConfirmations,
+			`{"code":-8,"message":"Invalid fee_rate_estimator parameter, must be one of: \"auto\", \"block_policy\", ` +
+				`\"mempool_policy\""}`,
+		},
+		{
+			`{"fee_rate_estimator":1}`, messages.FeeEstimate{}, messages.ByConfirmations, `{"code":-3,"message":` +
+				`"JSON value of type number for field fee_rate_estimator is not of expected type string"}`,
+		},
+		{
+			`{"block_policy_only":true}`, messages.FeeEstimate{}, messages.ByConfirmations,
+			`{"code":-3,"message":"Unexpected key block_policy_only"}`,
+		},
+	} {
+		r := newRigAs(t, dialect.Core32)
+		r.fee = test.fee
+		got := r.call("estimatesmartfee", `[6, "economical", `+test.options+`]`)
+		if got != test.want || r.feeBy != test.by {
+			t.Errorf("%s by %d\ngot  %s\nwant %s", test.options, r.feeBy, got, test.want)
 		}
 	}
 }

@@ -15,10 +15,18 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
+// The help about sizes.
+const (
+	sizeHelp     = "virtual size, whatever its signature operations"
+	adjustedHelp = "virtual size; signature operations may raise it"
+)
+
 func (d *Deps) entryResults() []command.Result {
 	ids := []command.Result{{Type: command.Hex, Help: "id of a transaction"}}
 	list := []command.Result{
-		{Type: command.Number, Key: "vsize", Help: "virtual size; signature operations may raise it"},
+		{Type: command.Number, Key: "vsize", Help: adjustedHelp},
+		{Type: command.Number, Key: "vsize_bip141", Since: 32, Help: sizeHelp},
+		{Type: command.Number, Key: "vsize_adjusted", Since: 32, Help: adjustedHelp},
 		{Type: command.Number, Key: "weight", Help: "weight"},
 		{Type: command.Timestamp, Key: "time", Help: "when it came"},
 		{Type: command.Number, Key: "height", Help: "height of the tip when it came"},
@@ -59,6 +67,8 @@ func (d *Deps) entryResults() []command.Result {
 // entry is what is told of a transaction of the pool, but for its last members.
 type entry struct {
 	VSize           int64          `json:"vsize"`
+	VSizeBIP141     int64          `json:"vsize_bip141"`
+	VSizeAdjusted   int64          `json:"vsize_adjusted"`
 	Weight          int64          `json:"weight"`
 	Time            int64          `json:"time"`
 	Height          int32          `json:"height"`
@@ -99,14 +109,15 @@ type entryFees struct {
 // entry returns what is shown of a transaction.
 func (d *Deps) entry(tx *messages.PoolTx) any {
 	if d.Network.DeprecatedLast {
-		return entryLast{newEntry(tx), tx.Unbroadcast, tx.Replaceable}
+		return entryLast{d.newEntry(tx), tx.Unbroadcast, tx.Replaceable}
 	}
-	return entryFirst{newEntry(tx), tx.Replaceable, tx.Unbroadcast}
+	return entryFirst{d.newEntry(tx), tx.Replaceable, tx.Unbroadcast}
 }
 
-func newEntry(tx *messages.PoolTx) entry {
+func (d *Deps) newEntry(tx *messages.PoolTx) entry {
 	e := entry{
-		VSize: tx.VSize, Weight: tx.Weight, Time: tx.Time, Height: tx.Height,
+		VSize: tx.VSize, VSizeBIP141: virtual(tx.Weight, d.Network), VSizeAdjusted: tx.VSize, Weight: tx.Weight,
+		Time: tx.Time, Height: tx.Height,
 		DescendantCount: tx.Descendants, DescendantSize: tx.DescendantVSize,
 		AncestorCount: tx.Ancestors, AncestorSize: tx.AncestorVSize, WTxID: tx.WID,
 		Fees: entryFees{

@@ -180,7 +180,12 @@ func weightOf(tx *wire.MsgTx, net *dialect.Network) int64 {
 // virtualSize is the size of a transaction without what its signature operations
 // add.
 func virtualSize(tx *wire.MsgTx, net *dialect.Network) int64 {
-	return (weightOf(tx, net) + net.Rules.WitnessScale - 1) / net.Rules.WitnessScale
+	return virtual(weightOf(tx, net), net)
+}
+
+// virtual returns the virtual size of a weight.
+func virtual(weight int64, net *dialect.Network) int64 {
+	return (weight + net.Rules.WitnessScale - 1) / net.Rules.WitnessScale
 }
 
 // feeFor returns what a size costs at a rate, rounded up.

@@ -38,6 +38,7 @@ type rig struct {
 	txs    []messages.PoolTx
 	sent   messages.SubmitTx
 	fee    messages.FeeEstimate
+	feeBy  messages.FeeEstimator
 	raw    messages.RawFeeEstimates
 	feeErr error
 
@@ -121,6 +122,7 @@ func (r *rig) pool(c actor.Context) {
 	case *ask.Call[messages.SavePool, string]:
 		m.Answer("", messages.ErrPoolLoading)
 	case *ask.Call[messages.EstimateFee, messages.FeeEstimate]:
+		r.feeBy = m.Req.By
 		m.Answer(r.fee, r.feeErr)
 	case *ask.Call[messages.EstimateRawFee, messages.RawFeeEstimates]:
 		m.Answer(r.raw, r.feeErr)

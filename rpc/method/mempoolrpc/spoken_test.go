@@ -47,6 +47,25 @@ func TestDeprecatedMembers(t *testing.T) {
 	}
 }
 
+// Core 32 tells both virtual sizes, with and without what signature operations add.
+func TestBothSizes(t *testing.T) {
+	for reference, want := range map[int]string{
+		dialect.Core30: `"vsize":500,"weight":401,`,
+		dialect.Core32: `"vsize":500,"vsize_bip141":101,"vsize_adjusted":500,"weight":401,`,
+	} {
+		r := newRigAs(t, reference)
+		r.txs = []messages.PoolTx{{ID: chainhash.Hash{5}, VSize: 500, Weight: 401}}
+		if got := r.call("getrawmempool", `[true]`); !strings.Contains(got, want) {
+			t.Errorf("%d: %s, want %s", reference, got, want)
+		}
+		r.result = messages.PackageResult{Results: []messages.TxResult{{Known: true, VSize: 500}}}
+		got := r.call("submitpackage", `[["`+someTx+`"]]`)
+		if has := strings.Contains(got, `"vsize":500,"vsize_bip141":`); has != (reference == dialect.Core32) {
+			t.Errorf("%d: %s", reference, got)
+		}
+	}
+}
+
 // A package that is refused as a whole says of no transaction what is wrong with it: Core 31 says that.
 func TestUnseenPackage(t *testing.T) {
 	for reference, want := range map[int]string{

@@ -39,6 +39,8 @@ func submitPackage(d *Deps) command.Command {
 						Help: "it is in the pool with other witnesses",
 					},
 					{Type: command.Number, Key: "vsize", Optional: true, Help: "its virtual size"},
+					{Type: command.Number, Key: "vsize_bip141", Optional: true, Since: 32, Help: sizeHelp},
+					{Type: command.Number, Key: "vsize_adjusted", Optional: true, Since: 32, Help: adjustedHelp},
 					feesResult,
 					{Type: command.String, Key: "error", Optional: true, Help: "why it was refused"},
 				}},
@@ -60,6 +62,8 @@ type packaged struct {
 	TxID         chainhash.Hash  `json:"txid"`
 	OtherWitness *chainhash.Hash `json:"other-wtxid,omitempty"`
 	VSize        int64           `json:"vsize,omitempty"`
+	Size         int64           `json:"vsize_bip141,omitempty"`
+	Adjusted     int64           `json:"vsize_adjusted,omitempty"`
 	Fees         *feesOf         `json:"fees,omitempty"`
 	Error        string          `json:"error,omitempty"`
 }
@@ -140,6 +144,7 @@ func (d *Deps) describePackage(txs []*wire.MsgTx, result *messages.PackageResult
 			one.Error = r.Rejected.Error()
 		default:
 			one.VSize, one.Fees = r.VSize, newFees(r)
+			one.Size, one.Adjusted = virtualSize(tx, d.Network), r.VSize
 			shown.Replaced = append(shown.Replaced, r.Replaced...)
 		}
 		shown.Results = append(shown.Results, jsontree.Member{Key: tx.WitnessHash().String(), Value: one})

@@ -38,22 +38,8 @@ type Choices struct {
 
 // Check refuses what no block can be, with a [messages.StartError].
 func (c *Choices) Check(n *dialect.Network) error {
-	limit := n.Rules.MaxWeight
-	if c.MaxWeight != nil && *c.MaxWeight > limit {
-		return refused(
-			"Specified -blockmaxweight (%d) exceeds consensus maximum block weight (%d)", *c.MaxWeight, limit,
-		)
-	}
-	reserved := c.reserved(n)
-	if reserved > limit {
-		return refused(
-			"Specified -blockreservedweight (%d) exceeds consensus maximum block weight (%d)", reserved, limit,
-		)
-	}
-	if reserved < n.LeastReserved {
-		return refused(
-			"Specified -blockreservedweight (%d) is lower than minimum safety value of (%d)", reserved, n.LeastReserved,
-		)
+	if err := c.checkWeights(n); err != nil {
+		return err
 	}
 	if n.MergedMining == nil {
 		return nil
@@ -62,6 +48,35 @@ func (c *Choices) Check(n *dialect.Network) error {
 		return refused("-auxpowtemplateexpiry must be greater or equal than zero")
 	} else if kept.Limit < 0 {
 		return refused("-auxpowtemplatecachelimit must be greater or equal than zero")
+	}
+	return nil
+}
+
+// checkWeights refuses weights of blocks. Core 30.2 looks at the most of them first, Core 32 last.
+func (c *Choices) checkWeights(n *dialect.Network) error {
+	const tooMuch = " (%d) exceeds consensus maximum block weight (%d)"
+	limit, reserved, most, begin := n.Rules.MaxWeight, c.reserved(n), n.Rules.MaxWeight, ""
+	if c.MaxWeight != nil {
+		most = *c.MaxWeight
+	}
+	if n.Answers.BlocksBelowReserve {
+		if begin = "Specified "; most > limit {
+			return refused(begin+"-blockmaxweight"+tooMuch, most, limit)
+		}
+	} else {
+		reserved, most = max(reserved, 0), max(most, 0) // Core 32 reads what is negative as 0
+	}
+	switch {
+	case reserved > limit:
+		return refused(begin+"-blockreservedweight"+tooMuch, reserved, limit)
+	case reserved < n.LeastReserved:
+		return refused(
+			begin+"-blockreservedweight (%d) is lower than minimum safety value of (%d)", reserved, n.LeastReserved,
+		)
+	case most > limit:
+		return refused("-blockmaxweight"+tooMuch, most, limit)
+	case reserved > most && !n.Answers.BlocksBelowReserve:
+		return refused("-blockreservedweight (%d) exceeds -blockmaxweight (%d)", reserved, most)
 	}
 	return nil
 }
