@@ -59,6 +59,11 @@ type PeerConfig struct {
 	AddNodes []string // stay connected to these nodes, too
 	Archives []string // likewise, while they give all blocks with their witnesses; on qbit's networks alone
 
+	// PrivateBroadcast has transactions of sendrawtransaction handed to a few nodes over Tor or I2P, without telling
+	// where they come from, instead of putting them into the pool.
+	PrivateBroadcast bool
+	Warn             func(text string) // is called with what is odd but not wrong; may be nil
+
 	BloomFilters bool          // serve bloom filters (BIP37)
 	Filters      bool          // serve block filters; needs Config.BlockFilterIndex
 	MaxPeers     int           // connections not asked for, in both directions; 0: none
@@ -110,7 +115,7 @@ func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log, Dir: n.cfg.Dir, NotSaved: u.Unsaved,
 		Sync: u.Ref(syncPart), Relay: u.Ref(relayPart), Indexer: u.Ref(indexerPart), News: &n.peersJoined,
 		Meter: &n.peerMeter, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, UserAgent: agent,
-		CheckAddrs: n.knobs.CheckAddrs,
+		CheckAddrs: n.knobs.CheckAddrs, Pool: u.Ref(mempoolPart),
 	}
 	host := peers.Host{Prunes: n.cfg.Prune != nil, FixedKey: n.knobs.FixedKey}
 	if err := cfg.Apply(ctx, (*peers.Choices)(p), host); err != nil {

@@ -37,6 +37,10 @@ func ReferenceOf(version int) int {
 	return Core30
 }
 
+// HasNoDefaultMap reports whether a version of Core takes -asmap without a name for the map that it has built in, and
+// not for a file of a certain name; 0 is the default.
+func HasNoDefaultMap(reference int) bool { return cmp.Or(reference, DefaultReference) >= Core32 }
+
 // checkReference refuses a choice that a dialect does not have.
 func (c *Choices) checkReference(dialect string) error {
 	switch {
@@ -67,6 +71,7 @@ func (n *Network) setCore30() {
 	n.HeaderSync = HeaderSync{Period: 632, Lookout: 15_009}
 	n.MaxMockTime = math.MaxInt64 / int64(time.Second) // a clock of nanoseconds in 64 bits
 	n.Answers = answers30()
+	n.LogNames.Unlisted = []string{"kernel", "privatebroadcast"}
 }
 
 // setCore32 changes a network of Bitcoin's to what Core 32 has. The rules of its blocks are the same.
@@ -83,6 +88,7 @@ func (n *Network) setCore32() {
 	n.CountsUnsent, n.DeprecatedLast, n.NotValidated = true, true, "package-not-validated"
 	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend, n.NamesFeeLimits = math.MaxUint32, true, true, true
 	n.Answers, n.PoolOrder = Answers{}, txpool.ByClusters
+	n.LogNames = LogNames{Gone: "libevent"}
 	n.setRelay32()
 	known32[n.Name](n)
 }

@@ -91,7 +91,11 @@ func (s *Session) handle(m transport.Message) error {
 		)
 		return nil
 	case errors.Is(err, codec.ErrUnknown):
-		s.logf("Unknown command \"%s\" from peer=%d", transport.Sanitize(m.Command), s.cfg.ID)
+		what := "command"
+		if s.cfg.NewerLog {
+			what = "message type"
+		}
+		s.logf("Unknown %s \"%s\" from peer=%d", what, transport.Sanitize(m.Command), s.cfg.ID)
 		return nil
 	case errors.Is(err, codec.ErrMisbehaving):
 		s.owner.Misbehaved(err)
@@ -131,11 +135,16 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 	case codec.CmdSendTxRcncl:
 		return s.shake.reconcile.take(m.Payload)
 	case wire.CmdSendHeaders, codec.CmdSendCmpct: // these count before the verack as well
-		return s.pass(m, now)
+		if s.cfg.Type != PrivateBroadcast {
+			return s.pass(m, now)
+		}
 	}
 	if !s.shake.established {
 		s.logf("Unsupported message \"%s\" prior to verack from peer=%d", transport.Sanitize(m.Command), s.cfg.ID)
 		return nil
+	}
+	if s.cfg.Type == PrivateBroadcast {
+		return s.dispatchPrivately(m, now)
 	}
 	switch m.Command {
 	case wire.CmdPing:
