@@ -28,7 +28,8 @@ func (b *base) logJoined(e *entry) {
 	if e.typ == p2p.Inbound {
 		print = b.debugf
 	}
-	transport, version, name := e.session.Stats().Transport, e.remote.Version.Protocol, p2p.PeerName(e.id, b.logSuffix(e.name))
+	transport, version := e.session.Stats().Transport, e.remote.Version.Protocol
+	name := p2p.PeerName(e.id, b.logSuffix(e.name))
 	if b.cfg.Network.Traffic.NewerLog {
 		print("New %v peer connected: transport: %v, version: %d, %s%s", e.typ, transport, version, name, mapped)
 		return

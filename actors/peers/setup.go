@@ -137,7 +137,8 @@ func (p *Choices) open(ctx context.Context, c *Config, files nodefiles.Files) (n
 			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: c.Network.P2PPort,
 			Defend: c.Network.Traffic.DefendedOnion,
 		},
-		Rules: netsetup.Rules(c.Network.PeerOptions), ASMap: p.ASMap, I2PIncoming: p.I2PIncoming, Keys: files.I2PKey(), Timeout: p.Timeout, Log: c.Log,
+		Rules: netsetup.Rules(c.Network.PeerOptions), ASMap: p.ASMap, I2PIncoming: p.I2PIncoming,
+		Keys: files.I2PKey(), Timeout: p.Timeout, Log: c.Log,
 	})
 }
 

@@ -66,8 +66,9 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		UserAgent: t.cfg.UserAgent, Services: t.services(), Height: t.height(),
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
-		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, NewerLog: t.cfg.Network.Traffic.NewerLog, LogReconciling: t.reconcileLine,
-		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
+		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, NewerLog: t.cfg.Network.Traffic.NewerLog,
+		LogReconciling: t.reconcileLine,
+		Reconcile:      t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true, QuietFeelers: t.cfg.Network.Traffic.QuietFeelers,
 	}
 }

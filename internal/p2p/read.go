@@ -86,8 +86,12 @@ func (s *Session) handle(m transport.Message) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, codec.ErrMalformed):
+		text := err.Error()
+		if errors.Is(err, codec.ErrEnd) {
+			text = "DataStream::read(): end of data: iostream error" // as Core's library says
+		}
 		s.logf(
-			"ProcessMessages(%s, %d bytes): Exception '%v' caught", transport.Sanitize(m.Command), len(m.Payload), err,
+			"ProcessMessages(%s, %d bytes): Exception '%s' caught", transport.Sanitize(m.Command), len(m.Payload), text,
 		)
 		return nil
 	case errors.Is(err, codec.ErrUnknown):
