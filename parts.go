@@ -97,9 +97,7 @@ func (n parts) table() []part.Part {
 		}, Later: fetch, Off: c.Wallets == nil, Start: n.startWallets},
 		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
 		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
-		{Name: peersPart, Needs: names{
-			syncPart, relayPart, indexerPart, mempoolPart,
-		}, Off: c.Peers == nil, Start: n.startPeers},
+		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart, mempoolPart}, Off: c.Peers == nil, Start: n.startPeers},
 		{Name: attachPart, Needs: names{chainPart}, Off: c.Attach == nil, Start: n.startAttach},
 	}
 }

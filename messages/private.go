@@ -58,7 +58,7 @@ type PrivateSend struct {
 }
 
 // AbortPrivateBroadcast takes the transactions of an id, with or without witnesses, out of those that are
-// handed over privately, and answers with them.
+// handed over privately, and is answered with these.
 //
 // Errors: [ErrNotPrivate], [ErrNotInPrivate].
 type AbortPrivateBroadcast struct {

@@ -523,7 +523,8 @@ func TestStyles(t *testing.T) {
 		s.Ready(blockerTable(t, newBlocker()))
 		c := newClient(t, s)
 		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, "http://"+s.Addrs()[0].String()+"/", nil)
+		url := "http://" + s.Addrs()[0].String() + "/"
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func (t *Table) connectOnce(c actor.Context, m *ask.Call[messages.ConnectPeer, m
 func (t *Table) dialed(c actor.Context, m dialed) {
 	err := t.dialer.finish(m)
 	if m.attempt.typ == p2p.PrivateBroadcast {
-		t.privateDialed(m.attempt, err)
+		t.private.dialed(m.attempt, err)
 	}
 	if err == nil {
 		e := &entry{

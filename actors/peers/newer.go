@@ -19,7 +19,7 @@ func (b *base) logNewer(e *entry) {
 	}
 }
 
-// logJoined logs that a peer has shaken hands, for everyone to see where the node has connected to it.
+// logJoined logs that a peer has shaken hands, for everyone to see if it was this node that connected.
 func (b *base) logJoined(e *entry) {
 	mapped, print := "", b.printf
 	if as := b.cfg.ASMap.AS(e.addr); as != 0 {

@@ -146,7 +146,7 @@ func (t *Table) Receive(c actor.Context) {
 	case privateMessage:
 		t.privateReceived(m)
 	case sentBack:
-		t.sentBack(m)
+		t.private.sentBack(m)
 	case staleJudged:
 		t.staleJudged(c, m)
 	case localAdded:
@@ -252,7 +252,7 @@ func (t *Table) close() {
 	t.cancel()
 	for _, e := range t.peers {
 		e.session.Close(errStopping)
-		t.privateLeft(e)
+		t.private.left(e)
 	}
 	t.tasks.Drop()
 	t.bans.file.reset()

@@ -135,17 +135,17 @@ func (t *Table) connectPrivately(c actor.Context, now time.Time) {
 	}
 }
 
-// privateDialed notes that a connection was made, or not.
-func (t *Table) privateDialed(a *attempt, err error) {
-	q := &t.private.queue
+// dialed notes that a connection was made, or not.
+func (s *privateSender) dialed(a *attempt, err error) {
+	q := &s.queue
 	switch {
 	case err == nil:
 		q.wanted = max(q.wanted-1, 0)
-		t.privatef("Socket connected to %s; remaining connections to open: %d", a.name(), q.wanted)
+		s.privatef("Socket connected to %s; remaining connections to open: %d", a.name(), q.wanted)
 	case q.wanted == 0:
-		t.privatef("Failed to connect to %s, will not retry, no more connections needed", a.name())
+		s.privatef("Failed to connect to %s, will not retry, no more connections needed", a.name())
 	default:
-		t.privatef("Failed to connect to %s, will retry to a different address; remaining connections to open: %d",
+		s.privatef("Failed to connect to %s, will retry to a different address; remaining connections to open: %d",
 			a.name(), q.wanted)
 	}
 }
@@ -166,12 +166,12 @@ func (t *Table) privateJoined(e *entry) {
 	e.conn.Send(&wire.MsgInv{InvList: []*wire.InvVect{{Type: wire.InvTypeTx, Hash: tx.ID}}})
 }
 
-func (t *Table) peerName(e *entry) string { return p2p.PeerName(e.id, t.logSuffix(e.name)) }
+func (b *base) peerName(e *entry) string { return p2p.PeerName(e.id, b.logSuffix(e.name)) }
 
-// privateLeft notes that a connection has ended which was to hand over a transaction.
-func (t *Table) privateLeft(e *entry) {
+// left notes that a connection has ended which was to hand over a transaction.
+func (s *privateSender) left(e *entry) {
 	if e.typ == p2p.PrivateBroadcast {
-		t.private.queue.left(e.id, e.confirmed)
+		s.queue.left(e.id, e.confirmed)
 	}
 }
 
@@ -184,7 +184,7 @@ func (t *Table) privateReceived(m privateMessage) {
 	}
 	switch msg := m.message.(type) {
 	case *wire.MsgGetData:
-		t.handOver(e, msg)
+		t.private.handOver(e, msg)
 	case *wire.MsgPong:
 		t.private.queue.confirm(e.id, t.cfg.Now())
 		e.confirmed = true
@@ -195,15 +195,15 @@ func (t *Table) privateReceived(m privateMessage) {
 }
 
 // handOver sends a peer the transaction that was offered to it, and a ping, whose answer says that it has come.
-func (t *Table) handOver(e *entry, m *wire.MsgGetData) {
-	tx := t.private.queue.byPeer[e.id]
+func (s *privateSender) handOver(e *entry, m *wire.MsgGetData) {
+	tx := s.queue.byPeer[e.id]
 	switch {
 	case tx == nil:
-		t.privatef("Disconnecting: got GETDATA without sending an INV, %s", t.peerName(e))
+		s.privatef("Disconnecting: got GETDATA without sending an INV, %s", s.peerName(e))
 		e.session.Close(errInVain)
 	case len(m.InvList) != 1 || m.InvList[0].Hash != tx.ID ||
 		m.InvList[0].Type != wire.InvTypeTx && m.InvList[0].Type != wire.InvTypeWitnessTx:
-		t.privatef("Disconnecting: got an unexpected GETDATA message, %s", t.peerName(e))
+		s.privatef("Disconnecting: got an unexpected GETDATA message, %s", s.peerName(e))
 		e.session.Close(errInVain)
 	default:
 		e.conn.Send(tx.Tx)
@@ -212,11 +212,11 @@ func (t *Table) handOver(e *entry, m *wire.MsgGetData) {
 }
 
 // sentBack ends what the network has passed on.
-func (t *Table) sentBack(m sentBack) {
-	if tx := t.private.queue.byWID[m.tx.WitnessHash()]; tx != nil {
-		t.privatef("Received our privately broadcast transaction (txid=%v) from the network from %s; stopping "+
+func (s *privateSender) sentBack(m sentBack) {
+	if tx := s.queue.byWID[m.tx.WitnessHash()]; tx != nil {
+		s.privatef("Received our privately broadcast transaction (txid=%v) from the network from %s; stopping "+
 			"private broadcast attempts", tx.ID, m.from)
-		t.private.queue.remove(tx)
+		s.queue.remove(tx)
 	}
 }
 

@@ -181,16 +181,18 @@ func TestPrivateBroadcast(t *testing.T) {
 		r.send()
 		r.wait(10 * time.Second)
 		q := r.queued()
-		if len(q.Sent) != 3 || q.WID != r.tx.WitnessHash() || slices.ContainsFunc(q.Sent, func(s messages.PrivateSend) bool {
+		wrong := func(s messages.PrivateSend) bool {
 			return s.Received.IsZero() || s.At.IsZero() || !strings.HasSuffix(s.Addr, ".b32.i2p:0")
-		}) {
+		}
+		if len(q.Sent) != 3 || q.WID != r.tx.WitnessHash() || slices.ContainsFunc(q.Sent, wrong) {
 			t.Errorf("got %+v", q)
 		}
 		for range 3 {
 			h := <-r.source.made
 			v := h.greeting.Version
 			if v.Services != 0 || v.Time != 0 || v.UserAgent != "/pynode:0.0.1/" || v.StartHeight != 0 ||
-				!v.NoTransactions || v.You.IsValid() || v.Protocol != 70016 || h.greeting.WtxidRelay || h.greeting.AddrV2 {
+				!v.NoTransactions || v.You.IsValid() || v.Protocol != 70016 ||
+				h.greeting.WtxidRelay || h.greeting.AddrV2 {
 				t.Errorf("said of itself %+v", h.greeting)
 			}
 			if !slices.Equal(h.got, []string{"inv", "tx"}) || h.tx.WitnessHash() != r.tx.WitnessHash() {
@@ -213,10 +215,12 @@ func TestPrivateInVain(t *testing.T) {
 		change func(*hiding)
 		within time.Duration
 	}{
-		"takes none":     {func(s *hiding) { s.useless = true }, 10 * time.Second},
-		"never asks":     {func(s *hiding) { s.ask = none }, 10 * time.Minute},
-		"never speaks":   {func(s *hiding) { s.silent = true }, 10 * time.Minute},
-		"asks for other": {func(s *hiding) { s.ask = func(chainhash.Hash) []*wire.InvVect { return []*wire.InvVect{{}} } }, 10 * time.Second},
+		"takes none":   {func(s *hiding) { s.useless = true }, 10 * time.Second},
+		"never asks":   {func(s *hiding) { s.ask = none }, 10 * time.Minute},
+		"never speaks": {func(s *hiding) { s.silent = true }, 10 * time.Minute},
+		"asks for other": {func(s *hiding) {
+			s.ask = func(chainhash.Hash) []*wire.InvVect { return []*wire.InvVect{{}} }
+		}, 10 * time.Second},
 		"asks for two": {func(s *hiding) {
 			s.ask = func(tx chainhash.Hash) []*wire.InvVect {
 				return []*wire.InvVect{{Type: wire.InvTypeTx, Hash: tx}, {Type: wire.InvTypeTx, Hash: tx}}
@@ -242,7 +246,7 @@ func TestPrivateInVain(t *testing.T) {
 	}
 }
 
-// What waits long is handed over again while the pool would take it, and is forgotten if not.
+// A transaction that waits long is handed over again while the pool would take it, and is forgotten if not.
 func TestPrivateRetry(t *testing.T) {
 	for _, refuse := range []*messages.TxReject{nil, {Reason: "txn-already-known"}} {
 		synctest.Test(t, func(t *testing.T) {

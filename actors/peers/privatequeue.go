@@ -22,8 +22,8 @@ const (
 	// maxCopies is how often a transaction is handed over at most, so that what nobody passes on ends.
 	maxCopies = 1000
 
-	// unsentFor is how long a transaction may wait that no node has got, unseenFor how long for the
-	// network to pass on one that a node has got; then it is tried again.
+	// unsentFor is how long a transaction waits that no node has got, before it is tried again. unseenFor
+	// is how long one waits for the network to send it back.
 	unsentFor = 5 * time.Minute
 	unseenFor = time.Minute
 )
@@ -50,8 +50,8 @@ func (t *privateTx) isBefore(other *privateTx) bool {
 	return t.lastArrived.Before(other.lastArrived)
 }
 
-// A privateQueue holds the transactions that are handed over privately, in the order in which they came,
-// and knows which peer gets which, and how many connections are wanted for them.
+// A privateQueue holds the transactions that are handed over privately, in the order of their arrival. It
+// knows the peers that get them, and the number of connections that are wanted.
 type privateQueue struct {
 	list   []*privateTx
 	byWID  map[chainhash.Hash]*privateTx

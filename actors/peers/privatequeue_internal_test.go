@@ -65,7 +65,7 @@ func (r *queueRig) check(what string, wanted int, waiting ...int) {
 	}
 }
 
-// What was handed over least, then what was longest ago, comes first. No peer gets what is not there.
+// Transactions that were handed over least come first, then those of which that was longest ago. No peer gets what is not there.
 func TestPrivateOrder(t *testing.T) {
 	r := newQueueRig(t, 0)
 	if got := r.next(1); got != -1 {
@@ -140,7 +140,7 @@ func TestPrivateBounds(t *testing.T) {
 	}
 }
 
-// What no peer has got waits five minutes, what one has got waits a minute.
+// A transaction that no peer has got waits five minutes, and one that a peer has got waits a minute.
 func TestPrivateStale(t *testing.T) {
 	r := newQueueRig(t, 2)
 	began := r.now

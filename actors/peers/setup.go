@@ -54,7 +54,7 @@ type Choices struct {
 	Archives []string
 
 	PrivateBroadcast bool
-	Warn             func(text string) // of what is odd but not wrong; may be nil
+	Warn             func(text string) // of odd choices; may be nil
 
 	BloomFilters bool
 	Filters      bool // for the owner of the index

@@ -127,7 +127,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	t.debugf("Cleared nodestate for peer=%d", e.id)
 	why := e.conn.reason
 	if e.typ == p2p.PrivateBroadcast {
-		t.privateLeft(e)
+		t.private.left(e)
 		if e.confirmed || errors.Is(why, p2p.ErrRetryV1) { // else the next tick looks for another
 			t.again(c, e, why)
 		}

@@ -171,7 +171,7 @@ var mayImport = map[string][]string{
 
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc": {
-		"rpc/command", "rpc/rest", "internal/corenode/rpcauth", "internal/cores",
+		"rpc/command", "rpc/rest", "internal/corenode/rpcauth", "internal/cores", "internal/dialect",
 		"internal/jsontree", "internal/p2p/netaddr", "internal/vfs",
 	},
 	"rpc/command": {"internal/jsontree"},
@@ -208,7 +208,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores",
-		"internal/corelog", "internal/metrics", "internal/options", "internal/part",
+		"internal/corelog", "internal/dialect", "internal/metrics", "internal/options", "internal/part",
 		"internal/version", "internal/vfs", "store/nodefiles",
 	},
 	"cmd/trawl-cli": {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},

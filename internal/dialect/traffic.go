@@ -70,7 +70,7 @@ type PeerOptions struct {
 // LogNames are those of categories of the log, where versions of Bitcoin Core differ.
 type LogNames struct {
 	Unlisted []string // that are not listed
-	Gone     string   // of one that is taken and passed over; empty: none
+	Gone     string   // of a category that is passed over; empty: none
 }
 
 // TipAge returns the age of the tip from which on a node counts as behind, where the operator has chosen one, or 0.

@@ -45,7 +45,7 @@ func (s *Session) sendVersion() {
 	v := &codec.Version{
 		Protocol:       s.cfg.Protocol,
 		Services:       s.cfg.Services,
-		Time:           s.time(),
+		Time:           timeOf(s),
 		YourServices:   s.cfg.Offered,
 		You:            you,
 		Nonce:          s.nonce,
@@ -130,7 +130,7 @@ func (t ConnectionType) isAutomatic() bool {
 // answerVersion sends what follows the peer's version, or says why the session must end.
 func (s *Session) answerVersion(r *Remote) error {
 	if s.cfg.Type == PrivateBroadcast {
-		return s.answerPrivately(&r.Version)
+		return answerPrivately(s, &r.Version)
 	}
 	if r.Common >= featuresFrom {
 		s.say(wire.NewMsgWTxIdRelay())

@@ -37,8 +37,8 @@ func (c Config) disguised() Config {
 	return c
 }
 
-// time is what our version message says of the clock.
-func (s *Session) time() int64 {
+// timeOf is what our version message says of the clock.
+func timeOf(s *Session) int64 {
 	if s.cfg.Type == PrivateBroadcast {
 		return 0
 	}
@@ -46,9 +46,9 @@ func (s *Session) time() int64 {
 }
 
 // answerPrivately follows the peer's version where a transaction is handed over.
-func (s *Session) answerPrivately(v *codec.Version) error {
+func answerPrivately(s *Session, v *codec.Version) error {
 	if v.NoTransactions {
-		s.privately("Disconnecting: %v, %s", ErrInVain, PeerName(s.cfg.ID, s.cfg.LogAddr))
+		privately(s, "Disconnecting: %v, %s", ErrInVain, PeerName(s.cfg.ID, s.cfg.LogAddr))
 		return ErrInVain
 	}
 	s.say(wire.NewMsgVerAck())
@@ -57,7 +57,7 @@ func (s *Session) answerPrivately(v *codec.Version) error {
 
 // dispatchPrivately handles what comes after the handshake: the peer's request, and the answer to our
 // ping, which says that it has got all before.
-func (s *Session) dispatchPrivately(m transport.Message, now time.Time) error {
+func dispatchPrivately(s *Session, m transport.Message, now time.Time) error {
 	switch m.Command {
 	case wire.CmdGetData:
 		return s.pass(m, now)
@@ -66,11 +66,11 @@ func (s *Session) dispatchPrivately(m transport.Message, now time.Time) error {
 			return s.pass(m, now)
 		}
 	default:
-		s.privately("Ignoring incoming message '%s', %s", transport.Sanitize(m.Command),
+		privately(s, "Ignoring incoming message '%s', %s", transport.Sanitize(m.Command),
 			PeerName(s.cfg.ID, s.cfg.LogAddr))
 	}
 	return nil
 }
 
 // privately writes a line of category privatebroadcast.
-func (s *Session) privately(format string, args ...any) { s.line(s.cfg.LogPrivate, format, args...) }
+func privately(s *Session, format string, args ...any) { writeLine(s.cfg.LogPrivate, format, args...) }

@@ -148,7 +148,7 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 		return nil
 	}
 	if s.cfg.Type == PrivateBroadcast {
-		return s.dispatchPrivately(m, now)
+		return dispatchPrivately(s, m, now)
 	}
 	switch m.Command {
 	case wire.CmdPing:

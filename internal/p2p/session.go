@@ -229,9 +229,9 @@ func (s *Session) capture(command string, payload []byte, incoming bool) {
 }
 
 // logf writes a line of Core's.
-func (s *Session) logf(format string, args ...any) { s.line(s.cfg.Log, format, args...) }
+func (s *Session) logf(format string, args ...any) { writeLine(s.cfg.Log, format, args...) }
 
-func (*Session) line(log func(line string), format string, args ...any) {
+func writeLine(log func(line string), format string, args ...any) {
 	if log != nil {
 		log(fmt.Sprintf(format, args...))
 	}

@@ -38,7 +38,7 @@ func (s *Session) watch() error {
 func (s *Session) Tick() error {
 	now := s.cfg.Now()
 	if s.cfg.Type == PrivateBroadcast && s.tally.connected.Add(privateLifetime).Before(now) {
-		s.privately("Disconnecting: did not complete the transaction send within %d seconds, %s",
+		privately(s, "Disconnecting: did not complete the transaction send within %d seconds, %s",
 			int(privateLifetime.Seconds()), PeerName(s.cfg.ID, s.cfg.LogAddr))
 		s.Close(ErrTimeout)
 		return ErrTimeout

@@ -87,7 +87,7 @@ func goneCategory(name string) string {
 	return "The logging category `" + name + "` is deprecated, does nothing, and will be removed in a future version"
 }
 
-// withoutGone leaves out the category that is gone, of which the log says so.
+// withoutGone leaves out the category that is gone, with a warning in the log.
 func (n *Node) withoutGone(list []string) []string {
 	if n.GoneCategory == "" || !slices.Contains(list, n.GoneCategory) {
 		return list

@@ -9,7 +9,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -22,9 +21,9 @@ var (
 	}
 	errNotHidden = command.Error{
 		Code: command.MiscError,
-		Message: "-privatebroadcast is enabled, but none of the Tor or I2P networks is reachable. Maybe the location of " +
-			"the Tor proxy couldn't be retrieved from the Tor daemon at startup. Check whether the Tor daemon is running " +
-			"and that -torcontrol, -torpassword and -i2psam are configured properly.",
+		Message: "-privatebroadcast is enabled, but none of the Tor or I2P networks is reachable. Maybe the location " +
+			"of the Tor proxy couldn't be retrieved from the Tor daemon at startup. Check whether the Tor daemon is " +
+			"running and that -torcontrol, -torpassword and -i2psam are configured properly.",
 	}
 	errPrivateFull = command.Error{Code: command.LimitExceeded, Message: "Private broadcast queue is full"}
 	errNotQueued   = command.Error{
@@ -40,7 +39,7 @@ func (d *Deps) isHidden(ctx context.Context) error {
 		return err
 	}
 	for _, n := range state.Networks {
-		if n.Reachable && (n.Name == netaddr.Onion.String() || n.Name == netaddr.I2P.String()) {
+		if n.Reachable && (n.Name == "onion" || n.Name == "i2p") {
 			return nil
 		}
 	}
@@ -106,7 +105,8 @@ func getPrivateBroadcastInfo(d *Deps) command.Command {
 		Name:     "getprivatebroadcastinfo",
 		Category: command.RawTransactions,
 		About:    command.State, Effect: command.Reads, Since: 31,
-		Summary: "Lists the transactions that are handed over privately (-privatebroadcast), and the nodes that get them.",
+		Summary: "Lists the transactions that are handed over privately (-privatebroadcast), and the nodes that " +
+			"get them.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Array, Key: "transactions", Help: "those that the network has not sent back yet",
 				Inner: []command.Result{{Type: command.Object, Help: "a transaction", Inner: append(

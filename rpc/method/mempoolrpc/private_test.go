@@ -53,7 +53,8 @@ func privateTable(t *testing.T, r *rig, peers *fakePeers, private bool) {
 	}
 	sys := actortest.New(t)
 	r.table, err = command.NewTable(mempoolrpc.Commands(mempoolrpc.Deps{
-		Network: network, Private: private, Pool: sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) }),
+		Network: network, Private: private,
+		Pool:  sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) }),
 		Peers: sys.Spawn("peers", func() actor.Actor { return peers }),
 	}))
 	if err != nil {
@@ -77,9 +78,10 @@ func TestSendPrivately(t *testing.T) {
 		want   string
 		taken  int
 	}{
-		"taken":        {fakePeers{reached: onion}, nil, `"` + tx.TxHash().String() + `"`, 1},
-		"not hidden":   {fakePeers{reached: onion[:1]}, nil, `"code":-1,"message":"-privatebroadcast is enabled, but none of`, 0},
-		"refused":      {fakePeers{reached: onion}, &messages.TxReject{Reason: "dust"}, `"code":-26,"message":"dust"`, 0},
+		"taken":      {fakePeers{reached: onion}, nil, `"` + tx.TxHash().String() + `"`, 1},
+		"not hidden": {fakePeers{reached: onion[:1]}, nil, `"code":-1,"message":"-privatebroadcast is enabled, but none of`, 0},
+		"refused": {fakePeers{reached: onion}, &messages.TxReject{Reason: "dust"},
+			`"code":-26,"message":"dust"`, 0},
 		"in the chain": {fakePeers{reached: onion}, messages.ErrTxConfirmed, `"code":-27`, 0},
 		"full": {
 			fakePeers{reached: onion, refuse: messages.ErrPrivateFull}, nil,
@@ -98,7 +100,7 @@ func TestSendPrivately(t *testing.T) {
 	}
 }
 
-// What is handed over is listed, and can be given up.
+// Transactions that are handed over are listed, and can be given up.
 func TestPrivateMethods(t *testing.T) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})

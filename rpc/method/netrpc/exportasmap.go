@@ -11,8 +11,8 @@ func exportASMap() command.Command {
 		Name:     "exportasmap",
 		Category: command.Network,
 		About:    command.State, Effect: command.Reads, Since: 32,
-		Summary: "Writes the map of autonomous systems that is built into the program to a file. Here none is: -asmap " +
-			"takes one from a file.",
+		Summary: "Writes the map of autonomous systems that is built into the program to a file. Here none is: " +
+			"-asmap takes one from a file.",
 		Params: []command.Param{{Name: "path", Type: command.String, Help: "the file"}},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "path", Help: "full path of the file"},
