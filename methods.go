@@ -112,7 +112,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		controlrpc.Commands(controlrpc.Node{
 			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
-			Unlisted: n.net.LogNames.Unlisted, GoneCategory: n.net.LogNames.Gone, Warn: func(t string) { n.cfg.Log.Warn(t) },
+			Unlisted: n.net.LogNames.Unlisted, GoneCategory: n.net.LogNames.Gone, Warn: n.cfg.Log.Warn,
 		}),
 		chainrpc.Commands(chainMethods),
 		mempoolrpc.Commands(mempoolrpc.Deps{

@@ -59,10 +59,10 @@ type PeerConfig struct {
 	AddNodes []string // stay connected to these nodes, too
 	Archives []string // likewise, while they give all blocks with their witnesses; on qbit's networks alone
 
-	PrivateBroadcast bool              // hand transactions of sendrawtransaction over through Tor or I2P alone
+	PrivateBroadcast bool              // sendrawtransaction hands over by Tor or I2P alone
 	Warn             func(text string) // is called with odd choices; may be nil
 
-	BloomFilters, Filters  bool          // serve bloom filters (BIP37); block filters, which needs Config.BlockFilterIndex
+	BloomFilters, Filters  bool          // serve bloom filters (BIP37), block filters (with Config.BlockFilterIndex)
 	MaxPeers               int           // connections not asked for, in both directions; 0: none
 	MaxIncoming            int           // of these, by others; default all, with Automatic all but 11; below 0: none
 	Lookup, Inactive       bool          // look up names of nodes; begin without network

@@ -65,7 +65,8 @@ func (r *queueRig) check(what string, wanted int, waiting ...int) {
 	}
 }
 
-// Transactions that were handed over least come first, then those of which that was longest ago. No peer gets what is not there.
+// Transactions that were handed over least come first, then those of which that was longest ago. No peer
+// gets one that is gone.
 func TestPrivateOrder(t *testing.T) {
 	r := newQueueRig(t, 0)
 	if got := r.next(1); got != -1 {
@@ -140,7 +141,7 @@ func TestPrivateBounds(t *testing.T) {
 	}
 }
 
-// A transaction that no peer has got waits five minutes, and one that a peer has got waits a minute.
+// Transactions that no peer has got wait five minutes, others a minute.
 func TestPrivateStale(t *testing.T) {
 	r := newQueueRig(t, 2)
 	began := r.now

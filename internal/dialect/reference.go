@@ -37,8 +37,8 @@ func ReferenceOf(version int) int {
 	return Core30
 }
 
-// HasNoDefaultMap reports whether a version of Core takes -asmap without a name for the map in the program; others
-// take it for a file of a certain name. 0 is the default version.
+// HasNoDefaultMap reports whether a version of Core takes -asmap without a name for the map in the program. Others
+// take it for a file of a certain name; 0 is the default version.
 func HasNoDefaultMap(reference int) bool { return cmp.Or(reference, DefaultReference) >= Core32 }
 
 // checkReference refuses a choice that a dialect does not have.

@@ -40,7 +40,7 @@ type Node struct {
 	// Unlisted are categories that logging does not list. GoneCategory names a category that it passes over.
 	Unlisted     []string
 	GoneCategory string
-	Warn         func(line string) // writes a line of the log; may be nil
+	Warn         func(line string, args ...any) // writes a line of the log; may be nil
 }
 
 // Commands returns the methods.

@@ -226,7 +226,7 @@ func TestLoggingNames(t *testing.T) {
 	var warned []string
 	table := newTable(t, controlrpc.Node{
 		Log: filter, Unlisted: []string{"privatebroadcast"}, GoneCategory: "libevent",
-		Warn: func(line string) { warned = append(warned, line) },
+		Warn: func(line string, _ ...any) { warned = append(warned, line) },
 	})
 	all := call(t, table, "logging", `[["all"]]`)
 	for _, name := range []string{"libevent", "privatebroadcast"} {

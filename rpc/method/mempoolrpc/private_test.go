@@ -91,7 +91,8 @@ func TestSendPrivately(t *testing.T) {
 		r := newRig(t)
 		r.submit = test.refuse
 		privateTable(t, r, &test.peers, true)
-		if got := r.call("sendrawtransaction", `["`+hex.EncodeToString(raw.Bytes())+`"]`); !strings.Contains(got, test.want) {
+		got := r.call("sendrawtransaction", `["`+hex.EncodeToString(raw.Bytes())+`"]`)
+		if !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 		if len(test.peers.taken) != test.taken || !r.sent.Test && name != "not hidden" {
