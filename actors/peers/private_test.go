@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ type hiding struct {
 	directory
 
 	ask     func(tx chainhash.Hash) []*wire.InvVect // what a peer asks for
-	silent  bool                                    // peers do not speak
+	silent  atomic.Bool                             // peers do not speak
 	useless bool                                    // peers take no transactions
 
 	peers sync.WaitGroup
@@ -78,7 +79,7 @@ func (s *hiding) DialPrivately(_ context.Context, addr string) (net.Conn, error)
 	here, there := net.Pipe()
 	h := &hiddenPeer{of: s, at: addr}
 	end := func(c net.Conn) net.Conn { return end{c, &net.TCPAddr{IP: net.IPv4(8, 8, 8, 8), Port: 1}} }
-	if s.silent {
+	if s.silent.Load() {
 		s.made <- h
 		return end(here), nil
 	}
@@ -217,7 +218,7 @@ func TestPrivateInVain(t *testing.T) {
 	}{
 		"takes none":   {func(s *hiding) { s.useless = true }, 10 * time.Second},
 		"never asks":   {func(s *hiding) { s.ask = none }, 10 * time.Minute},
-		"never speaks": {func(s *hiding) { s.silent = true }, 10 * time.Minute},
+		"never speaks": {func(s *hiding) { s.silent.Store(true) }, 10 * time.Minute},
 		"asks for other": {func(s *hiding) {
 			s.ask = func(chainhash.Hash) []*wire.InvVect { return []*wire.InvVect{{}} }
 		}, 10 * time.Second},
@@ -275,14 +276,14 @@ func TestPrivateOutlivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newHiding()
 		r := newPrivateRig(t, source)
-		source.silent = true
+		source.silent.Store(true)
 		r.send()
 		r.wait(10 * time.Second)
 		// A panic in Receive: a nil transaction has no hash.
 		if _, err := ask.Ask(t.Context(), r.Ref, messages.BroadcastPrivately{}); err == nil {
 			t.Fatal("nothing was wrong")
 		}
-		source.silent = false
+		source.silent.Store(false)
 		r.wait(10 * time.Second)
 		arrived := 0
 		for _, s := range r.queued().Sent {

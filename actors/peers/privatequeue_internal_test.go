@@ -66,7 +66,7 @@ func (r *queueRig) check(what string, wanted int, waiting ...int) {
 }
 
 // Transactions that were handed over least come first, then those of which that was longest ago. No peer
-// gets one that is gone.
+// gets a transaction that is gone.
 func TestPrivateOrder(t *testing.T) {
 	r := newQueueRig(t, 0)
 	if got := r.next(1); got != -1 {
