@@ -112,10 +112,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		controlrpc.Commands(controlrpc.Node{
 			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
+			Unlisted: n.net.LogNames.Unlisted, GoneCategory: n.net.LogNames.Gone, Warn: n.cfg.Log.Warn,
 		}),
 		chainrpc.Commands(chainMethods),
 		mempoolrpc.Commands(mempoolrpc.Deps{
 			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Spenders: n.spenders,
+			Peers: ref(peersPart), Private: n.cfg.Peers != nil && n.cfg.Peers.PrivateBroadcast,
 			Wallets: walletrpc.Written(ref(walletsPart), n.walletDir),
 		}),
 		miningrpc.Commands(miningrpc.Deps{

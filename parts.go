@@ -73,7 +73,7 @@ type parts struct{ *Node }
 func (n parts) table() []part.Part {
 	type names = []string
 	c := &n.cfg
-	off, fetch := !c.BlockFilterIndex, names{n.fetchPart()}
+	off, alone, fetch := !c.BlockFilterIndex, c.Peers == nil, names{n.fetchPart()}
 	return []part.Part{
 		{Name: chainPart, Start: n.startChain},
 		{Name: alertsPart, Start: n.startAlerts},
@@ -95,9 +95,9 @@ func (n parts) table() []part.Part {
 		{Name: walletsPart, Needs: names{
 			mempoolPart, indexerPart,
 		}, Later: fetch, Off: c.Wallets == nil, Start: n.startWallets},
-		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
-		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
-		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart}, Off: c.Peers == nil, Start: n.startPeers},
+		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: alone, Start: n.startSync},
+		{Name: relayPart, Needs: names{mempoolPart}, Off: alone, Start: n.startRelay},
+		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart, mempoolPart}, Off: alone, Start: n.startPeers},
 		{Name: attachPart, Needs: names{chainPart}, Off: c.Attach == nil, Start: n.startAttach},
 	}
 }

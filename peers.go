@@ -59,21 +59,19 @@ type PeerConfig struct {
 	AddNodes []string // stay connected to these nodes, too
 	Archives []string // likewise, while they give all blocks with their witnesses; on qbit's networks alone
 
-	BloomFilters bool          // serve bloom filters (BIP37)
-	Filters      bool          // serve block filters; needs Config.BlockFilterIndex
-	MaxPeers     int           // connections not asked for, in both directions; 0: none
-	MaxIncoming  int           // of these, by others; default all, with Automatic all but 11; below 0: none
-	Lookup       bool          // look up names of nodes
-	Inactive     bool          // begin without network
-	V2           bool          // speak the encrypted transport
-	Reconcile    bool          // offer to reconcile transactions (BIP330)
-	Comments     []string      // in the user agent
-	LogIPs       bool          // lines of the log name peers by their addresses
-	Timeout      time.Duration // for a connection to be made, default 5 s
-	PeerTimeout  time.Duration // for the handshake, default 60 s
-	SendBuffer   int           // bytes for one peer, default 1,000,000
-	RecvBuffer   int           // likewise, default 5,000,000
-	UploadLimit  uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
+	PrivateBroadcast bool              // sendrawtransaction hands over by Tor or I2P alone
+	Warn             func(text string) // is called with odd choices; may be nil
+
+	BloomFilters, Filters  bool          // serve bloom filters (BIP37), block filters (with Config.BlockFilterIndex)
+	MaxPeers               int           // connections not asked for, in both directions; 0: none
+	MaxIncoming            int           // of these, by others; default all, with Automatic all but 11; below 0: none
+	Lookup, Inactive       bool          // look up names of nodes; begin without network
+	V2, Reconcile          bool          // speak the encrypted transport; offer to reconcile transactions (BIP330)
+	Comments               []string      // in the user agent
+	LogIPs                 bool          // lines of the log name peers by their addresses
+	Timeout, PeerTimeout   time.Duration // for a connection, default 5 s, and for the handshake, default 60 s
+	SendBuffer, RecvBuffer int           // bytes for one peer, default 1,000,000 and 5,000,000
+	UploadLimit            uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
 }
 
 // startSync starts what follows the chains of the peers.
@@ -110,7 +108,7 @@ func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log, Dir: n.cfg.Dir, NotSaved: u.Unsaved,
 		Sync: u.Ref(syncPart), Relay: u.Ref(relayPart), Indexer: u.Ref(indexerPart), News: &n.peersJoined,
 		Meter: &n.peerMeter, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, UserAgent: agent,
-		CheckAddrs: n.knobs.CheckAddrs,
+		CheckAddrs: n.knobs.CheckAddrs, Pool: u.Ref(mempoolPart),
 	}
 	host := peers.Host{Prunes: n.cfg.Prune != nil, FixedKey: n.knobs.FixedKey}
 	if err := cfg.Apply(ctx, (*peers.Choices)(p), host); err != nil {

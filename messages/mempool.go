@@ -90,6 +90,7 @@ type SubmitTx struct {
 	Tx      *wire.MsgTx
 	MaxFee  int64 // in the smallest unit; 0: any
 	Quietly bool  // do not announce it
+	Test    bool  // judge it alone, unless one of its id is there: the pool stays as it is
 }
 
 // TestTxs asks whether transactions would go into the pool, as a package if

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/dialect"
 )
 
 // A StartError is why a server cannot start, in the words that the operator
@@ -52,12 +54,13 @@ type Config struct {
 	Timeout   time.Duration // -rpcservertimeout, 0: default
 	MaxConns  int           // connections at a time, 0: DefaultMaxConns
 
-	Unix        string   // -rpcunix, a full path; empty: no such socket
-	CheckOrigin bool     // -rpccheckorigin
-	Page        Page     // what browsers are shown; nil: nothing
-	AllowHosts  []string // -rpcallowhost
-	REST        bool     // -rest: public requests are answered too, of anybody whose address may call
-	LogIPs      bool     // lines of the log name callers by their addresses (-logips)
+	Unix        string       // -rpcunix, a full path; empty: no such socket
+	CheckOrigin bool         // -rpccheckorigin
+	Page        Page         // what browsers are shown; nil: nothing
+	AllowHosts  []string     // -rpcallowhost
+	HTTP        dialect.HTTP // how requests are judged; the zero value is as that of the default
+	REST        bool         // -rest: public requests are answered too, of anybody whose address may call
+	LogIPs      bool         // lines of the log name callers by their addresses (-logips)
 
 	Observer Observer // nil: nobody is notified
 }
@@ -89,6 +92,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = DefaultMaxConns
+	}
+	if c.HTTP == (dialect.HTTP{}) {
+		c.HTTP = dialect.HTTPOf(0)
 	}
 	if c.Observer == nil {
 		c.Observer = nobody{}

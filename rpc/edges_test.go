@@ -84,14 +84,45 @@ func TestLengths(t *testing.T) {
 		"Content-Length: 1\r\n 2\r\n": -2, "Other: 1\r\n 2\r\n": -2,
 		"\r\r\nContent-Length: 7\r\n": -2, "Content-Length: 7\r\r\n": -2,
 	} {
-		_, length, ok := mendHead([]byte("POST / HTTP/1.1\r\n" + fields + "\r\n"))
+		_, length, ok := mendHead([]byte("POST / HTTP/1.1\r\n"+fields+"\r\n"), false)
 		if ok != (want != -2) || ok && length != want {
 			t.Errorf("%q: got %d, %v", fields, length, ok)
 		}
 	}
 	const twice = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n"
-	if out, _, _ := mendHead([]byte(twice + "Content-Length: 7\r\n\r\n")); string(out) != twice+"\r\n" {
+	if out, _, _ := mendHead([]byte(twice+"Content-Length: 7\r\n\r\n"), false); string(out) != twice+"\r\n" {
 		t.Errorf("twice the same became %q", out)
+	}
+}
+
+// Where chunks come first they alone count, and the connection ends with the request.
+func TestChunksFirst(t *testing.T) {
+	const line, host, chunks = "POST / HTTP/1.1\r\n", "Host: a\r\n", "Transfer-Encoding: chunked\r\n"
+	for _, fields := range []string{chunks + "Content-Length: 4\r\n", "Content-Length: 4\r\n" + chunks} {
+		if _, _, ok := mendHead([]byte(line+host+fields+"\r\n"), false); ok {
+			t.Errorf("%q was taken", fields)
+		}
+		out, length, ok := mendHead([]byte(line+host+fields+"\r\n"), true)
+		if want := line + host + chunks + "Connection: close\r\n\r\n"; !ok || length != chunked || string(out) != want {
+			t.Errorf("%q became %q, %d", fields, out, length)
+		}
+	}
+}
+
+// Extensions of chunks are passed over where they may be.
+func TestChunkExtensions(t *testing.T) {
+	const head, mended = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"
+	for sent, want := range map[string]string{
+		"1;a=b\r\nx\r\n0;c\r\n\r\n": mended, "1 ; a\r\nx\r\n0\r\n\r\n": mended, "1\r\nx\r\n0\r\n\r\n": mended,
+		";1\r\nx\r\n0\r\n\r\n": sizeRefused,
+	} {
+		f := &framing{extensions: true}
+		if got := string(passAll(t, f, []byte(head+sent))); got != head+want {
+			t.Errorf("%q became %q", sent, got)
+		}
+		if got := string(passAll(t, new(framing), []byte(head+"1;a=b\r\nx\r\n"))); got != head+sizeRefused {
+			t.Errorf("an extension became %q", got)
+		}
 	}
 }
 

@@ -72,7 +72,11 @@ func (s *Server) prepare(who command.Caller, j *job) {
 		if j.call != nil {
 			name = j.call.Name()
 		}
-		s.debugf("ThreadRPCServer method=%s user=%s%s", name, who.User, peer)
+		id := ""
+		if s.style.NamesCalls {
+			id = " id=" + shown(j.id.Text())
+		}
+		s.debugf("ThreadRPCServer method=%s user=%s%s%s", name, who.User, peer, id)
 	}
 }
 

@@ -19,6 +19,9 @@ type framing struct {
 	line  []byte // the head, or the line of the chunk, as far as it was read
 	left  int64  // bytes of the body, or of the chunk, that are to come
 	later bool   // a request was read before this one
+
+	chunksFirst bool // a body may tell its length, too, where it comes in chunks
+	extensions  bool // chunks may have some, which are passed over
 }
 
 type framingState uint8
@@ -109,7 +112,7 @@ func (f *framing) passHead(dst, data []byte) (out, rest []byte) {
 	case end < 0:
 		return dst, nil
 	}
-	mended, length, ok := mendHead(f.line[:end])
+	mended, length, ok := mendHead(f.line[:end], f.chunksFirst)
 	if !ok {
 		return f.refuse(dst, headRefused), nil
 	}
@@ -132,7 +135,7 @@ func (f *framing) passLine(dst, data []byte) (out, rest []byte) {
 		n = len(data)
 	}
 	limit := maxChunkLine
-	if f.state == inTrailer {
+	if f.state == inTrailer || f.state == inSize && f.extensions {
 		limit = maxHead
 	}
 	if len(f.line)+n > limit {
@@ -157,6 +160,9 @@ func (f *framing) passLine(dst, data []byte) (out, rest []byte) {
 		f.state = inSize
 		return append(dst, "\r\n"...), data
 	case f.state == inSize:
+		if i := bytes.IndexByte(line, ';'); i >= 0 && f.extensions {
+			line = line[:i]
+		}
 		size, err := strconv.ParseUint(string(bytes.TrimRight(line, " ")), 16, 32)
 		if err != nil {
 			break

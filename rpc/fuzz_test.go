@@ -90,7 +90,7 @@ func FuzzHead(f *testing.F) {
 		if end < 0 {
 			return
 		}
-		mended, length, ok := mendHead(head[:end])
+		mended, length, ok := mendHead(head[:end], false)
 		if lines := slices.Collect(bytes.Lines(head[:end])); ok {
 			for _, line := range lines[1 : len(lines)-1] {
 				if !bytes.Contains(line, []byte(":")) {

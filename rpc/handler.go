@@ -69,7 +69,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodDelete:
 		s.reply(w, response{status: http.StatusMethodNotAllowed})
 	case !isKnownVerb(r.Method):
-		s.reply(w, response{status: http.StatusNotImplemented})
+		s.reply(w, response{status: s.style.OtherVerbs})
 	case s.closing.Load():
 		s.reply(w, response{status: http.StatusServiceUnavailable})
 	case asksHealth(r):

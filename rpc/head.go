@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +49,9 @@ func withoutEnd(line []byte) []byte {
 // Headers that are not in own may have an invalid name or value.
 //
 // The result ok is false for a head that must be answered with 400: it is no request of
-// HTTP/1, or tells the length of its body in two ways.
-func mendHead(head []byte) (mended []byte, length int64, ok bool) {
+// HTTP/1, or tells the length of its body in two ways. With chunksFirst one of two ways may be chunks, which
+// count alone; the connection ends with such a request, as what follows may have been meant as its body.
+func mendHead(head []byte, chunksFirst bool) (mended []byte, length int64, ok bool) {
 	at := bytes.IndexByte(head, '\n') + 1
 	line := head[:at]
 	if !isVersion1(line) || hasControl(line) {
@@ -62,6 +64,10 @@ func mendHead(head []byte) (mended []byte, length int64, ok bool) {
 		if !h.add(field) {
 			return nil, 0, false
 		}
+	}
+	if h.chunked && h.hasLength && chunksFirst {
+		h.out = slices.Delete(h.out, h.lengthAt[0], h.lengthAt[1])
+		h.out, h.hasLength = append(h.out, "Connection: close\r\n"...), false
 	}
 	if !h.hasHost {
 		h.out = append(h.out, "Host: \r\n"...)
@@ -98,6 +104,7 @@ type headMender struct {
 	hasLength bool
 	chunked   bool
 	length    int64
+	lengthAt  [2]int // where it stands in out
 }
 
 // own are the headers that this server or net/http reads.
@@ -143,6 +150,7 @@ func (h *headMender) add(field []byte) bool {
 			return true
 		}
 		h.hasLength, h.length = true, int64(length)
+		h.lengthAt = [2]int{len(h.out), len(h.out) + len(field)}
 	case "transfer-encoding":
 		if h.chunked || !strings.EqualFold(text, "chunked") {
 			return false

@@ -7,7 +7,10 @@ import (
 )
 
 // headListener makes net/http read requests as framing hands them on.
-type headListener struct{ net.Listener }
+type headListener struct {
+	net.Listener
+	framing framing // that each connection begins with
+}
 
 // Accept implements net.Listener.
 func (l headListener) Accept() (net.Conn, error) {
@@ -15,7 +18,7 @@ func (l headListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &headConn{Conn: c}, nil
+	return &headConn{Conn: c, framing: l.framing}, nil
 }
 
 // A headConn is a connection of a client. One goroutine reads it at a time.

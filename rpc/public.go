@@ -67,7 +67,7 @@ func (d *publicDoor) serve(w http.ResponseWriter, r *http.Request) {
 func (d *publicDoor) public(target, from string, body []byte) response {
 	table, err := d.server.ready()
 	if warming, ok := errors.AsType[command.Error](err); ok {
-		return d.response(rest.Warming(target, warming.Message))
+		return d.response(d.style().Warming(target, warming.Message))
 	}
 	if !d.workers.enter() {
 		return tooBusy
@@ -90,7 +90,13 @@ func (d *publicDoor) answer(calls rest.Node, target string, body []byte) (reply 
 			}
 		}
 	}()
-	return rest.Answer(d.server.ctx, calls, target, body)
+	return d.style().Answer(d.server.ctx, calls, target, body)
+}
+
+// style is how requests are judged.
+func (d *publicDoor) style() rest.Style {
+	has := &d.server.style
+	return rest.Style{AnyTarget: has.AnyTarget, ReadFailures: has.ReadFailures}
 }
 
 // response takes the memory for a reply.

@@ -43,6 +43,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
 	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -57,6 +58,8 @@ type Server struct {
 	Streams Streams // of events
 
 	log         *slog.Logger
+	style       dialect.HTTP // how requests are judged
+	framing     framing      // that connections begin with
 	allowed     []netaddr.Subnet
 	accounts    atomic.Pointer[accounts]
 	cookie      *cookie     // nil when there is none
@@ -105,6 +108,7 @@ func NewServer(c Config) (*Server, error) {
 		workers: newWorkers(c.Threads, c.WorkQueue),
 		timeout: c.Timeout,
 
+		framing: framing{chunksFirst: c.HTTP.ChunksFirst, extensions: c.HTTP.ChunkExtensions}, style: c.HTTP,
 		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs, observer: c.Observer,
 		page:      c.Page,
 		elsewhere: c.Logins,
@@ -275,7 +279,7 @@ func (s *Server) Serve() error {
 	ended := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
 		_, secure := l.(tlsListener)
-		go func() { ended <- s.http.Serve(connListener{headListener{l}, s.conns, secure}) }()
+		go func() { ended <- s.http.Serve(connListener{headListener{l, s.framing}, s.conns, secure}) }()
 	}
 	for range s.listeners {
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

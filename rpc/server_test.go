@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode/rpcauth"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -509,6 +510,34 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%q: reply %q", body, r.body)
 		}
 	})
+}
+
+// Verbs that nothing answers, and ids of calls in the log, depend on the version spoken as.
+func TestStyles(t *testing.T) {
+	for reference, want := range map[int]string{30: "501 method=quick user=u\"", 32: "405 method=quick user=u id=1\""} {
+		var log safeBuffer
+		s := startServer(t, Config{
+			User: "u", Password: "p", HTTP: dialect.HTTPOf(reference),
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		s.Ready(blockerTable(t, newBlocker()))
+		c := newClient(t, s)
+		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+		url := "http://" + s.Addrs()[0].String() + "/"
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = reply.Body.Close()
+		status, line, _ := strings.Cut(want, " ")
+		if reply.Status[:3] != status || !strings.Contains(log.String(), line) {
+			t.Errorf("%d: %s, logged\n%s", reference, reply.Status, log.String())
+		}
+	}
 }
 
 // The log has the address of a caller only where the operator wants addresses.

@@ -42,14 +42,14 @@ func (m *Mempool) submit(c actor.Context, call *ask.Call[messages.SubmitTx, mess
 			if txpool.Confirmed(q.Tx, coins) {
 				return done, nil, messages.ErrTxConfirmed
 			}
-			announce := func() { m.announce(!q.Quietly, id) }
+			announce := func() { m.announce(!q.Quietly && !q.Test, id) }
 			if m.pool.Lookup(&id) != nil {
 				return done, announce, nil
 			}
-			r := m.pool.Accept(q.Tx, coins, now, txpool.Options{MaxFee: q.MaxFee})
+			r := m.pool.Accept(q.Tx, coins, now, txpool.Options{MaxFee: q.MaxFee, Test: q.Test})
 			switch {
 			case r.Rejected == nil:
-				if !q.Quietly {
+				if !q.Quietly && !q.Test {
 					m.pool.SetUnbroadcast(&id, true)
 				}
 				return done, announce, nil

@@ -18,6 +18,7 @@ type base struct {
 	log          *slog.Logger // of category net
 	addrLog      *slog.Logger // of category addrman
 	reconcileLog *slog.Logger // of category txreconciliation
+	privateLog   *slog.Logger // of category privatebroadcast
 }
 
 func newBase(cfg Config) *base {
@@ -30,6 +31,7 @@ func newBase(cfg Config) *base {
 		log:          cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
 		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
 		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
+		privateLog:   cfg.Log.With(slog.String(corelog.CategoryKey, "privatebroadcast")),
 	}
 }
 
@@ -63,6 +65,22 @@ func (b *base) logLine(line string) { b.debugf("%s", line) }
 // from anywhere.
 func (b *base) reconcileLine(line string) {
 	corelog.Printf(b.reconcileLog, slog.LevelDebug, "%s", line)
+}
+
+// privatef writes a line of Core's category privatebroadcast.
+func (b *base) privatef(format string, args ...any) {
+	corelog.Printf(b.privateLog, slog.LevelDebug, format, args...)
+}
+
+// privateLine writes such a line of a session. It may be called from anywhere.
+func (b *base) privateLine(line string) { b.privatef("%s", line) }
+
+// logSuffix is what lines of the log have of an address behind the number of its peer: nothing without -logips.
+func (b *base) logSuffix(addr string) string {
+	if b.cfg.LogIPs {
+		return p2p.AddrSuffix(addr, b.cfg.Network.Traffic.NewerLog)
+	}
+	return ""
 }
 
 // logAddr is what lines of the log say of an address: nothing without -logips.

@@ -59,6 +59,9 @@ type Config struct {
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
 	Reconcile   bool // offer to reconcile transactions (-txreconciliation)
 
+	Private bool     // hand transactions over privately where asked to (-privatebroadcast)
+	Pool    *ask.Ref // judges transactions that were handed over long ago; absent: they are given up
+
 	Filters FilterReader // what peers get of filters (-peerblockfilters); nil: nothing
 	Indexer *ask.Ref     // repairs filters; absent without the index
 

@@ -91,6 +91,10 @@ func (n *connActor) start(c actor.Context) {
 func (n *connActor) establish(r p2p.Remote) {
 	n.info.Remote = r
 	n.table.tell(joined{n.info.ID, r})
+	if n.info.Type == p2p.PrivateBroadcast {
+		n.session.Want(1)
+		return
+	}
 	n.joined.Store(true)
 	n.notifyAll(peerhandle.Joined{Peer: n.connection})
 	n.session.Want(1)

@@ -32,7 +32,7 @@ type connection struct {
 func newConnection(b *base, table mailbox, e *entry) *connection {
 	return &connection{base: b, table: table, writable: make(chan struct{}, 1), info: peerhandle.Info{
 		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: b.cfg.Now(), Archive: e.archive,
-		LogAddr: b.logAddr(e.name), NoWitnesses: new(atomic.Bool), CameBy: e.cameBy(),
+		LogAddr: b.logSuffix(e.name), NoWitnesses: new(atomic.Bool), CameBy: e.cameBy(),
 	}}
 }
 
@@ -115,4 +115,6 @@ const (
 	errEvicted      closed = "evicted"
 	errMisbehaving  closed = "misbehaving" // does what no honest peer does
 	errInactive     closed = "network is not active"
+	errInVain       closed = "nothing to hand over"
+	errHandedOver   closed = "transaction handed over"
 )

@@ -126,7 +126,11 @@ func (d *dialer) start(ctx context.Context, run runner, a *attempt, arrived func
 		return
 	}
 	d.attempts[a] = struct{}{}
-	d.debugf("trying %s connection %s lastseen=0.0hrs", versionName(a.v2), a.name())
+	if d.cfg.Network.Traffic.NewerLog {
+		d.debugf("trying %s connection (%v) to %s, lastseen=0.0hrs", versionName(a.v2), a.typ, a.name())
+	} else {
+		d.debugf("trying %s connection %s lastseen=0.0hrs", versionName(a.v2), a.name())
+	}
 	run(func() func() {
 		m := d.dial(ctx, a)
 		return func() { arrived(m) }
@@ -164,7 +168,7 @@ func (d *dialer) dial(ctx context.Context, a *attempt) dialed {
 	}
 	for _, target := range targets {
 		var conn net.Conn
-		conn, err = d.connect(ctx, target)
+		conn, err = d.connect(ctx, target, a.typ)
 		if err == nil {
 			d.pending.add(conn)
 			return dialed{attempt: a, conn: conn, addr: d.placed(addressOf(target))}
@@ -180,17 +184,31 @@ const (
 	throughI2P   = 10 * time.Minute
 )
 
+// A privateSource makes connections that do not tell where they come from. It never connects directly.
+type privateSource interface {
+	DialPrivately(ctx context.Context, addr string) (net.Conn, error)
+}
+
+var errNotHidden = errors.New("no proxy hides the connection")
+
 // connect connects to a target. The time limit depends on the target's network.
-func (d *dialer) connect(ctx context.Context, target string) (net.Conn, error) {
+func (d *dialer) connect(ctx context.Context, target string, typ p2p.ConnectionType) (net.Conn, error) {
 	limit := d.cfg.Timeout
 	switch a := d.placed(addressOf(target)); {
 	case a.Network() == netaddr.I2P:
 		limit += throughI2P
-	case a == netaddr.Addr{} || a.Network() == netaddr.Onion || d.cfg.Proxies[a.Network()].Addr != "":
+	case a == netaddr.Addr{} || a.Network() == netaddr.Onion || d.cfg.Proxies[a.Network()].Addr != "",
+		typ == p2p.PrivateBroadcast:
 		limit += throughProxy
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if typ == p2p.PrivateBroadcast {
+		if hidden, ok := d.cfg.Source.(privateSource); ok {
+			return hidden.DialPrivately(ctx, target)
+		}
+		return nil, errNotHidden
+	}
 	return d.cfg.Source.Dial(ctx, target)
 }
 

@@ -35,6 +35,7 @@ type entry struct {
 
 	established bool
 	remote      p2p.Remote
+	confirmed   bool // has got the transaction that the connection was made for
 }
 
 // disconnecting is how lines of the log say that the peer is left.
@@ -62,7 +63,7 @@ func (e *entry) info() messages.PeerInfo {
 		Services: uint64(e.conn.peerServices(st.Remote.Version.Services)), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
 		RelayTxs: e.established && (!st.Remote.Version.NoTransactions || e.conn.listens.Load()) &&
-			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
+			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler && e.typ != p2p.PrivateBroadcast,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
@@ -197,7 +198,7 @@ const minOffsets = 5
 func (s peerSet) timeOffset() time.Duration {
 	var offsets []time.Duration
 	for _, e := range s {
-		if e.established && e.typ != p2p.Inbound {
+		if e.established && e.typ != p2p.Inbound && e.typ != p2p.PrivateBroadcast {
 			offsets = append(offsets, e.remote.TimeOffset)
 		}
 	}

@@ -22,6 +22,7 @@ func (t *Table) maintain(c actor.Context) {
 		return
 	}
 	t.dialer.connectAdded(time.Now(), func(a *attempt) { t.dial(c, a) })
+	t.connectPrivately(c, time.Now())
 	if !t.cfg.Automatic {
 		return
 	}
@@ -92,12 +93,18 @@ func (t *Table) connectOnce(c actor.Context, m *ask.Call[messages.ConnectPeer, m
 // dialed enters a connection that was made.
 func (t *Table) dialed(c actor.Context, m dialed) {
 	err := t.dialer.finish(m)
+	if m.attempt.typ == p2p.PrivateBroadcast {
+		t.private.dialed(m.attempt, err)
+	}
 	if err == nil {
 		e := &entry{
 			name: m.attempt.name(), addr: m.addr, typ: m.attempt.typ, archive: m.attempt.archive, attempt: m.attempt,
 		}
-		e.allowed = t.permissions(e)
+		if e.typ != p2p.PrivateBroadcast {
+			e.allowed = t.permissions(e)
+		}
 		t.add(c, m.conn, e, m.attempt.v2)
+		t.connectPrivately(c, time.Now())
 	}
 	m.attempt.end(err)
 }

@@ -2,9 +2,12 @@ package peers
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/seed61375155/trawl/internal/p2p"
 )
 
 // logNewer logs that a peer runs a later release of this node's reference.
@@ -14,6 +17,25 @@ func (b *base) logNewer(e *entry) {
 		b.printf("peer=%d advertises newer subversion %s (local %s); consider upgrading",
 			e.id, e.remote.UserAgent, b.cfg.UserAgent)
 	}
+}
+
+// logJoined logs that a peer has shaken hands, for everyone to see if it was this node that connected.
+func (b *base) logJoined(e *entry) {
+	mapped, print := "", b.printf
+	if as := b.cfg.ASMap.AS(e.addr); as != 0 {
+		mapped = fmt.Sprintf(", mapped_as=%d", as)
+	}
+	if e.typ == p2p.Inbound {
+		print = b.debugf
+	}
+	transport, version := e.session.Stats().Transport, e.remote.Version.Protocol
+	name := p2p.PeerName(e.id, b.logSuffix(e.name))
+	if b.cfg.Network.Traffic.NewerLog {
+		print("New %v peer connected: transport: %v, version: %d, %s%s", e.typ, transport, version, name, mapped)
+		return
+	}
+	print("New %v %v peer connected: version: %d, blocks=%d, %s%s", e.typ, transport, version,
+		e.remote.Version.StartHeight, name, mapped)
 }
 
 // agentForm is the first part of a user agent: name, version, phase before a release ("testnet2"), candidate, comments.

@@ -32,7 +32,8 @@ var table = ask.TableOf(
 	ask.AtOnce((*Table).removeNode), ask.AtOnce((*Table).addedNodes), ask.AtOnce((*Table).setActive),
 	ask.AtOnce((*Table).network), ask.AtOnce((*Table).addresses), ask.AtOnce((*Table).addAddress),
 	ask.AtOnce((*Table).countAddresses), ask.AtOnce((*Table).addressTables), ask.AtOnce((*Table).send),
-	ask.AtOnce((*Table).listBans),
+	ask.AtOnce((*Table).listBans), ask.AtOnce((*Table).broadcastPrivately), ask.AtOnce((*Table).listPrivate),
+	ask.AtOnce((*Table).abortPrivate), ask.On((*Table).advanceTimers),
 	ask.On((*Table).connectOnce), ask.On((*Table).addNode), ask.On((*Table).setBan), ask.On((*Table).clearBans),
 )
 
@@ -72,6 +73,7 @@ type shared struct {
 	pending  pendingConns
 	listener *listener
 	dialer   *dialer
+	private  *privateSender
 }
 
 // New returns the producer of the table.
@@ -87,6 +89,7 @@ func New(cfg Config) actor.Producer {
 	s.seeds = newSeeder(b, &s.secret)
 	s.fallback, s.offered = &fallback{base: b}, serviceLog{base: b}
 	s.listener = &listener{at: cfg.Listeners, pending: &s.pending, stopped: make(chan struct{})}
+	s.private = newPrivateSender(b)
 	s.dialer = newDialer(b, s.book, s.bans, &s.networks, s.limits, &s.pending)
 	return func() actor.Actor {
 		t := &Table{shared: s}
@@ -124,11 +127,13 @@ func (t *Table) Receive(c actor.Context) {
 		defer m.handled()
 		t.offered.look()
 		t.maintain(c)
+		t.retryPrivate(c)
 		t.addrs.sendDue()
 		t.book.saveDue(t.runner(c), time.Now())
 		t.book.checkMap(time.Now())
 	case ClockSet:
 		t.clockSet()
+		t.retryPrivate(c)
 	case accepted:
 		t.accepted(c, m)
 	case evictionQuery:
@@ -138,6 +143,12 @@ func (t *Table) Receive(c actor.Context) {
 	case addrMessage:
 		defer m.handled()
 		t.addrs.receive(m.id, m.message)
+	case privateMessage:
+		t.privateReceived(m)
+	case sentBack:
+		t.private.sentBack(m)
+	case staleJudged:
+		t.staleJudged(c, m)
 	case localAdded:
 		t.printf("AddLocal(%v,%d)", m.Addr, m.Score)
 		t.local.add(m.Local)
@@ -241,12 +252,14 @@ func (t *Table) close() {
 	t.cancel()
 	for _, e := range t.peers {
 		e.session.Close(errStopping)
+		t.private.left(e)
 	}
 	t.tasks.Drop()
 	t.bans.file.reset()
 	t.book.file.reset()
 	t.addrs.reset()
 	t.dialer.reset()
+	t.private.reset()
 	t.seeds.asking = false
 	t.pending.close()
 	for _, m := range t.evicting {

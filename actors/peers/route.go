@@ -17,6 +17,10 @@ import (
 // read when all of them have handled it, so that it finds the effects of the one before,
 // as in Core.
 func (n *connActor) receive(c actor.Context, m p2p.Message) {
+	if n.info.Type == p2p.PrivateBroadcast {
+		n.table.tell(privateMessage{n.info.ID, m.Message, func() { n.session.Want(1) }})
+		return
+	}
 	switch msg := m.Message.(type) {
 	case *wire.MsgInv:
 		blocks, txs := split(msg.InvList)
@@ -42,6 +46,9 @@ func (n *connActor) receive(c actor.Context, m p2p.Message) {
 		if !n.takesTxs() {
 			n.Disconnect("transaction sent in violation of protocol")
 			return
+		}
+		if n.cfg.Private {
+			n.table.tell(sentBack{msg, p2p.PeerName(n.info.ID, n.info.LogAddr)})
 		}
 		n.pass(n.cfg.Relay, m)
 	case *wire.MsgMemPool:

@@ -8,7 +8,9 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/nodefiles"
 )
 
@@ -50,6 +52,9 @@ type Choices struct {
 	Connect  []string
 	AddNodes []string
 	Archives []string
+
+	PrivateBroadcast bool
+	Warn             func(text string) // of odd choices; may be nil
 
 	BloomFilters bool
 	Filters      bool // for the owner of the index
@@ -99,7 +104,11 @@ func (c *Config) Apply(ctx context.Context, p *Choices, h Host) error {
 	c.Local, c.Listeners, c.Whitelist = network.Local, network.Listeners, network.Whitelist
 	c.Source, c.Proxies, c.NameProxy = network.Source, network.Proxies, network.Names.Addr != ""
 	c.Reachable, c.ASMap = network.Reachable, network.ASMap
-	c.Tor, c.OnionLate = network.Tor, network.OnionLate
+	c.Tor, c.OnionLate, c.Private = network.Tor, network.OnionLate, p.PrivateBroadcast
+	if err := p.checkPrivate(c); err != nil {
+		netsetup.CloseAll(network.Listeners)
+		return err
+	}
 	if c.KeepAnchors = p.Automatic; p.Automatic {
 		c.Anchors = files.TakeAnchors(c.Network.Magic, maxAnchors, c.Log)
 	}
@@ -128,8 +137,28 @@ func (p *Choices) open(ctx context.Context, c *Config, files nodefiles.Files) (n
 			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: c.Network.P2PPort,
 			Defend: c.Network.Traffic.DefendedOnion,
 		},
-		ASMap: p.ASMap, I2PIncoming: p.I2PIncoming, Keys: files.I2PKey(), Timeout: p.Timeout, Log: c.Log,
+		Rules: netsetup.Rules(c.Network.PeerOptions), ASMap: p.ASMap, I2PIncoming: p.I2PIncoming,
+		Keys: files.I2PKey(), Timeout: p.Timeout, Log: c.Log,
 	})
+}
+
+// checkPrivate refuses to hand transactions over privately where that cannot be.
+func (p *Choices) checkPrivate(c *Config) error {
+	const requested = "Private broadcast of own transactions requested (-privatebroadcast)"
+	reached := c.Reachable[netaddr.Onion] || c.OnionLate
+	switch {
+	case !p.PrivateBroadcast:
+	case !reached && !c.Reachable[netaddr.I2P]:
+		return messages.StartError(requested + ", but none of Tor or I2P networks is reachable")
+	case !p.Automatic:
+		return messages.StartError(requested + ", but -connect is also configured. They are incompatible because the " +
+			"private broadcast needs to open new connections to randomly chosen Tor or I2P peers. Consider using " +
+			"-maxconnections=0 -addnode=... instead")
+	case !p.ProxyRandomize && reached && p.Warn != nil:
+		p.Warn(requested + " and -proxyrandomize is disabled. Tor circuits for private broadcast connections may be " +
+			"correlated to other connections over Tor. For maximum privacy set -proxyrandomize=1.")
+	}
+	return nil
 }
 
 // incoming is Config.MaxIncoming: where the node finds no peers itself, others may make all connections.

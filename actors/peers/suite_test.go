@@ -68,7 +68,7 @@ func TestSuite(t *testing.T) {
 		n := &node{Ref: sys.Spawn("peers", peers.New(peers.Config{
 			Network: network, Chain: view, Log: sys.Log, Source: pipes{t}, Dir: t.TempDir(),
 			UserAgent: "/Satoshi:30.2.0/Trawl:test/", Services: wire.SFNodeNetwork | wire.SFNodeWitness,
-			MaxPeers: peers.DefaultMaxPeers,
+			MaxPeers: peers.DefaultMaxPeers, Private: true,
 		}), peers.Requests...)}
 		const node = "8.8.8.8:8333"
 		checked := byte(0)
@@ -82,6 +82,7 @@ func TestSuite(t *testing.T) {
 				actortest.Sample(messages.SetNetworkActive{Active: true}),
 				actortest.Sample(messages.AddPeerAddress{Host: "7.7.7.7", Port: 8333}),
 				actortest.Sample(messages.SetBan{Subnet: "6.6.6.6"}),
+				actortest.Sample(messages.BroadcastPrivately{Tx: wire.NewMsgTx(2)}),
 			},
 			Check: func() {
 				checked++

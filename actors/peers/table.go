@@ -26,7 +26,8 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
-	cfg.Addr, cfg.LogAddr, cfg.Refuse = e.addr, t.logAddr(e.name), e.refuse
+	cfg.Addr, cfg.LogAddr, cfg.Refuse = e.addr, t.logSuffix(e.name), e.refuse
+	cfg.LogPrivate = t.privateLine
 	cfg.Capture = t.capture(e.addr)
 	e.conn = newConnection(t.base, t.self, e)
 	if cfg.Services&wire.SFNodeBloom != 0 && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler {
@@ -65,8 +66,9 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		UserAgent: t.cfg.UserAgent, Services: t.services(), Height: t.height(),
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
-		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, LogReconciling: t.reconcileLine,
-		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
+		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, NewerLog: t.cfg.Network.Traffic.NewerLog,
+		LogReconciling: t.reconcileLine,
+		Reconcile:      t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true, QuietFeelers: t.cfg.Network.Traffic.QuietFeelers,
 	}
 }
@@ -78,6 +80,15 @@ func (t *Table) joined(m joined) {
 		return
 	}
 	e.established, e.remote = true, m.remote
+	t.logJoined(e)
+	if e.typ != p2p.Inbound && e.addr.Network() == netaddr.Onion {
+		t.private.torWorks = true
+	}
+	if e.typ == p2p.PrivateBroadcast { // of which nothing is noted: that could tell of it
+		t.announce(e, true)
+		t.privateJoined(e)
+		return
+	}
 	t.addrs.join(&addrPeer{
 		conn: e.conn, id: e.id, typ: e.typ, addr: e.addr, cacheKey: e.cameBy(),
 		unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.conn.info.Since,
@@ -112,9 +123,17 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	}
 	e.session.Close(nil) // an actor that failed too often left it
 	t.peers = t.peers.without(e)
-	t.addrs.leave(e.id)
 	t.announce(e, false)
+	t.debugf("Cleared nodestate for peer=%d", e.id)
 	why := e.conn.reason
+	if e.typ == p2p.PrivateBroadcast {
+		t.private.left(e)
+		if e.confirmed || errors.Is(why, p2p.ErrRetryV1) { // else the next tick looks for another
+			t.again(c, e, why)
+		}
+		return
+	}
+	t.addrs.leave(e.id)
 	if errors.Is(why, p2p.ErrSelf) {
 		t.printf("connected to self at %s, disconnecting", e.name)
 	}
@@ -129,6 +148,11 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	if e.established && e.typ != p2p.Inbound && e.typ != p2p.BlockRelayOnly {
 		t.book.addrs.Connected(e.addr, t.cfg.Now())
 	}
+	t.again(c, e, why)
+}
+
+// again connects to a peer again that did not understand v2, or looks for what else is missing.
+func (t *Table) again(c actor.Context, e *entry, why error) {
 	if errors.Is(why, p2p.ErrRetryV1) && e.attempt != nil && t.dialer.active {
 		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
 		again := *e.attempt

@@ -199,10 +199,10 @@ func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, stall
 	if p.best == nil || p.best.CompareWork(active.Tip()) < 0 || p.best.Work().Cmp(d.cfg.MinimumWork) < 0 {
 		return nil, nil
 	}
-	if p.common == nil {
-		p.common = active.At(min(p.best.Height, active.Height()))
+	fork := p.best.Ancestor(active.ForkHeight(p.best))
+	if p.common == nil || p.common.Height < fork.Height || !p.best.Ancestor(p.common.Height).Is(p.common) {
+		p.common = fork
 	}
-	p.common = p.best.Ancestor(p.best.ForkHeight(p.common))
 	if p.common.Is(p.best) {
 		return nil, nil
 	}
@@ -218,6 +218,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 	top := min(p.best.Height, end+1)
 	full := d.buffer.isFull()
 	var waitingFor *peer
+	ours := false // the chain has yet to take the first block that is missing
 	for _, b := range branch(p.best.Ancestor(top), p.common.Height) {
 		switch {
 		case b.Status().Invalid(), !p.servesWitnesses() && d.chain.isSegwit(b.Height):
@@ -228,6 +229,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 			}
 			continue
 		case d.buffer.has(&b.Hash):
+			ours = ours || waitingFor == nil && len(blocks) == 0
 			if full {
 				return blocks, nil // beyond the first that is missing
 			}
@@ -241,7 +243,7 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 			}
 			continue
 		case b.Height > end:
-			if len(blocks) == 0 && waitingFor != p {
+			if len(blocks) == 0 && waitingFor != p && !ours {
 				return nil, waitingFor
 			}
 			return blocks, nil

@@ -32,7 +32,9 @@ func TestLogsNewHeaders(t *testing.T) {
 		})
 		remote := r.remote()
 		grow(remote, 285) // up to the time of the clock
-		source := r.join(p2p.OutboundFullRelay, func(i *peerhandle.Info) { i.LogAddr = "192.0.2.1:8333" })
+		source := r.join(p2p.OutboundFullRelay, func(i *peerhandle.Info) {
+			i.LogAddr = p2p.AddrSuffix("192.0.2.1:8333", false)
+		})
 		source.serve(remote)
 		if text := log.String(); strings.Contains(text, "Saw new") {
 			t.Errorf("in the initial download: %s", text)

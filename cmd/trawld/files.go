@@ -42,5 +42,8 @@ func budgetFiles(files int, o *options.Settings) (b fileBudget, err error) {
 	}
 	rest := files - b.peers
 	b.callers = min(rpc.DefaultMaxConns, max(rest-enoughStoreFiles, rest/3))
+	if chosen := o.Int("rpcmaxconnections", 0); chosen > 0 {
+		b.callers = int(min(int64(b.callers), chosen))
+	}
 	return b, nil
 }

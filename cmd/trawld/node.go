@@ -240,7 +240,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
-	connections, err := peerConfig(o, s.netDir, files.peers)
+	connections, err := peerConfig(s, files.peers)
 	if err != nil {
 		return trawl.Config{}, err
 	}

@@ -11,15 +11,16 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
 // defaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
 const defaultMaxPeers = 125
 
-// peerConfig reads the options that concern peers, of which there may be as many. dir is the
-// folder of the network.
-func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, error) {
+// peerConfig reads the options that concern peers, of which there may be as many.
+func peerConfig(s *session, peers int) (*trawl.PeerConfig, error) {
+	o, dir := s.settings, s.netDir
 	port, err := portOf(o, "port")
 	if err != nil {
 		return nil, err
@@ -42,6 +43,10 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 	if o.Bool("forcednsseed", false) && o.IsSet("dnsseed") && !o.Bool("dnsseed", true) {
 		return nil, refuse("Cannot set -forcednsseed to true when setting -dnsseed to false.")
 	}
+	asmap, err := asmapFile(o, dir)
+	if err != nil {
+		return nil, err
+	}
 	uploads, ok := options.ParseBytes(o.String("maxuploadtarget", "0"), 'M')
 	if !ok {
 		return nil, refuse("Unable to parse -maxuploadtarget: '%s'", o.String("maxuploadtarget", ""))
@@ -62,7 +67,7 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 		Seeds: signetSeeds(o), SeedNodes: o.Strings("seednode"), Proxy: o.Strings("proxy"), Onion: onion(o),
 		TorControl: control, TorPassword: o.String("torpassword", ""),
 		I2P: o.String("i2psam", ""), I2PIncoming: soft.Bool("i2pacceptincoming", true),
-		ASMap: asmapFile(o, dir), Capture: o.Bool("capturemessages", false),
+		ASMap: asmap, Capture: o.Bool("capturemessages", false),
 		NoOnion: o.IsNegated("onion") || o.String("onion", "") == "0",
 		CJDNS:   o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
@@ -80,7 +85,7 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
 		SendBuffer:  1000 * int(o.Int("maxsendbuffer", 1000)), RecvBuffer: 1000 * int(o.Int("maxreceivebuffer", 5000)),
-		UploadLimit: uploads,
+		UploadLimit: uploads, PrivateBroadcast: o.Bool("privatebroadcast", false), Warn: s.warn,
 	}, nil
 }
 
@@ -101,16 +106,21 @@ const (
 )
 
 // asmapFile reads -asmap, empty where no file is to be used.
-func asmapFile(o *options.Settings, dir string) string {
+func asmapFile(o *options.Settings, dir string) (string, error) {
 	if !o.IsSet("asmap") || o.IsNegated("asmap") {
-		return ""
+		return "", nil
+	}
+	if core, err := reference(o); err != nil {
+		return "", err
+	} else if dialect.HasNoDefaultMap(core) && o.Bool("asmap", false) {
+		return "", refuse("Embedded asmap data not available")
 	}
 	const byDefault = "ip_asn.map"
 	path := o.Path("asmap", byDefault)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, cmp.Or(path, byDefault))
 	}
-	return path
+	return path, nil
 }
 
 // torControl reads where Tor is to make an onion service, empty for none.

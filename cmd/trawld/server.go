@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/rpc"
 )
@@ -36,6 +37,8 @@ func serverConfig(s *session, files fileBudget) rpc.Config {
 	cfg.CheckOrigin, cfg.LogIPs = o.Bool("rpccheckorigin", false), o.Bool("logips", false)
 	cfg.AllowHosts = o.Strings("rpcallowhost")
 	cfg.REST = o.Bool("rest", false)
+	core, _ := reference(o) // which was read before
+	cfg.HTTP = dialect.HTTPOf(core)
 	return cfg
 }
 

@@ -182,7 +182,7 @@ var mayImport = map[string][]string{
 
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc": {
-		"rpc/command", "rpc/rest", "internal/corenode/rpcauth", "internal/cores",
+		"rpc/command", "rpc/rest", "internal/corenode/rpcauth", "internal/cores", "internal/dialect",
 		"internal/jsontree", "internal/p2p/netaddr", "internal/vfs",
 	},
 	"rpc/command": {"internal/jsontree"},

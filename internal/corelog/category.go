@@ -12,11 +12,11 @@ import (
 // LevelTrace is more detailed than slog.LevelDebug, as in Core.
 const LevelTrace = slog.LevelDebug - 4
 
-// categories are Core's, sorted.
+// categories are Core's of all versions, sorted.
 var categories = []string{
-	"addrman", "bench", "blockstorage", "cmpctblock", "coindb", "estimatefee", "http", "i2p", "ipc",
-	"leveldb", "libevent", "mempool", "mempoolrej", "net", "proxy", "prune", "qt", "rand", "reindex", "rpc",
-	"scan", "selectcoins", "tor", "txpackages", "txreconciliation", "validation", "walletdb", "zmq",
+	"addrman", "bench", "blockstorage", "cmpctblock", "coindb", "estimatefee", "http", "i2p", "ipc", "kernel",
+	"leveldb", "libevent", "mempool", "mempoolrej", "net", "privatebroadcast", "proxy", "prune", "qt", "rand",
+	"reindex", "rpc", "scan", "selectcoins", "tor", "txpackages", "txreconciliation", "validation", "walletdb", "zmq",
 }
 
 // levels are what -loglevel may ask for.

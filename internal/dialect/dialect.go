@@ -221,9 +221,11 @@ type Network struct {
 	// counts; nil: the version that votes for every open deployment.
 	BlockVersion *int32
 
-	Traffic Traffic
-	Fees    Fees
-	Signals Signals // for rules that the node does not know
+	LogNames    LogNames    // of categories of the log
+	PeerOptions PeerOptions // how the operator's options of the network are taken
+	Traffic     Traffic
+	Fees        Fees
+	Signals     Signals // for rules that the node does not know
 
 	// ChainTx is what is known of the chain's size from elsewhere, so that a
 	// node can estimate how far it has come.

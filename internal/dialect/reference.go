@@ -38,6 +38,10 @@ func ReferenceOf(version int) int {
 	return Core30
 }
 
+// HasNoDefaultMap reports whether a version of Core takes -asmap without a name for the map in the program. Others
+// take it for a file of a certain name; 0 is the default version.
+func HasNoDefaultMap(reference int) bool { return cmp.Or(reference, DefaultReference) >= Core32 }
+
 // checkReference refuses a choice that a dialect does not have.
 func (c *Choices) checkReference(dialect string) error {
 	switch {
@@ -69,6 +73,7 @@ func (n *Network) setCore30() {
 	n.MaxMockTime = math.MaxInt64 / int64(time.Second) // a clock of nanoseconds in 64 bits
 	n.Answers = answers30()
 	n.Fees = Fees{Form: feeestimate.Core30}
+	n.LogNames.Unlisted = []string{"kernel", "privatebroadcast"}
 }
 
 // setCore32 changes a network of Bitcoin's to what Core 32 has. The rules of its blocks are the same.
@@ -86,6 +91,7 @@ func (n *Network) setCore32() {
 	n.MaxMockTime, n.AddsAddressesOnly, n.DevicesNeedSend = math.MaxUint32, true, true
 	n.Answers, n.PoolOrder = Answers{}, txpool.ByClusters
 	n.Fees = Fees{Form: feeestimate.Core31, DebugSaved: true, NextBlock: true}
+	n.LogNames = LogNames{Gone: "libevent"}
 	n.setRelay32()
 	known32[n.Name](n)
 }

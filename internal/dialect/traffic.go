@@ -50,9 +50,27 @@ type Traffic struct {
 
 	InvalidChain InvalidChain // the words about a long chain that is not valid
 
+	// NewerLog has lines of the log about peers written as Core 32 does.
+	NewerLog bool
+
 	// NearWork has chains taken in that leave ours 144 blocks before the tip or later, by the work
 	// of these blocks. Else it goes by the work of the tip alone.
 	NearWork bool
+}
+
+// PeerOptions says how the operator's options of the network are taken; the zero value is that of Core 30.2.
+type PeerOptions struct {
+	RefusesTwice bool   // an address to accept peers at may be named once
+	OnlyOnion    bool   // Tor has the name onion alone, not tor
+	HashesFile   bool   // a map of autonomous systems is known by the hash of its bytes, not of its bits
+	SessionName  string // of a session in I2P in the log; empty: SAM session
+	FindsAny     bool   // accepting peers at all addresses by name has own addresses found, as without a name
+}
+
+// LogNames are those of categories of the log, where versions of Bitcoin Core differ.
+type LogNames struct {
+	Unlisted []string // that are not listed
+	Gone     string   // of a category that is passed over; empty: none
 }
 
 // TipAge returns the age of the tip from which on a node counts as behind, where the operator has chosen one, or 0.
@@ -97,7 +115,10 @@ const foundInvalid = "Found invalid chain more than 6 blocks longer than our bes
 func (n *Network) setRelay32() {
 	t := &n.Traffic
 	t.OwnAddressFirst, t.QuietFeelers, t.StrictCompact, t.DefendedOnion = true, true, true, true
-	t.TimesByAddress, t.ZeroFeeParents, t.InvalidChain = true, true, invalidChain32
+	n.PeerOptions = PeerOptions{
+		RefusesTwice: true, OnlyOnion: true, HashesFile: true, FindsAny: true, SessionName: "I2P SAM session",
+	}
+	t.TimesByAddress, t.ZeroFeeParents, t.InvalidChain, t.NewerLog = true, true, invalidChain32, true
 }
 
 // qbitTraffic is that of qbit's, whose blocks come more often.

@@ -16,7 +16,7 @@ import (
 // there are any.
 type Config struct {
 	ID        int64  // of the peer, for log lines
-	LogAddr   string // address of the peer, for log lines; empty: they do not name it
+	LogAddr   string // what log lines have of the peer's address, see AddrSuffix; empty: nothing
 	Type      ConnectionType
 	Magic     [4]byte
 	V2        bool         // speak v2, or detect it for an inbound connection
@@ -72,8 +72,10 @@ type Config struct {
 	PeerTimeout time.Duration // for the handshake, as -peertimeout; default 60 s
 
 	Now            func() time.Time  // default time.Now
+	NewerLog       bool              // lines are those of Core 32, else of 30.2
 	Log            func(line string) // Core's lines of category net; may be nil
 	LogReconciling func(line string) // those of category txreconciliation; may be nil
+	LogPrivate     func(line string) // those of category privatebroadcast; may be nil
 	Totals         *Totals           // counts with those of other sessions; may be nil
 
 	// Capture is called with each message that was received whole, and with each that is
@@ -82,13 +84,17 @@ type Config struct {
 	Capture func(command string, payload []byte, incoming bool)
 }
 
-// PeerName is how a line of the log names a peer whose connection ends or has begun. addr
-// is empty where addresses are not logged.
-func PeerName(id int64, addr string) string {
-	if addr == "" {
-		return fmt.Sprintf("peer=%d", id)
+// PeerName is how a line of the log names a peer whose connection ends or has begun. suffix is empty where
+// addresses are not logged, else an [AddrSuffix].
+func PeerName(id int64, suffix string) string { return fmt.Sprintf("peer=%d%s", id, suffix) }
+
+// AddrSuffix is what follows the number of a peer in lines of the log that name its address, as Core 30.2 or 32
+// writes it.
+func AddrSuffix(addr string, newer bool) string {
+	if newer {
+		return ", peeraddr=" + addr
 	}
-	return fmt.Sprintf("peer=%d peeraddr=%s", id, addr)
+	return " peeraddr=" + addr
 }
 
 // withDefaults fills in the defaults of unset fields.

@@ -340,12 +340,15 @@ func TestSendWhatCannotBeEncoded(t *testing.T) {
 
 // The log names a peer by its number, and by its address where addresses are logged.
 func TestPeerName(t *testing.T) {
-	for addr, want := range map[string]string{"": "peer=7", "1.2.3.4:8333": "peer=7 peeraddr=1.2.3.4:8333"} {
+	for addr, want := range map[string]string{
+		"": "peer=7", p2p.AddrSuffix("1.2.3.4:8333", false): "peer=7 peeraddr=1.2.3.4:8333",
+		p2p.AddrSuffix("1.2.3.4:8333", true): "peer=7, peeraddr=1.2.3.4:8333",
+	} {
 		if got := p2p.PeerName(7, addr); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	want := []string{"inbound", "manual", "outbound-full-relay", "block-relay-only", "feeler", "addr-fetch"}
+	want := []string{"inbound", "manual", "outbound-full-relay", "block-relay-only", "feeler", "addr-fetch", "private-broadcast"}
 	for i, name := range want {
 		if got := p2p.ConnectionType(i).String(); got != name {
 			t.Errorf("got %s, want %s", got, name)

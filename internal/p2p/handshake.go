@@ -45,7 +45,7 @@ func (s *Session) sendVersion() {
 	v := &codec.Version{
 		Protocol:       s.cfg.Protocol,
 		Services:       s.cfg.Services,
-		Time:           s.cfg.Now().Unix(),
+		Time:           timeOf(s),
 		YourServices:   s.cfg.Offered,
 		You:            you,
 		Nonce:          s.nonce,
@@ -88,13 +88,13 @@ func (s *Session) greet(payload []byte, now time.Time) error {
 	s.mu.Lock()
 	s.remote = r
 	s.mu.Unlock()
-	s.answerVersion(&r)
+	err := s.answerVersion(&r)
 	s.logf("receive version message: %s: version %d, blocks=%d, us=%v, txrelay=%d, %s",
 		r.UserAgent, v.Protocol, v.StartHeight, v.You, digit(!v.NoTransactions), PeerName(s.cfg.ID, s.cfg.LogAddr))
 	if s.cfg.Type == Feeler {
 		s.Finish(ErrFeeler, finishWithin)
 	}
-	return nil
+	return err
 }
 
 // acceptable returns why the session must end.
@@ -124,11 +124,14 @@ func (s *Session) acceptable(v *codec.Version) error {
 // isAutomatic reports whether the node chose the peer itself, and so requires
 // services.
 func (t ConnectionType) isAutomatic() bool {
-	return t == OutboundFullRelay || t == BlockRelayOnly || t == AddrFetch
+	return t == OutboundFullRelay || t == BlockRelayOnly || t == AddrFetch || t == PrivateBroadcast
 }
 
-// answerVersion sends what follows the peer's version.
-func (s *Session) answerVersion(r *Remote) {
+// answerVersion sends what follows the peer's version, or says why the session must end.
+func (s *Session) answerVersion(r *Remote) error {
+	if s.cfg.Type == PrivateBroadcast {
+		return answerPrivately(s, &r.Version)
+	}
 	if r.Common >= featuresFrom {
 		s.say(wire.NewMsgWTxIdRelay())
 		s.say(wire.NewMsgSendAddrV2())
@@ -138,6 +141,7 @@ func (s *Session) answerVersion(r *Remote) {
 	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly && (s.cfg.Type != Feeler || !s.cfg.QuietFeelers) {
 		s.say(wire.NewMsgGetAddr())
 	}
+	return nil
 }
 
 // verack ends the handshake.
@@ -153,6 +157,10 @@ func (s *Session) verack() {
 	s.mu.Unlock()
 	s.shake.established = true
 	s.shake.reconcile.settle(&r)
+	if s.cfg.Type == PrivateBroadcast {
+		s.owner.Established(r)
+		return
+	}
 	if r.Common >= cmpctFrom {
 		s.say(&codec.SendCmpct{Version: codec.CmpctVersion})
 	}

@@ -96,11 +96,15 @@ const (
 	BlockRelayOnly
 	Feeler    // finds out whether there is a node
 	AddrFetch // asks for addresses
+
+	// PrivateBroadcast hands over one transaction of this node's, and tells nothing else.
+	PrivateBroadcast
 )
 
 // String returns the name that Core uses, as in getpeerinfo.
 func (t ConnectionType) String() string {
-	return [...]string{"inbound", "manual", "outbound-full-relay", "block-relay-only", "feeler", "addr-fetch"}[t]
+	return [...]string{"inbound", "manual", "outbound-full-relay", "block-relay-only", "feeler", "addr-fetch",
+		"private-broadcast"}[t]
 }
 
 // A Message is a message of a peer.

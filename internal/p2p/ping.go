@@ -62,8 +62,8 @@ func (s *Session) answerPing(m transport.Message, now time.Time) error {
 // Pong answers a ping with this nonce.
 func (s *Session) Pong(nonce uint64) { s.say(wire.NewMsgPong(nonce)) }
 
-// pong takes the answer to a ping.
-func (s *Session) pong(payload []byte, now time.Time) {
+// pong takes the answer to a ping, and reports whether it is the right one.
+func (s *Session) pong(payload []byte, now time.Time) bool {
 	var got uint64
 	problem := "Short payload"
 	expected := s.ping.awaited()
@@ -76,6 +76,7 @@ func (s *Session) pong(payload []byte, now time.Time) {
 	if problem != "" {
 		s.logf("pong peer=%d: %s, %x expected, %x received, %d bytes", s.cfg.ID, problem, expected, got, len(payload))
 	}
+	return problem == ""
 }
 
 func (p *ping) awaited() uint64 {

@@ -86,12 +86,20 @@ func (s *Session) handle(m transport.Message) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, codec.ErrMalformed):
+		text := err.Error()
+		if errors.Is(err, codec.ErrEnd) {
+			text = "DataStream::read(): end of data: iostream error" // as Core's library says
+		}
 		s.logf(
-			"ProcessMessages(%s, %d bytes): Exception '%v' caught", transport.Sanitize(m.Command), len(m.Payload), err,
+			"ProcessMessages(%s, %d bytes): Exception '%s' caught", transport.Sanitize(m.Command), len(m.Payload), text,
 		)
 		return nil
 	case errors.Is(err, codec.ErrUnknown):
-		s.logf("Unknown command \"%s\" from peer=%d", transport.Sanitize(m.Command), s.cfg.ID)
+		what := "command"
+		if s.cfg.NewerLog {
+			what = "message type"
+		}
+		s.logf("Unknown %s \"%s\" from peer=%d", what, transport.Sanitize(m.Command), s.cfg.ID)
 		return nil
 	case errors.Is(err, codec.ErrMisbehaving):
 		s.owner.Misbehaved(err)
@@ -131,11 +139,16 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 	case codec.CmdSendTxRcncl:
 		return s.shake.reconcile.take(m.Payload)
 	case wire.CmdSendHeaders, codec.CmdSendCmpct: // these count before the verack as well
-		return s.pass(m, now)
+		if s.cfg.Type != PrivateBroadcast {
+			return s.pass(m, now)
+		}
 	}
 	if !s.shake.established {
 		s.logf("Unsupported message \"%s\" prior to verack from peer=%d", transport.Sanitize(m.Command), s.cfg.ID)
 		return nil
+	}
+	if s.cfg.Type == PrivateBroadcast {
+		return dispatchPrivately(s, m, now)
 	}
 	switch m.Command {
 	case wire.CmdPing:

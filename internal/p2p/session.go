@@ -47,7 +47,7 @@ type Session struct {
 // New returns the session of a connection and takes the connection over.
 // Nothing is read or written before Run.
 func New(conn net.Conn, cfg Config, owner Owner) *Session {
-	cfg = cfg.withDefaults()
+	cfg = cfg.disguised().withDefaults()
 	s := &Session{
 		conn:   conn,
 		cfg:    cfg,
@@ -229,8 +229,10 @@ func (s *Session) capture(command string, payload []byte, incoming bool) {
 }
 
 // logf writes a line of Core's.
-func (s *Session) logf(format string, args ...any) {
-	if s.cfg.Log != nil {
-		s.cfg.Log(fmt.Sprintf(format, args...))
+func (s *Session) logf(format string, args ...any) { writeLine(s.cfg.Log, format, args...) }
+
+func writeLine(log func(line string), format string, args ...any) {
+	if log != nil {
+		log(fmt.Sprintf(format, args...))
 	}
 }

@@ -37,6 +37,12 @@ func (s *Session) watch() error {
 // too little was received, with the error returned, and sends the ping that is due.
 func (s *Session) Tick() error {
 	now := s.cfg.Now()
+	if s.cfg.Type == PrivateBroadcast && s.tally.connected.Add(privateLifetime).Before(now) {
+		privately(s, "Disconnecting: did not complete the transaction send within %d seconds, %s",
+			int(privateLifetime.Seconds()), PeerName(s.cfg.ID, s.cfg.LogAddr))
+		s.Close(ErrTimeout)
+		return ErrTimeout
+	}
 	if s.tally.connected.Add(s.cfg.PeerTimeout).Before(now) {
 		if err := s.overdue(now); err != nil {
 			s.logf("%v, disconnecting peer=%d", err, s.cfg.ID)
@@ -44,7 +50,7 @@ func (s *Session) Tick() error {
 			return err
 		}
 	}
-	if s.isEstablished() && s.ping.due(now) {
+	if s.isEstablished() && s.ping.due(now) && s.cfg.Type != PrivateBroadcast {
 		s.Ping()
 	}
 	return nil

@@ -43,6 +43,7 @@ const (
 	P2PDisabled           Code = -31
 	ClientMempoolDisabled Code = -33
 	NodeCapacityReached   Code = -34
+	LimitExceeded         Code = -37
 )
 
 // Codes of wallets.

@@ -34,11 +34,11 @@ func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
 		if clientText(err) == command.BlockStripped {
 			text, err = r.strippedBlock(verbosity)
 		}
-		return document(text), noBlock(r.part, err)
+		return document(text), r.noBlock(err)
 	}
 	data, err := r.bytes(ctx, "getblock", hash, jsontree.NewInt(serialized))
 	if err != nil {
-		return Reply{}, noBlock(r.part, err)
+		return Reply{}, r.noBlock(err)
 	}
 	return inFormat(r.format, data)
 }
@@ -53,14 +53,20 @@ func (r *request) strippedBlock(verbosity int64) ([]byte, error) {
 	return reader.BlockText(hash, verbosity >= withPrevouts)
 }
 
-// noBlock says of a block by its name why it cannot be had.
-func noBlock(hash string, err error) error {
-	switch clientText(err) {
-	case "Block not found", "Block not found on disk":
+// notOnDisk is the error of a block that cannot be read.
+const notOnDisk = "Block not found on disk"
+
+// noBlock says of the block that is asked for why it cannot be had.
+func (r *request) noBlock(err error) error {
+	hash, text := r.part, clientText(err)
+	switch {
+	case text == notOnDisk && r.ReadFailures:
+		return refuse(statusFailed, "I/O error reading "+hash)
+	case text == "Block not found", text == notOnDisk:
 		return refuse(statusNotFound, hash+" not found")
-	case "Block not available (pruned data)":
+	case text == "Block not available (pruned data)":
 		return refuse(statusNotFound, hash+" not available (pruned data)")
-	case "Block not available (not fully downloaded)":
+	case text == "Block not available (not fully downloaded)":
 		return refuse(statusNotFound, hash+" not available (not fully downloaded)")
 	}
 	return err

@@ -36,11 +36,11 @@ func blockPart(ctx context.Context, r *request) (Reply, error) {
 		return Reply{}, err
 	}
 	data, err := r.bytes(ctx, "getblock", jsontree.NewString(r.part), jsontree.NewInt(serialized))
-	if clientText(err) == "Block not found on disk" {
+	if clientText(err) == notOnDisk {
 		return Reply{}, refuse(statusFailed, "I/O error reading "+r.part)
 	}
 	if err != nil {
-		return Reply{}, noBlock(r.part, err)
+		return Reply{}, r.noBlock(err)
 	}
 	n := uint64(len(data))
 	if r.size == 0 || r.offset > n || r.size > n-r.offset {

@@ -66,9 +66,12 @@ type Reply struct {
 }
 
 // Warming returns the reply to a request while the node starts.
-func Warming(target, doing string) Reply {
+func Warming(target, doing string) Reply { return Style{}.Warming(target, doing) }
+
+// Warming is [Warming] in this style.
+func (s Style) Warming(target, doing string) Reply {
 	refused := refuse(statusUnavailable, "Service temporarily unavailable: "+doing)
-	if r, found := read(target); found != nil && found.check != nil {
+	if r, found := s.read(target); found != nil && found.check != nil {
 		if bad, ok := errors.AsType[refusal](found.check(r)); ok {
 			refused = bad
 		}
@@ -110,6 +113,8 @@ var (
 
 // A request is one request on its way to its reply.
 type request struct {
+	Style
+
 	node   Node
 	target string // path and query, as the client sent them
 	part   string // the path behind the prefix of the endpoint, without format and query
@@ -169,9 +174,9 @@ func find(target string) (*endpoint, string) {
 }
 
 // read returns the request for a target with its endpoint, which is nil where there is none.
-func read(target string) (*request, *endpoint) {
+func (s Style) read(target string) (*request, *endpoint) {
 	found, rest := find(target)
-	r := &request{target: target}
+	r := &request{Style: s, target: target}
 	r.part, r.format = cutFormat(rest)
 	return r, found
 }
@@ -198,7 +203,18 @@ func Exists(target string) bool {
 // Answer replies to a request. target is its path and query as the client sent them, for which
 // [Exists] is true; body is what came with it. ctx ends with the node.
 func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
-	r, found := read(target)
+	return Style{}.Answer(ctx, node, target, body)
+}
+
+// A Style is how requests are judged, where versions of Bitcoin Core differ; the zero value is that of 30.2.
+type Style struct {
+	AnyTarget    bool // targets may have any character; else only those that may stand there
+	ReadFailures bool // a block that cannot be read is told; else there seems to be none
+}
+
+// Answer is [Answer] in this style.
+func (s Style) Answer(ctx context.Context, node Node, target string, body []byte) Reply {
+	r, found := s.read(target)
 	if found == nil {
 		return Reply{Status: statusNotFound, Type: typeText}
 	}

@@ -28,6 +28,9 @@ var errTarget = refuse(statusBadRequest, "URI parsing failed, it likely containe
 // query returns the first value of a parameter, or other where it is not in the query. A query
 // with a parameter that has no value has none at all.
 func (r *request) query(key, other string) (string, error) {
+	if r.AnyTarget {
+		return r.anyQuery(key, other), nil
+	}
 	target, fragment, _ := strings.Cut(r.target, "#")
 	path, query, _ := strings.Cut(target, "?")
 	if !valid(path, ":@/") || !valid(query, ":@/?") || !valid(fragment, ":@/?") {
@@ -47,6 +50,35 @@ func (r *request) query(key, other string) (string, error) {
 		}
 	}
 	return value, nil
+}
+
+// anyQuery is query for targets with any characters: a parameter may have no value, and names may be escaped.
+func (r *request) anyQuery(key, other string) string {
+	_, rest, _ := strings.Cut(r.target, "?")
+	query, _, _ := strings.Cut(rest, "#")
+	for pair := range strings.SplitSeq(query, "&") {
+		name, text, _ := strings.Cut(pair, "=")
+		if unescapeOnly(name) == key {
+			return unescapeOnly(text)
+		}
+	}
+	return other
+}
+
+// unescapeOnly replaces %XX, and nothing else.
+func unescapeOnly(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil && s[i+1] != '+' {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // valid reports whether a part of a target has only characters that may stand there: letters,

@@ -58,6 +58,27 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// In the style of later versions targets may have any characters.
+func TestAnyTarget(t *testing.T) {
+	style := rest.Style{AnyTarget: true}
+	for target, want := range map[string]int{
+		"headers/" + tip + "%.json?count=1": 400, "headers/" + tip + ".json?%": 200, "headers/" + tip + ".json?x=%4": 200,
+		"headers/" + tip + ".json?count=%3": 400, "headers/" + tip + ".json?count=x&count=1": 400,
+		"headers/" + tip + ".json?count=1&count=x": 200, "headers/" + tip + ".json?coun%74=x": 400,
+		"headers/" + tip + ".json?count": 400, "headers/" + tip + ".json?count=1#%": 200,
+		"headers/" + tip + ".json?count=+1": 400, "headers/" + tip + ".json?=1&count=0": 400,
+	} {
+		reply := style.Answer(t.Context(), node(), "/rest/"+target, nil)
+		if reply.Status != want || strings.Contains(string(reply.Body), "URI parsing") {
+			t.Errorf("%s: %d %q", target, reply.Status, reply.Body)
+		}
+	}
+	reply := style.Answer(t.Context(), node(), "/rest/headers/"+tip+"%", nil)
+	if want := "Invalid hash: " + tip + "%\r\n"; reply.Status != 400 || string(reply.Body) != want {
+		t.Errorf("%d %q", reply.Status, reply.Body)
+	}
+}
+
 // Of the characters of a target those are taken that RFC 3986 lets stand there, of each part.
 func TestCharacters(t *testing.T) {
 	const anywhere = "-._~!$&'()*+,;=:@/"

@@ -214,6 +214,11 @@ var relay = []options.Option{
 		Help: "Lowest fee rate, in BTC per kvB, of transactions to relay (default: 0.000001)",
 	},
 	{Name: "permitbaremultisig", Help: "Relay transactions with bare multisig outputs (default: 1)"},
+	{
+		Name: "privatebroadcast",
+		Help: "Hand transactions of sendrawtransaction to a few nodes over Tor or I2P, by connections that do not " +
+			"tell where they come from, instead of putting them into the pool (default: 0)",
+	},
 	{Name: "whitelistforcerelay", Help: "Give whitelisted peers the permission forcerelay by default"},
 	{Name: "whitelistrelay", Help: "Give whitelisted peers the permission relay by default"},
 }

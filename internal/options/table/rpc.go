@@ -55,6 +55,10 @@ var rpc = []options.Option{
 		Name: "rpcdoccheck", Flags: debug,
 		Help: "Fail calls whose result is not as the method's help says (default: 0)",
 	},
+	{
+		Name: "rpcmaxconnections", Arg: "<n>",
+		Help: "Serve at most <n> connections at a time (default: 12000, fewer where files are scarce)",
+	},
 	{Name: "rpcpassword", Arg: "<pw>", Flags: sensitive, Help: "Password for calls"},
 	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Listen for calls on <port> (default: 8332, testnet: " +
 		"18332, testnet4: 48332, signet: 38332, regtest: 18443)"},

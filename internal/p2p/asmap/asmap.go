@@ -47,6 +47,11 @@ func Parse(file []byte) (*Map, bool) {
 	return &Map{program: file, version: versionOf(file)}, true
 }
 
+// KnownByBytes returns the map with the version that later releases of Bitcoin Core know it by: the hash of its bytes.
+func (m *Map) KnownByBytes() *Map {
+	return &Map{program: m.program, version: chainhash.DoubleHashH(m.program)}
+}
+
 // versionOf is the hash by which a file is known: that of its bits, one in each byte, after
 // their number.
 func versionOf(file []byte) chainhash.Hash {

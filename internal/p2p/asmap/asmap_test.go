@@ -277,3 +277,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Later releases know a map by the hash of its bytes.
+func TestVersionOfBytes(t *testing.T) {
+	m, ok := asmap.Parse([]byte{0, 0, 0})
+	if !ok {
+		t.Fatal("no map")
+	}
+	const want = "27736f6456ba3805750faebf98bff6a5d0919230ede9bb70c29f0127f637e478"
+	if got := m.KnownByBytes(); got.Version() == m.Version() || got.Version().String() != want {
+		t.Errorf("version %v", got.Version())
+	}
+}

@@ -151,7 +151,7 @@ func Decode(m wire.Message, payload []byte, version uint32) error {
 	}
 	err := m.BtcDecode(bytes.NewReader(payload), version, wire.WitnessEncoding)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errEnd
+		return ErrEnd
 	}
 	if err != nil && !errors.Is(err, ErrMisbehaving) && !errors.Is(err, ErrMalformed) {
 		return malformed(err)
@@ -159,8 +159,8 @@ func Decode(m wire.Message, payload []byte, version uint32) error {
 	return err
 }
 
-// errEnd reports a payload that is too short.
-var errEnd = fmt.Errorf("%w: end of data", ErrMalformed)
+// ErrEnd reports a payload that is too short.
+var ErrEnd = fmt.Errorf("%w: end of data", ErrMalformed)
 
 // malformed wraps what another package says of a payload.
 func malformed(err error) error { return fmt.Errorf("%w: %w", ErrMalformed, err) }

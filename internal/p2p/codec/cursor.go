@@ -37,7 +37,7 @@ func (c *cursor) fail(err error) {
 // next returns n bytes, which belong to the payload, or nil.
 func (c *cursor) next(n int) []byte {
 	if n > len(c.b) {
-		c.fail(errEnd)
+		c.fail(ErrEnd)
 		return nil
 	}
 	b := c.b[:n:n]
@@ -114,7 +114,7 @@ func (c *cursor) size() uint64 {
 func (c *cursor) count(size int) int {
 	n := c.size()
 	if n > uint64(len(c.b)/size) {
-		c.fail(errEnd)
+		c.fail(ErrEnd)
 		return 0
 	}
 	return int(n)

@@ -53,7 +53,7 @@ func (m *Headers) decode(c *cursor) {
 		return
 	}
 	if count > uint64(len(c.b)/(wire.MaxBlockHeaderPayload+1)) {
-		c.fail(errEnd)
+		c.fail(ErrEnd)
 		return
 	}
 	m.List = make([]wire.BlockHeader, count)
@@ -75,7 +75,7 @@ func (c *cursor) skipHeader(length HeaderLen) []byte {
 	size := wire.MaxBlockHeaderPayload
 	if length != nil {
 		if size = length(c.b); size < wire.MaxBlockHeaderPayload {
-			c.fail(errEnd)
+			c.fail(ErrEnd)
 			return nil
 		}
 	}

@@ -34,3 +34,59 @@ func TestLocalAddressesOfBinds(t *testing.T) {
 		}
 	}
 }
+
+// An address may be named once, whatever it is for.
+func TestConflictingBinds(t *testing.T) {
+	const addr, twice = "127.0.0.1:11012", "Duplicate binding configuration for address 127.0.0.1:11012. Please check your " +
+		"-bind, -bind=...=onion and -whitebind settings."
+	for _, test := range []struct {
+		bind, whitebind []string
+		want            string
+	}{
+		{[]string{addr}, nil, ""},
+		{[]string{addr, "127.0.0.1:11013", "127.0.0.2:11012"}, []string{"127.0.0.3:11012"}, ""},
+		{[]string{addr, addr}, nil, twice},
+		{[]string{addr, addr + "=onion"}, nil, twice},
+		{[]string{"127.0.0.1:7", "127.0.0.1", "127.0.0.1=onion"}, nil, strings.ReplaceAll(twice, "11012", "7")},
+		{[]string{addr}, []string{"noban@" + addr}, twice},
+		{nil, []string{addr, "noban@" + addr}, twice},
+	} {
+		got := ""
+		if err := (Binds{Bind: test.bind, Whitebind: test.whitebind, Port: 7}).conflict(); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%v %v: %q", test.bind, test.whitebind, got)
+		}
+	}
+}
+
+// Accepting peers at all addresses is, where the rules say so, as if none were named, but for the port.
+func TestBoundToAll(t *testing.T) {
+	for _, test := range []struct {
+		bind  string
+		finds bool
+		want  int // addresses that are named yet
+	}{
+		{"0.0.0.0:9", true, 0}, {"[::]:9", true, 0}, {"0.0.0.0:9", false, 1}, {"1.1.1.1:9", true, 1}, {"0.0.0.0:9=onion", true, 1},
+	} {
+		c := Config{Binds: Binds{Bind: []string{test.bind}, Port: 7}, Rules: Rules{FindsAny: test.finds}}
+		named := c.named()
+		if len(named.Bind) != test.want || test.want == 0 && named.Port != 9 {
+			t.Errorf("%s, %v: %+v", test.bind, test.finds, named)
+		}
+	}
+}
+
+// Later versions call Tor onion alone.
+func TestOnlyOnion(t *testing.T) {
+	for _, w := range []Ways{{OnlyNet: []string{"tor"}}, {Proxy: []string{"127.0.0.1:9050=tor"}}} {
+		if _, err := Reach(t.Context(), Ways{OnlyNet: w.OnlyNet, Proxy: w.Proxy, TorLater: true}); err != nil {
+			t.Errorf("%+v: %v", w, err)
+		}
+		w.OnlyOnion, w.TorLater = true, true
+		if _, err := Reach(t.Context(), w); err == nil {
+			t.Errorf("%+v was taken", w)
+		}
+	}
+}

@@ -28,10 +28,11 @@ type I2P struct {
 const maxUnused = 10
 
 // newI2P returns the way through a router. With keys the node is reached, too.
-func newI2P(router string, keys sam.Keys, timeout time.Duration, log *slog.Logger) *I2P {
+func newI2P(router string, keys sam.Keys, c *Config) *I2P {
+	timeout, log := c.Timeout, c.Log
 	log = log.With(slog.String(corelog.CategoryKey, "i2p"))
 	p := &I2P{cfg: sam.Config{
-		Router: router,
+		Router: router, LogName: c.SessionName,
 		Dial: func(ctx context.Context, router string) (net.Conn, error) {
 			return TCP{Timeout: timeout}.connect(ctx, router)
 		},
@@ -49,6 +50,11 @@ func (p *I2P) Connect(ctx context.Context, to netaddr.Addr) (net.Conn, error) {
 	if p.session != nil {
 		return orNil(p.session.Connect(ctx, to))
 	}
+	return p.connectOnce(ctx, to)
+}
+
+// connectOnce connects to a peer from an address of its own.
+func (p *I2P) connectOnce(ctx context.Context, to netaddr.Addr) (net.Conn, error) {
 	s := p.transient()
 	conn, err := s.Connect(ctx, to)
 	if err != nil {
@@ -75,7 +81,9 @@ func (p *I2P) transient() *sam.Session {
 		p.unused = p.unused[:n-1]
 		return s
 	}
-	return sam.New(p.cfg)
+	once := p.cfg
+	once.Keys = nil
+	return sam.New(once)
 }
 
 // keep keeps a session for a later connection.

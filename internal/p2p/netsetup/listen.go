@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -52,6 +53,51 @@ func (b Binds) announced() (addrs []netaddr.Addr, port uint16) {
 		}
 	}
 	return addrs, cmp.Or(port, b.Port)
+}
+
+// conflict refuses an address that is named twice.
+//
+// Errors: [messages.StartError].
+func (b Binds) conflict() error {
+	seen := make(map[netaddr.Addr]bool)
+	check := func(a netaddr.Addr) error {
+		if seen[a] {
+			return messages.StartError(fmt.Sprintf("Duplicate binding configuration for address %v. "+
+				"Please check your -bind, -bind=...=onion and -whitebind settings.", a))
+		}
+		seen[a] = true
+		return nil
+	}
+	for _, bind := range b.Whitebind {
+		if _, a, err := access.ParseWhitebind(bind); err == nil {
+			if err := check(a); err != nil {
+				return err
+			}
+		}
+	}
+	for _, bind := range b.Bind {
+		if a, _, err := b.parse(bind); err == nil {
+			if err := check(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// named returns the addresses without those that stand for all of this host, if these have own addresses found.
+func (c *Config) named() Binds {
+	b := c.Binds
+	all := func(bind string) bool {
+		a, onion, err := b.parse(bind)
+		at, ok := a.AddrPort()
+		return err == nil && ok && !onion && at.Addr().IsUnspecified()
+	}
+	if c.FindsAny && slices.ContainsFunc(b.Bind, all) {
+		b.Bind, b.Whitebind = nil, nil
+		_, b.Port = c.Binds.announced()
+	}
+	return b
 }
 
 func portOf(a netaddr.Addr) uint16 {
@@ -152,18 +198,24 @@ const torBind = "127.0.0.1" + forOnion
 // openBind opens the port of an option -bind. One for Tor that names none has the port
 // after the given one.
 func (b Binds) openBind(ctx context.Context, bind string) (Listener, error) {
-	port := b.Port
-	addr, onion := strings.CutSuffix(bind, forOnion)
-	if onion {
-		port++
-	}
-	a, err := netaddr.Parse(addr, port)
+	a, onion, err := b.parse(bind)
 	at, ok := a.AddrPort()
 	if err != nil || !ok {
 		return Listener{}, messages.StartError("Cannot resolve -bind address: '" + bind + "'")
 	}
 	l, err := b.open(ctx, at)
 	return Listener{Listener: l, Onion: onion}, err
+}
+
+// parse reads an option -bind.
+func (b Binds) parse(bind string) (a netaddr.Addr, onion bool, err error) {
+	port := b.Port
+	addr, onion := strings.CutSuffix(bind, forOnion)
+	if onion {
+		port++
+	}
+	a, err = netaddr.Parse(addr, port)
+	return a, onion, err
 }
 
 // open opens a port.

@@ -43,6 +43,7 @@ type Ways struct {
 	Randomize bool     // other credentials for each connection
 	OnlyNet   []string // names of the networks to connect to; empty: all that can be reached
 	Lookup    bool     // look up names of proxies
+	OnlyOnion bool     // Tor has the name onion alone, not tor
 }
 
 // Networks says which networks are reached, and through which proxies.
@@ -90,7 +91,7 @@ func Reach(ctx context.Context, w Ways) (Networks, error) {
 func (w *Ways) only() (map[netaddr.Network]bool, error) {
 	only := make(map[netaddr.Network]bool)
 	for _, name := range w.OnlyNet {
-		network, ok := parseNetwork(name)
+		network, ok := w.parseNetwork(name)
 		if !ok {
 			return nil, messages.StartError(fmt.Sprintf("Unknown network specified in -onlynet: '%s'", name))
 		}
@@ -100,9 +101,9 @@ func (w *Ways) only() (map[netaddr.Network]bool, error) {
 }
 
 // parseNetwork reads the name of a network as the operator writes it.
-func parseNetwork(name string) (netaddr.Network, bool) {
+func (w *Ways) parseNetwork(name string) (netaddr.Network, bool) {
 	name = strings.ToLower(name)
-	if name == "tor" {
+	if name == "tor" && !w.OnlyOnion {
 		return netaddr.Onion, true
 	}
 	return netaddr.ParseNetwork(name)
@@ -132,7 +133,7 @@ func (n *Networks) addProxy(ctx context.Context, w Ways, text string) error {
 		n.Names = proxy
 		return nil
 	}
-	network, ok := parseNetwork(name)
+	network, ok := w.parseNetwork(name)
 	if !ok || network == netaddr.I2P {
 		return messages.StartError(
 			fmt.Sprintf("Unrecognized network in -proxy='%s': '%s'", text, strings.ToLower(name)))

@@ -17,10 +17,20 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
+// Rules say how options are taken, where versions of Bitcoin Core differ; the zero value is that of 30.2.
+type Rules struct {
+	RefusesTwice bool   // an address to accept peers at may be named once
+	OnlyOnion    bool   // Tor has the name onion alone, not tor
+	HashesFile   bool   // a map of autonomous systems is known by the hash of its bytes, not of its bits
+	SessionName  string // of a session in I2P in the log; empty: SAM session
+	FindsAny     bool   // accepting peers at all addresses by name has own addresses found, as without a name
+}
+
 // A Config is all that the operator says of the network of peers.
 type Config struct {
 	Ways
 	Binds
+	Rules
 
 	Listen      bool     // also without Binds
 	Whitelist   []string // "[permissions@]address[/bits]" each
@@ -50,6 +60,9 @@ type Network struct {
 //
 // Errors: [messages.StartError], access.Error.
 func Open(ctx context.Context, c Config) (n Network, err error) {
+	if err := c.conflict(); err != nil && c.RefusesTwice {
+		return n, err
+	}
 	if c.Listen || len(c.Bind) > 0 || len(c.Whitebind) > 0 {
 		if n.Listeners, err = Listen(ctx, c.Binds); err != nil {
 			return n, err
@@ -63,13 +76,13 @@ func Open(ctx context.Context, c Config) (n Network, err error) {
 	if n.Whitelist, err = Whitelist(c.Whitelist); err != nil {
 		return n, err
 	}
-	if n.Local, err = LocalAddresses(c.External, c.Discover, c.Binds, c.Log); err != nil {
+	if n.Local, err = LocalAddresses(c.External, c.Discover, c.named(), c.Log); err != nil {
 		return n, err
 	}
-	if n.ASMap, err = openASMap(c.ASMap, c.Log); err != nil {
+	if n.ASMap, err = openASMap(c.ASMap, c.HashesFile, c.Log); err != nil {
 		return n, err
 	}
-	c.TorLater = c.Tor.Control != "" && !c.NoOnion
+	c.Ways.OnlyOnion, c.TorLater = c.Rules.OnlyOnion, c.Tor.Control != "" && !c.NoOnion
 	if n.Networks, err = Reach(ctx, c.Ways); err != nil {
 		return n, err
 	}
@@ -85,7 +98,7 @@ func Open(ctx context.Context, c Config) (n Network, err error) {
 		if !c.I2PIncoming {
 			keys = nil
 		}
-		n.Source.I2P = newI2P(router, keys, c.Timeout, c.Log)
+		n.Source.I2P = newI2P(router, keys, &c)
 		if l := n.Source.I2P.listener(); l != nil {
 			n.Listeners = append(n.Listeners, Listener{Listener: l})
 		}
@@ -94,7 +107,7 @@ func Open(ctx context.Context, c Config) (n Network, err error) {
 }
 
 // openASMap reads the file of -asmap.
-func openASMap(path string, log *slog.Logger) (*asmap.Map, error) {
+func openASMap(path string, hashesFile bool, log *slog.Logger) (*asmap.Map, error) {
 	if path == "" {
 		corelog.Printf(log, slog.LevelInfo, "Using /16 prefix for IP bucketing")
 		return nil, nil
@@ -112,6 +125,9 @@ func openASMap(path string, log *slog.Logger) (*asmap.Map, error) {
 	if !ok {
 		corelog.Printf(log, slog.LevelError, "Sanity check of asmap file \"%s\" failed", path)
 		return nil, messages.StartError(fmt.Sprintf("Could not parse asmap file \"%s\"", path))
+	}
+	if hashesFile {
+		m = m.KnownByBytes()
 	}
 	corelog.Printf(log, slog.LevelInfo, "Using asmap version %s for IP bucketing", m.Version())
 	return m, nil

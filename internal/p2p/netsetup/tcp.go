@@ -91,6 +91,26 @@ func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return t.dialThrough(ctx, through, addr)
 }
 
+// DialPrivately connects without telling the other end where from: through Tor, or from an address in I2P
+// that is used once. It never connects directly.
+func (t TCP) DialPrivately(ctx context.Context, addr string) (net.Conn, error) {
+	a, err := netaddr.Parse(addr, 0)
+	if err != nil {
+		return nil, err
+	}
+	if a.Network() == netaddr.I2P {
+		if t.I2P == nil {
+			return nil, fmt.Errorf("%s: no proxy for %s", addr, a.Network())
+		}
+		return t.I2P.connectOnce(ctx, a)
+	}
+	through := t.proxyFor(netaddr.Onion)
+	if through.Addr == "" {
+		return nil, fmt.Errorf("%s: no proxy for %s", addr, netaddr.Onion)
+	}
+	return t.dialThrough(ctx, through, addr)
+}
+
 // connect makes a connection without a proxy.
 func (t TCP) connect(ctx context.Context, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: t.Timeout}

@@ -55,7 +55,7 @@ type Info struct {
 	Since       time.Time
 	CameBy      string        // the same for inbound peers on one network that came by one address of the node
 	Archive     bool          // it must give all blocks with their witnesses
-	LogAddr     string        // Addr where lines of the log may name it, else empty
+	LogAddr     string        // what lines of the log have of it, a p2p.AddrSuffix or nothing
 	NoWitnesses *atomic.Bool  // it has shown to lack those of old blocks, whatever it said; nil: nobody asks
 	Filter      *bloom.Filter // of the transactions that it wants, nil: it may set none
 }

@@ -10,6 +10,7 @@ package sam
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -38,6 +39,9 @@ type Config struct {
 	Dial   func(ctx context.Context, router string) (net.Conn, error)
 	Keys   Keys // nil: the session is transient
 
+	// LogName is what lines of the log call a session, "SAM session" if empty.
+	LogName string
+
 	// Log gets Bitcoin Core's lines of category i2p; may be nil.
 	Log func(level slog.Level, line string)
 }
@@ -59,6 +63,7 @@ type Session struct {
 
 // New returns a session that has not begun.
 func New(cfg Config) *Session {
+	cfg.LogName = cmp.Or(cfg.LogName, "SAM session")
 	return &Session{cfg: cfg, lock: make(chan struct{}, 1)}
 }
 
@@ -268,7 +273,7 @@ func (s *Session) begin(ctx context.Context) error {
 	var random [5]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
-	s.logf(slog.LevelDebug, "Creating %s SAM session %s with %s", s.kind(), id, s.cfg.Router)
+	s.logf(slog.LevelDebug, "Creating %s %s %s with %s", s.kind(), s.cfg.LogName, id, s.cfg.Router)
 	conn, err := s.hello(ctx)
 	if err != nil {
 		return err
@@ -284,8 +289,8 @@ func (s *Session) begin(ctx context.Context) error {
 	}
 	s.disconnect() // an earlier session, whose connection has ended
 	s.control, s.id, s.me = conn.keep().Conn, id, addressOf(destination)
-	s.logf(slog.LevelInfo, "%s SAM session %s created, my address=%v",
-		map[bool]string{true: "Transient", false: "Persistent"}[s.cfg.Keys == nil], id, s.me)
+	s.logf(slog.LevelInfo, "%s %s %s created, my address=%v",
+		map[bool]string{true: "Transient", false: "Persistent"}[s.cfg.Keys == nil], s.cfg.LogName, id, s.me)
 	return nil
 }
 
@@ -365,7 +370,7 @@ func (s *Session) end(ctx context.Context, id string) {
 // disconnect ends the session. The caller has the lock.
 func (s *Session) disconnect() {
 	if s.control != nil {
-		s.logf(slog.LevelInfo, "Destroying SAM session %s", s.id)
+		s.logf(slog.LevelInfo, "Destroying %s %s", s.cfg.LogName, s.id)
 		_ = s.control.Close()
 	}
 	s.control, s.id = nil, ""

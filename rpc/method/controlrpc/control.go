@@ -36,6 +36,11 @@ type Node struct {
 
 	// Log decides which categories are logged; nil: the host keeps its own log.
 	Log LogFilter
+
+	// Unlisted are categories that logging does not list. GoneCategory names a category that it passes over.
+	Unlisted     []string
+	GoneCategory string
+	Warn         func(line string, args ...any) // writes a line of the log; may be nil
 }
 
 // Commands returns the methods.

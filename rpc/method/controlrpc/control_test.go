@@ -170,7 +170,7 @@ func TestLogging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(t, controlrpc.Node{Log: filter})
+	table := newTable(t, controlrpc.Node{Log: filter, Unlisted: []string{"kernel", "privatebroadcast"}})
 	on := func(params string) (on []string) {
 		t.Helper()
 		state, err := jsontree.Parse([]byte(call(t, table, "logging", params)))
@@ -214,6 +214,37 @@ func TestLogging(t *testing.T) {
 	}
 	if got := call(t, newTable(t, controlrpc.Node{}), "logging", `[]`); !strings.Contains(got, "-1") {
 		t.Errorf("without a log: %s", got)
+	}
+}
+
+// A category that is gone is passed over with a warning, and is not listed; those of later versions are not either.
+func TestLoggingNames(t *testing.T) {
+	filter, err := corelog.NewFilter(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warned []string
+	table := newTable(t, controlrpc.Node{
+		Log: filter, Unlisted: []string{"privatebroadcast"}, GoneCategory: "libevent",
+		Warn: func(line string, _ ...any) { warned = append(warned, line) },
+	})
+	all := call(t, table, "logging", `[["all"]]`)
+	for _, name := range []string{"libevent", "privatebroadcast"} {
+		if strings.Contains(all, name) {
+			t.Errorf("%s is listed: %s", name, all)
+		}
+	}
+	if strings.Contains(all, "false") || !strings.Contains(all, `"kernel":true`) {
+		t.Errorf("all: %s", all)
+	}
+	for _, params := range []string{`[["libevent"]]`, `[[], ["libevent"]]`} {
+		if got := call(t, table, "logging", params); got != all {
+			t.Errorf("%s: %s", params, got)
+		}
+	}
+	const want = "The logging category `libevent` is deprecated, does nothing, and will be removed in a future version"
+	if len(warned) != 2 || warned[0] != want || warned[1] != want {
+		t.Errorf("warned of %q", warned)
 	}
 }
 

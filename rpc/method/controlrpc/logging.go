@@ -2,6 +2,7 @@ package controlrpc
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -24,7 +25,7 @@ type LogFilter interface {
 func logging(n Node) command.Command {
 	var categories []string
 	if n.Log != nil {
-		categories = n.Log.Categories()
+		categories = slices.DeleteFunc(n.Log.Categories(), n.isUnlisted)
 	}
 	return command.Command{
 		Name:     "logging",
@@ -65,16 +66,36 @@ func logging(n Node) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if unknown, ok := n.Log.Switch(include, exclude); !ok {
+			if unknown, ok := n.Log.Switch(n.withoutGone(include), n.withoutGone(exclude)); !ok {
 				return nil, command.Errorf(command.InvalidParameter, "unknown logging category %s", unknown)
 			}
 			var state jsontree.Members
-			for _, category := range n.Log.Categories() {
+			for _, category := range categories {
 				state = append(state, jsontree.Member{Key: category, Value: n.Log.Logs(category)})
 			}
 			return state, nil
 		},
 	}
+}
+
+// isUnlisted reports whether a category is not listed.
+func (n *Node) isUnlisted(category string) bool {
+	return slices.Contains(n.Unlisted, category) || category == n.GoneCategory
+}
+
+func goneCategory(name string) string {
+	return "The logging category `" + name + "` is deprecated, does nothing, and will be removed in a future version"
+}
+
+// withoutGone leaves out the category that is gone, with a warning in the log.
+func (n *Node) withoutGone(list []string) []string {
+	if n.GoneCategory == "" || !slices.Contains(list, n.GoneCategory) {
+		return list
+	}
+	if n.Warn != nil {
+		n.Warn(goneCategory(n.GoneCategory))
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == n.GoneCategory })
 }
 
 // texts returns the texts of an argument that is an array, none where it was left out.

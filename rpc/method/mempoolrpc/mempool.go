@@ -26,6 +26,8 @@ type Deps struct {
 	Network *dialect.Network
 	Pool    *ask.Ref // owns the pool
 	Relay   *ask.Ref // passes transactions on; absent: nothing does
+	Peers   *ask.Ref // owns the connections
+	Private bool     // has transactions handed over privately
 
 	Spenders Spenders // of outputs in the chain; nil: there is no index of them
 
@@ -52,6 +54,7 @@ func (d *Deps) seen(ctx context.Context) {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	list := []command.Command{
+		abortPrivateBroadcast(&d),
 		estimateRawFee(&d),
 		estimateSmartFee(&d),
 		getMempoolRelatives(&d, "getmempoolancestors", "what a transaction of the pool depends on", false),
@@ -60,6 +63,7 @@ func Commands(d Deps) []command.Command {
 		getMempoolInfo(&d),
 		getOrphanTxs(&d),
 		getPrioritisedTransactions(&d),
+		getPrivateBroadcastInfo(&d),
 		getRawMempool(&d),
 		getTxSpendingPrevOut(&d),
 		importMempool(&d),

@@ -15,7 +15,9 @@ func sendRawTransaction(d *Deps) command.Command {
 		Category: command.RawTransactions,
 		About:    command.State, Effect: command.MovesPool | command.SendsTx,
 		Summary: "Puts a transaction into the pool and announces it to all peers, which tells them that it comes " +
-			"from here.",
+			"from here.\n" +
+			"With -privatebroadcast it is handed to a few nodes instead, through Tor or I2P, and comes into the pool " +
+			"when the network sends it back: see getprivatebroadcastinfo and abortprivatebroadcast.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			maxFeeRateParam, burnParam,
@@ -48,9 +50,19 @@ func (d *Deps) send(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = ask.Ask(ctx, d.Pool, messages.SubmitTx{Tx: tx, MaxFee: feeFor(rate, virtualSize(tx, d.Network))})
-	if err != nil {
+	if d.Private {
+		if err := d.isHidden(ctx); err != nil {
+			return nil, err
+		}
+	}
+	q := messages.SubmitTx{Tx: tx, MaxFee: feeFor(rate, virtualSize(tx, d.Network)), Test: d.Private}
+	if _, err = ask.Ask(ctx, d.Pool, q); err != nil {
 		return nil, sendError(err)
+	}
+	if d.Private {
+		if err := d.handOver(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	d.seen(ctx)
 	return tx.TxHash(), nil

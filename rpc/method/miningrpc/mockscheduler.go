@@ -48,7 +48,7 @@ func mockScheduler(d *Deps) command.Command {
 }
 
 func (d *Deps) advanceTimers(ctx context.Context, by time.Duration) error {
-	for _, ref := range []*ask.Ref{d.Pool, d.Relay, d.Wallets} {
+	for _, ref := range []*ask.Ref{d.Pool, d.Relay, d.Peers, d.Wallets} {
 		_, err := ask.Ask(ctx, ref, messages.AdvanceTimers{By: by})
 		if err != nil && !errors.Is(err, ask.ErrAbsent) {
 			return err

@@ -56,6 +56,7 @@ func Commands(d Deps) []command.Command {
 		addPeerAddress(&d),
 		clearBanned(&d),
 		disconnectNode(&d),
+		exportASMap(),
 		getAddedNodeInfo(&d),
 		getAddrmanInfo(&d),
 		getConnectionCount(&d),
