@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -318,7 +319,7 @@ func TestRulesAndEstimates(t *testing.T) {
 	} {
 		n := &script{text: map[string][]string{"estimatesmartfee": {text}}}
 		got := estimates(t.Context(), n, queries)
-		if len(got) != 1 || got[0] != want || !slices.Equal(n.params, []any{6, "conservative"}) {
+		if len(got) != 1 || !reflect.DeepEqual(got[0], want) || !slices.Equal(n.params, []any{6, "conservative"}) {
 			t.Errorf("%s: %+v, asked %v", text, got, n.params)
 		}
 	}
