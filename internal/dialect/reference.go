@@ -19,7 +19,7 @@ const (
 	Core32 = 32 // 32.0
 
 	// DefaultReference is spoken as where nobody chooses.
-	DefaultReference = Core32
+	DefaultReference = Core30
 )
 
 // References lists what [Choices.Reference] may be.
