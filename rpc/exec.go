@@ -74,7 +74,7 @@ func (s *Server) prepare(who command.Caller, j *job) {
 		}
 		id := ""
 		if s.style.NamesCalls {
-			id = " id=" + shown(j.id.Text())
+			id = " id=" + shownID(j.id.Text())
 		}
 		s.debugf("ThreadRPCServer method=%s user=%s%s%s", name, who.User, peer, id)
 	}

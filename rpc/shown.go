@@ -26,3 +26,15 @@ func shown(text string) string {
 	}
 	return out
 }
+
+// maxID is the longest id of a request that the log shows, in bytes: that of a UUID. A longer one may be anything, a key
+// too.
+const maxID = 36
+
+// shownID is the id of a request as the log shows it.
+func shownID(text string) string {
+	if len(text) > maxID {
+		return "(" + strconv.Itoa(len(text)) + " bytes)"
+	}
+	return shown(text)
+}

@@ -88,8 +88,8 @@ func (s *hiding) DialPrivately(_ context.Context, addr string) (net.Conn, error)
 		Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, h)
 	h.Want(1000)
-	s.peers.Go(func() {
-		_ = h.Run(context.Background()) //nolint:contextcheck // ends with its connection, not with the dialing
+	s.peers.Go(func() { //nolint:contextcheck // ends with its connection, not with the dialing
+		_ = h.Run(context.Background())
 		s.made <- h
 	})
 	return end(here), nil
@@ -103,7 +103,6 @@ type privateRig struct {
 	source *hiding
 	refuse *messages.TxReject // what the pool says; nil: it would take all
 	tx     *wire.MsgTx
-	panics chan struct{}
 }
 
 func newPrivateRig(t *testing.T, source *hiding, wishes ...func(*peers.Config)) *privateRig {

@@ -140,7 +140,7 @@ func TestCommandLines(t *testing.T) {
 		{[]string{"-core=32", "createfromdump"}, "Wallet name must be provided when creating a new wallet."},
 		{[]string{"-core=32", "-wallet=", "create"}, "Wallet name cannot be empty"},
 		{[]string{"-core=x", "info"}, "Error: Invalid value for -core: 'x'. It is 30 or 32."},
-		{[]string{"-core=31", "info"}, "Error: no version 31 of Bitcoin Core is known, 30 and 32 are"},
+		{[]string{"-core=31", "info"}, "Error: Invalid value for -core: '31'. It is 30 or 32."},
 		{
 			[]string{"-core=32", "-dialect=qbit", "info"},
 			"Error: a version of Bitcoin Core can be chosen for Bitcoin's networks only",

@@ -121,7 +121,7 @@ func TestCreate(t *testing.T) {
 func TestCreateUnnamed(t *testing.T) {
 	p := newPlace(t)
 	p.want(failed("Wallet name cannot be empty"), "-core=32", "-wallet=", "create")
-	p.want(failed("no version 31 of Bitcoin Core is known, 30 and 32 are"), "-core=31", "-wallet=", "create")
+	p.want(failed("Error: Invalid value for -core: '31'. It is 30 or 32."), "-core=31", "-wallet=", "create")
 }
 
 // recordOf returns the first value of a type.

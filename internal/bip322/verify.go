@@ -123,7 +123,7 @@ func readWitness(raw []byte) (wire.TxWitness, error) {
 	}
 	witness := make(wire.TxWitness, n)
 	for i := range witness {
-		most := uint32(r.Len()) //nolint:gosec // the size of a request
+		most := uint32(r.Len())
 		if witness[i], err = wire.ReadVarBytes(r, 0, most, "item"); err != nil {
 			return nil, errWitness
 		}

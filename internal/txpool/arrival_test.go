@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
@@ -83,18 +84,19 @@ func anyOrder(rng *rand.Rand, txs []*wire.MsgTx) (list []int) {
 	return list
 }
 
-func chunksOf(t *testing.T, p *txpool.Pool) (text string) {
+func chunksOf(t *testing.T, p *txpool.Pool) string {
 	t.Helper()
+	var text strings.Builder
 	all := txpool.ChunksOf(p)
 	if !all.Optimal() {
 		t.Fatal("not the best, as far as is known")
 	}
 	for _, c := range all.All() {
-		text += fmt.Sprintf("%d for %d:", c.Fees, c.Weight)
+		fmt.Fprintf(&text, "%d for %d:", c.Fees, c.Weight)
 		for _, e := range c.Entries {
-			text += " " + e.ID.String()[:8]
+			text.WriteString(" " + e.ID.String()[:8])
 		}
-		text += "\n"
+		text.WriteString("\n")
 	}
-	return text
+	return text.String()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 )
 
-var errMixed = errors.New("Wallet contains both unencrypted and encrypted keys") //nolint:staticcheck // Core's words
+var errMixed = errors.New("Wallet contains both unencrypted and encrypted keys")
 
 // loadDescriptors reads the descriptors, each with its other records. Records
 // of descriptors that are not there are passed over unread.

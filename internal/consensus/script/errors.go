@@ -67,7 +67,7 @@ const (
 	ErrOpCodeSeparator
 	ErrSigFindAndDelete
 
-	// Reasons that later versions of Bitcoin Core tell apart from others: see [Error.Coarse].
+	// ErrEmptyPubKey and the next two are reasons that later versions of Bitcoin Core tell apart: see [Error.Coarse].
 	ErrEmptyPubKey // in a tapscript
 	ErrNumber      // too long, or not of the shortest form
 	ErrNoCondition // OP_IF or OP_NOTIF finds nothing on the stack
@@ -75,7 +75,7 @@ const (
 
 // Coarse returns the reason that Bitcoin Core 30 has for the same failure.
 func (e Error) Coarse() Error {
-	switch e {
+	switch e { //nolint:exhaustive // all others are the same
 	case ErrEmptyPubKey:
 		return ErrPubKeyType
 	case ErrNumber:

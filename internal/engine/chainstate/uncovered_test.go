@@ -86,7 +86,7 @@ func TestWhyScripts(t *testing.T) {
 		{chainhash.Hash{}, chain[1], 0, "assumevalid=0 (always verify)"},
 		{chainhash.Hash{9}, chain[1], 0, "assumevalid hash not in headers"},
 		{chain[5].Hash, chain[6], 0, "block height above assumevalid height"},
-		{side.Hash, chain[5], 0, "block not in assumevalid chain"},
+		{side.Hash, chain[4], 0, "block not in assumevalid chain"},
 		{side.Hash, side, 0, "block not in best header chain"},
 		{chain[5].Hash, chain[5], 1000, "best header chainwork below minimumchainwork"},
 		{chain[5].Hash, chain[5], 0, "block too recent relative to best header"},

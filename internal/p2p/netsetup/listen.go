@@ -95,7 +95,7 @@ func (c *Config) named() Binds {
 	}
 	if c.FindsAny && slices.ContainsFunc(b.Bind, all) {
 		b.Bind, b.Whitebind = nil, nil
-		_, b.Port = c.Binds.announced()
+		_, b.Port = c.announced()
 	}
 	return b
 }

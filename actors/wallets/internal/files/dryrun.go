@@ -124,7 +124,7 @@ func (p *dryRun) read(ctx context.Context) (*walletfile.Wallet, error) {
 	}
 	p.everything = severity == walletfile.NeedRescan
 	p.got.Partial, p.got.RolledBack, p.got.FromLog = severity != walletfile.OK, recovery.Journal, recovery.Log
-	p.got.Warnings = append(p.Spec.warnings(content, severity), recovery.Warnings()...)
+	p.got.Warnings = append(p.warnings(content, severity), recovery.Warnings()...)
 	return content, nil
 }
 
