@@ -27,8 +27,7 @@ func shown(text string) string {
 	return out
 }
 
-// maxID is the longest id of a request that the log shows, in bytes: that of a UUID. A longer one may be anything, a key
-// too.
+// maxID is the longest id of a request that the log shows, in bytes: that of a UUID. A longer one may be a key.
 const maxID = 36
 
 // shownID is the id of a request as the log shows it.
