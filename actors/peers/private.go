@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -260,19 +261,26 @@ func (t *Table) staleJudged(c actor.Context, m staleJudged) {
 	}
 	s.judged = s.judged[1:]
 	if s.queue.byWID[m.tx.WID] == m.tx {
-		err := m.err
-		if len(m.tx.Sent) >= maxCopies {
-			err = fmt.Errorf("handed over %d times", maxCopies)
-		}
-		if err == nil {
-			t.privatef("Reattempting broadcast of stale txid=%v wtxid=%v", m.tx.ID, m.tx.WID)
-			s.queue.wanted++
-		} else {
-			t.privatef("Giving up broadcast attempts for txid=%v wtxid=%v: %v", m.tx.ID, m.tx.WID, err)
-			s.queue.drop(m.tx)
-		}
+		t.tryAgain(m.tx, m.err)
 	}
 	t.judgeStale(c)
+}
+
+// tryAgain has a transaction handed over again, unless the pool refuses it. If the pool did not judge at all, the next
+// look asks again.
+func (t *Table) tryAgain(tx *privateTx, err error) {
+	if len(tx.Sent) >= maxCopies {
+		err = fmt.Errorf("handed over %d times", maxCopies)
+	} else if _, refused := errors.AsType[*messages.TxReject](err); err != nil && !refused {
+		return
+	}
+	if err != nil {
+		t.privatef("Giving up broadcast attempts for txid=%v wtxid=%v: %v", tx.ID, tx.WID, err)
+		t.private.queue.drop(tx)
+		return
+	}
+	t.privatef("Reattempting broadcast of stale txid=%v wtxid=%v", tx.ID, tx.WID)
+	t.private.queue.wanted++
 }
 
 const (

@@ -102,6 +102,7 @@ type privateRig struct {
 	t      *testing.T
 	source *hiding
 	refuse *messages.TxReject // what the pool says; nil: it would take all
+	fails  error              // of a pool that does not judge
 	tx     *wire.MsgTx
 }
 
@@ -120,7 +121,7 @@ func newPrivateRig(t *testing.T, source *hiding, wishes ...func(*peers.Config)) 
 	pool := sys.Spawn("mempool", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			if m, ok := c.Message().(*ask.Call[messages.TestTxs, messages.PackageResult]); ok {
-				m.Answer(messages.PackageResult{Failed: r.refuse}, nil)
+				m.Answer(messages.PackageResult{Failed: r.refuse}, r.fails)
 			}
 		})
 	})
@@ -268,6 +269,26 @@ func TestPrivateRetry(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A pool that cannot judge, since it has failed, does not end that a transaction is handed over.
+func TestPrivateRetryWithoutPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newPrivateRig(t, newHiding())
+		r.send()
+		r.wait(2 * time.Minute)
+		for _, r.fails = range []error{ask.ErrRestarted, nil} {
+			must(t, r.node, messages.AdvanceTimers{By: time.Hour})
+			r.wait(2 * time.Second)
+			want := 3
+			if r.fails == nil {
+				want = 4
+			}
+			if got := len(r.queued().Sent); got != want {
+				t.Errorf("%v: handed over %d times, want %d", r.fails, got, want)
+			}
+		}
+	})
 }
 
 // A restart of the table keeps what it was asked for, and hands it over.
