@@ -73,7 +73,7 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 	return c, nil
 }
 
-// clusterLimits reads the limits of clusters, and returns that of their virtual size.
+// clusterLimits reads the limits of clusters, and returns the limit of their virtual size.
 func clusterLimits(o *options.Settings, c *trawl.MempoolConfig) (vsize int64, err error) {
 	if o.IsSet("limitclustercount") {
 		count := uint32(o.Int("limitclustercount", 0)) // the upper half is dropped, as in Core
@@ -87,7 +87,7 @@ func clusterLimits(o *options.Settings, c *trawl.MempoolConfig) (vsize int64, er
 	return vsize, nil
 }
 
-// replacedLimits are Core's warnings of limits that those of clusters stand for.
+// replacedLimits are Core's warnings of limits that the limits of clusters have replaced.
 func replacedLimits(o *options.Settings) (lines []string) {
 	for _, of := range []string{"ancestor", "descendant"} {
 		if option := "limit" + of + "size"; o.IsSet(option) {

@@ -25,7 +25,7 @@ func reference(o *options.Settings) (int, error) {
 	}
 }
 
-// spoken is the version of Bitcoin Core whose options count: that of -core, even where the node is attached to another.
+// spoken is the version of Bitcoin Core whose options count. -core names it, even where the node is attached.
 func spoken(o *options.Settings) int {
 	if o.Dialect() == dialectQbit {
 		return dialect.Core30

@@ -24,7 +24,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
-// The vectors are those of the BIP (testdata, CC0).
+// BIP322 has these vectors (testdata, CC0).
 type vectors struct {
 	Hashes []struct {
 		Message, Address string

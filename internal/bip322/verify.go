@@ -38,8 +38,8 @@ var (
 	errSigned   = errors.New("the message is not signed by the address")
 )
 
-// Verify tells whether a signature signs a message for the address with an output script. rules are those of the
-// address's network.
+// Verify tells whether a signature signs a message for the address with an output script. The
+// address's network has the rules.
 func Verify(rules *consensus.Rules, pkScript []byte, message, signature string) Result {
 	if txscript.IsPayToPubKeyHash(pkScript) {
 		if raw, err := decode(signature); err == nil && len(raw) == compactSize {
@@ -57,7 +57,7 @@ func Verify(rules *consensus.Rules, pkScript []byte, message, signature string) 
 	return s.verify()
 }
 
-// compactSize is that of a signature from which the key can be recovered, in bytes.
+// compactSize is the size of a signature from which the key can be recovered, in bytes.
 const compactSize = 65
 
 // verifyLegacy verifies the signature of a message that signmessage makes.

@@ -27,7 +27,7 @@ func HTTPOf(reference int) HTTP {
 		reference = DefaultReference
 	}
 	if reference < Core32 {
-		return HTTP{OtherVerbs: 501} // not implemented
+		return HTTP{OtherVerbs: 501} // the status that Core 30 answers
 	}
 	return HTTP{ // a method that is not allowed
 		OtherVerbs: 405, ChunkExtensions: true, ChunksFirst: true, AnyTarget: true,

@@ -58,7 +58,7 @@ type Traffic struct {
 	NearWork bool
 }
 
-// PeerOptions says how the operator's options of the network are taken; the zero value is that of Core 30.2.
+// PeerOptions says how the operator's options of the network are taken; the zero value is how Core 30.2 takes them.
 type PeerOptions struct {
 	RefusesTwice bool   // an address to accept peers at may be named once
 	OnlyOnion    bool   // Tor has the name onion alone, not tor
