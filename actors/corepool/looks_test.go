@@ -18,10 +18,17 @@ import (
 // begins returns when looks began during a time, from its begin.
 func (r *rig) begins(during time.Duration) (at []time.Duration) {
 	r.t.Helper()
+	return r.beginsAfter(func() {}, during)
+}
+
+// beginsAfter returns when looks began from an event on: the first may begin before the event's function returns.
+func (r *rig) beginsAfter(event func(), during time.Duration) (at []time.Duration) {
+	r.t.Helper()
 	start := time.Now()
 	r.core.set(func(n *core) {
 		n.listed = func() { at = append(at, time.Since(start).Round(time.Millisecond)) }
 	})
+	event()
 	time.Sleep(during)
 	synctest.Wait()
 	r.core.set(func(n *core) { n.listed = nil })
@@ -154,8 +161,8 @@ func TestTimeOfLookByRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second) // of the 20 s to the next look
-			r.tip.Publish(messages.TipChanged{Hash: hash})
-			if got := len(r.begins(2 * time.Second)); got != want {
+			news := func() { r.tip.Publish(messages.TipChanged{Hash: hash}) }
+			if got := len(r.beginsAfter(news, 2*time.Second)); got != want {
 				t.Errorf("%d looks after news of %v, want %d", got, hash, want)
 			}
 		}
