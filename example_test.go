@@ -31,7 +31,7 @@ func Example() {
 	host := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	node, err := trawl.Open(ctx, trawl.Config{
 		Dir: dir, Chain: "main", BlockFilterIndex: true,
-		LoadBlock: []string{firstBlocks(dir)},
+		LoadBlock: []string{firstBlocks(dir, 400_000)},
 		System:    host, ActorPrefix: "node/",
 	})
 	must(err)
@@ -69,15 +69,15 @@ func Example() {
 	must(host.Root.StopFuture(asker).Wait())
 	must(node.Close(ctx))
 	// Output:
-	// height 14131
-	// from outside 0 14131 true
+	// height 1728
+	// from outside 0 1728 true
 	// 000000008d9dc510f23c2657fc4f67bea30078cc05a90eb89e84cc475c080805
 	// 00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee
 	// 00000000dc55860c8a29c58d45209318fa9e9dc2c1833a7226d86bc465afc6e5
 	// 0000000054487811fc4ff7a95be738aa5ad9320c394c482b27c0da28b227ad5d
 	// 00000000f46e513f038baf6f2d9a95b2a28d8a6c985bcf24b9e07f0f63a29888
 	// 00000000fb5b44edc7a1aa105075564a179d65506e2bd25f55f1629251d0f6b0
-	// from an actor 0 14131 true 6 blocks
+	// from an actor 0 1728 true 6 blocks
 }
 
 func must(err error) {
@@ -117,9 +117,9 @@ func (w *watcher) Receive(c actor.Context) {
 	}
 }
 
-// firstBlocks unpacks the blocks of the main chain up to height 14,131.
-func firstBlocks(dir string) string {
-	packed, err := os.Open("internal/e2e/testdata/golden/mainnet/mainnet-0-14131.blk.gz")
+// firstBlocks unpacks the first blocks of the main chain, as many as there are in so many bytes.
+func firstBlocks(dir string, size int64) string {
+	packed, err := os.Open("internal/e2e/testdata/golden/mainnet/mainnet-0-1728.blk.gz")
 	must(err)
 	defer packed.Close()
 	unpacked, err := gzip.NewReader(packed)
@@ -128,7 +128,7 @@ func firstBlocks(dir string) string {
 	file, err := os.Create(path)
 	must(err)
 	defer file.Close()
-	_, err = io.Copy(file, unpacked)
+	_, err = io.CopyN(file, unpacked, size)
 	must(err)
 	return path
 }

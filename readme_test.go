@@ -48,9 +48,7 @@ func ExampleNode_Follow() {
 	dir, err := os.MkdirTemp("", "trawl")
 	must(err)
 	defer os.RemoveAll(dir)
-	blocks := firstBlocks(dir)
-	must(os.Truncate(blocks, 80_000))
-	cfg := trawl.Config{Dir: dir, Chain: "main", LoadBlock: []string{blocks}}
+	cfg := trawl.Config{Dir: dir, Chain: "main", LoadBlock: []string{firstBlocks(dir, 80_000)}}
 	// The key that block 9 pays to, which made the first payment ever.
 	const desc = "pk(0411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2" +
 		"e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3)"
