@@ -119,7 +119,7 @@ func (w *watcher) Receive(c actor.Context) {
 
 // firstBlocks unpacks the first blocks of the main chain, as many as there are in so many bytes.
 func firstBlocks(dir string, size int64) string {
-	packed, err := os.Open("internal/e2e/testdata/golden/mainnet/mainnet-0-1728.blk.gz")
+	packed, err := os.Open("internal/e2e/testdata/golden/mainnet/mainnet-0-14131.blk.gz")
 	must(err)
 	defer packed.Close()
 	unpacked, err := gzip.NewReader(packed)
