@@ -63,9 +63,11 @@ $(RUNS): export TMPDIR := $(or $(TMP),$(TMPDIR))
 # Tests are linked without tables for debuggers, and not vetted again. The compiler does not make these tables either, nor
 # writes down where the sources are, for the linter too: what it has compiled is not compiled again, nor in another clone.
 QUICK := -vet=off -ldflags=-w $(if $(TMP),-exec='env -u GOTMPDIR')
-# The race detector looks at memory of Go alone, and the C of sqlite has its own: with it that C is only slow.
-C_OF_SQLITE := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/...,'-gcflags=$(p)=-dwarf=false -race=false')
-fmt lint vet $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(C_OF_SQLITE)
+# The race detector is left out where it only slows: in the C of sqlite, which has its own memory, and in arithmetic
+# of curves and hashes, which begins no goroutine and keeps nothing.
+ARITHMETIC := github.com/decred/dcrd/... github.com/btcsuite/btcd/btcec/v2/... golang.org/x/crypto/... $(shell awk '$$1 == "module" {print $$2}' go.mod)/internal/curve
+NO_RACE := $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... $(ARITHMETIC),'-gcflags=$(p)=-dwarf=false -race=false')
+fmt lint vet $(RUNS): export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false $(NO_RACE)
 # A program under the race detector rests for a second before it ends, for races of goroutines that are left.
 race-packages race-nodes: export GORACE := atexit_sleep_ms=100
 

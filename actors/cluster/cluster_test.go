@@ -146,7 +146,7 @@ func (noChain) Lookup(*chainhash.Hash) *chainview.Block { return nil }
 // A cluster finds what a lone node finds although messages are lost and worker nodes are killed, paused and come
 // back.
 func TestEqualUnderLosses(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range rounds(4, 8) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			r := newRig(t, 2000)

@@ -82,7 +82,7 @@ func TestNeverReady(t *testing.T) {
 
 // Messages with a garbled field cost time at most; hits, heights, Check and Exact stay as they were sent.
 func TestGarbled(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range rounds(5, 12) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			r := newRig(t, 1500)

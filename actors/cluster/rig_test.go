@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -370,4 +371,12 @@ func (r *rig) expected(scripts ...int) (list []int32) {
 		}
 	}
 	return list
+}
+
+// rounds is how often a test tries what is left to chance: in long runs as often as many says.
+func rounds(few, many uint64) uint64 {
+	if os.Getenv("TRAWL_SOAK") != "" {
+		return many
+	}
+	return few
 }

@@ -27,7 +27,7 @@ import (
 // more than may wait for the disk, of many blocks and of one.
 func TestManyPayments(t *testing.T) {
 	r := newRig(t, 11)
-	const blocks, outputs, readers = 6, 1000, 25
+	const blocks, outputs, readers = 6, 1000, 13
 	at := r.chain.Active().Tip()
 	for range blocks {
 		tx := wire.NewMsgTx(2)
@@ -222,7 +222,7 @@ func TestWaitKnowsWhatWasReported(t *testing.T) {
 // the pages have all entries.
 func TestPageBytes(t *testing.T) {
 	r := newRig(t, 13)
-	const blocks, inBlock, size, most = 5, 300, 9000, 16 << 20
+	const blocks, inBlock, size, most = 3, 300, 9000, 16 << 20
 	const outputs = blocks * inBlock
 	long := append([]byte{txscript.OP_1}, bytes.Repeat([]byte{txscript.OP_NOP}, size-1)...)
 	last := r.chain.Mine(chaintest.Template{Script: script(1)})

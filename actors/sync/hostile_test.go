@@ -117,9 +117,9 @@ func TestFloodOfHeaders(t *testing.T) {
 		flood, honest := r.remote(), r.remote()
 		grow(flood, 2000)
 		grow(honest, 2150)
-		for range 20 {
+		for range 10 {
 			p := r.join(p2p.Inbound)
-			for range 5 {
+			for range 3 {
 				p.sayHeaders(flood, 1, 2000)
 				p.sayHeaders(flood, 1000, 1999)
 				p.sayHeaders(flood, 1, 10)

@@ -25,7 +25,8 @@ var steps = []step{
 		skip: signatures + "|^TestLive",
 		packages: []string{
 			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script",
-			"./actors/corepool", "./actors/wallets", "./internal/corenode/poolcopy", "./internal/wallet",
+			"./actors/cluster", "./actors/corepool", "./actors/wallets", "./internal/corenode/poolcopy",
+			"./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
