@@ -78,7 +78,7 @@ func TestLostBlockBehindTheTip(t *testing.T) {
 	destroy(t, filepath.Join(dir, "blocks"), chain[3].raw)
 	db, err := chaindb.Open(options(t, dir))
 	must(t, err)
-	e, err = bitcoin.Open(bitcoin.Config{
+	_, err = bitcoin.Open(bitcoin.Config{
 		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: slog.New(slog.DiscardHandler),
 	})
 	if !errors.Is(err, chaindb.ErrDamaged) {
