@@ -166,7 +166,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool)
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
 		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
 		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker,
-		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs,
+		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs, ScriptLimit: n.cfg.Searches.Scripts,
 		Others: chainrpc.NamedIndexes(ref, txindexPart, coinstatsPart, spendersPart),
 	}
 	if p := (parts{n}).pruning(); p != nil {

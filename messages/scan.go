@@ -89,8 +89,12 @@ type RunScan struct {
 	Stop        chainhash.Hash // last block
 	CheckBlocks bool           // drop false positives by looking into matching blocks
 
+	// Uses sets [ScanResult.Uses]. It goes with CheckBlocks and a Set that is a filters.Query.
+	Uses bool
+
 	// Hold keeps the slot after the answer until a [ReleaseScan], for work on the result
-	// that is part of the scan: it has a status, and can be aborted.
+	// that is part of the scan: it has a status, and can be aborted. A further RunScan with the slot may be part of
+	// that work.
 	Hold bool
 }
 
@@ -108,6 +112,11 @@ type ScriptSet interface {
 type ScanResult struct {
 	From, To int32            // heights matched, both included
 	Blocks   []chainhash.Hash // ascending height
+
+	// Uses has for each block which scripts it creates or spends, by their places in the query, in any order. Of a
+	// pruned block it may have a taproot script that the block only seems to spend.
+	Uses [][]uint32
+
 	// false when the scan was aborted; then To is the last height before which nothing is left out
 	Completed bool
 }

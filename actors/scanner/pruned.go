@@ -53,23 +53,31 @@ func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.H
 		return false, err
 	}
 	evidence := match.EvidenceOf(block.Block)
-	found, err := q.InBlock(block.Raw, s.cfg.HeaderLen(block.Raw), evidence.Scripts)
-	if found || err != nil {
+	var found bool
+	if s.uses != nil {
+		found, err = s.uses.note(q, hash, block.Raw, s.cfg.HeaderLen(block.Raw), evidence.Scripts)
+	} else {
+		found, err = q.InBlock(block.Raw, s.cfg.HeaderLen(block.Raw), evidence.Scripts)
+	}
+	if err != nil || found && s.uses == nil {
 		return found, err
 	}
 	doubtful := s.undisclosed.of(q, &evidence)
 	if len(doubtful) == 0 {
-		return false, nil
+		return found, nil
 	}
 	filter, err := s.filterOf(hash)
 	if err != nil {
 		return false, err
 	}
 	hit, err := filters.Match(hash, filter, doubtful)
-	if err == nil && hit {
-		err = fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, hash, chainview.ErrPruned)
+	switch {
+	case err != nil || !hit:
+		return found, err
+	case found:
+		return found, s.uses.noteMatches(q, hash, filter, doubtful)
 	}
-	return false, err
+	return false, fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, hash, chainview.ErrPruned)
 }
 
 // filterOf reads the filter of a block of the scan. The error for a damaged filter is a

@@ -27,6 +27,7 @@ type scan struct {
 	scripts     [][]byte           // nil once the query is made
 	set         messages.ScriptSet // instead of scripts; nil: none
 	check       bool               // look into the blocks that match
+	uses        *uses              // takes notes of scripts in blocks; nil: none are wanted
 	pass        *match.Pass        // set by makePass
 	buffers     sync.Pool          // of memory that blocks are read into
 	undisclosed undisclosed
@@ -42,6 +43,9 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 		cfg: cfg, reader: reader, first: req.Start, stop: stop,
 		scripts: req.Scripts, set: req.Set, check: req.CheckBlocks,
 		buffers: sync.Pool{New: func() any { return new([]byte) }},
+	}
+	if req.Uses {
+		s.uses = new(uses)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -94,6 +98,7 @@ func (s *scan) makePass() {
 		cfg.Keep = func(ctx context.Context, block *chainhash.Hash) (bool, error) {
 			return s.inBlock(ctx, query, block)
 		}
+		cfg.KeepAll = s.uses != nil
 	}
 	s.pass = s.cfg.Scheduler.NewPass(cfg)
 }
@@ -112,6 +117,9 @@ func (s *scan) inBlock(ctx context.Context, q *filters.Query, block *chainhash.H
 	}
 	if err != nil {
 		return false, err
+	}
+	if s.uses != nil {
+		return s.uses.note(q, block, raw, s.cfg.HeaderLen(raw), spent)
 	}
 	return q.InBlock(raw, s.cfg.HeaderLen(raw), spent)
 }
@@ -153,6 +161,9 @@ func (s *scan) result() messages.ScanResult {
 	}
 	for _, hit := range hits {
 		res.Blocks = append(res.Blocks, hit.Block)
+		if s.uses != nil {
+			res.Uses = append(res.Uses, s.uses.of(&hit.Block))
+		}
 	}
 	return res
 }

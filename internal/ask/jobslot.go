@@ -24,7 +24,7 @@ type JobSlotConfig struct {
 	Issued *atomic.Uint64
 
 	Busy    error // answers a request for a slot while the place is taken
-	Expired error // answers a job whose slot is not reserved
+	Expired error // answers a job whose slot is neither reserved nor held
 
 	// Stop ends the running job before it returns: it calls [JobSlot.End] with the
 	// results found until then.
@@ -42,13 +42,13 @@ type JobSlotConfig struct {
 //	idle      reserved  -         -         -         -
 //	reserved  busy      idle      running   -         -
 //	running   busy      -         -         stopped   idle, or held if kept
-//	held      busy      idle      -         -         -
+//	held      busy      idle      running   -         -
 //
 // A dash keeps the state. Release and Begin act on the slot that was issued last;
 // another slot changes nothing. The holder of a slot is notified of an abort, ends its work and
-// gives the place back: nobody else gets the place before. A job whose slot was aborted before
-// it came is answered at once with an empty result; a job whose slot is not reserved,
-// with an error.
+// gives the place back: nobody else gets the place before. A holder may begin one job after the other. A job whose
+// slot was aborted before it came is answered at once with an empty result; a job whose slot is neither reserved nor
+// held, with an error.
 type JobSlot[R any] struct {
 	cfg JobSlotConfig
 
@@ -114,7 +114,7 @@ func (s *JobSlot[R]) Release(id uint64) bool {
 // false for a job that may not run, and answers it: with empty where its slot was
 // aborted.
 func (s *JobSlot[R]) Begin(id uint64, keep bool, answer func(R, error) (received bool), empty R) bool {
-	if s.state != JobReserved || id != s.issued {
+	if s.state != JobReserved && s.state != JobHeld || id != s.issued {
 		var none R
 		answer(none, s.cfg.Expired)
 		return false

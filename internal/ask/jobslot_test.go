@@ -168,7 +168,12 @@ func TestStates(t *testing.T) {
 		{held, "report", report(0, 5), 5, held, ""},
 		{held, "release", func(r *lives) any { return r.Release(r.last.ID) }, true, idle, ""},
 		{held, "release another", func(r *lives) any { return r.Release(r.last.ID + 1) }, false, held, ""},
-		{held, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, false, held, "b=expired"},
+		{held, "begin", func(r *lives) any { return r.begin("b", r.last.ID) }, true, running, ""},
+		{held, "begin another", func(r *lives) any { return r.begin("b", r.last.ID+1) }, false, held, "b=expired"},
+		{
+			held, "begin, aborted",
+			func(r *lives) any { r.Abort(); return r.beginAs("b", r.last.ID, true, true) }, false, held, "b=empty",
+		},
 		{held, "abort", func(r *lives) any { return r.Abort() && isAborted(r.last) && r.stops == 0 }, true, held, ""},
 		{held, "end", func(r *lives) any { r.End("x", nil); return nil }, nil, held, ""},
 	} {
@@ -276,7 +281,7 @@ func TestLives(t *testing.T) {
 				}
 			case 3, 4:
 				id, keep := pick(), rnd.IntN(2) == 0
-				may := id == o.current && o.fate == "reserved"
+				may := id == o.current && (o.fate == "reserved" || o.fate == "held")
 				if began := r.beginAs("b", id, keep, true); began != (may && !o.aborted) {
 					t.Fatalf("%s: slot %d, %q, began %v", where, id, o.fate, began)
 				}

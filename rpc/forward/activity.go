@@ -24,6 +24,22 @@ const (
 	activityEnd   = `]}`
 )
 
+// refuseGap refuses calls whose scan objects have a gap: Core passes it over, and its answer would look complete.
+func refuseGap(method string, params *jsontree.Value) error {
+	if method != "scantxoutset" && method != "getdescriptoractivity" {
+		return nil
+	}
+	objects := argument(params, 1, "scanobjects")
+	for i := range objects.Len() {
+		if object := objects.At(i); object.Kind() == jsontree.Object && !object.Get("gap").IsNull() {
+			return command.Errorf(command.InvalidParameter,
+				"Bitcoin Core answers %s here, and has no gap in scan objects: take scanblocks, or for the activity "+
+					"in blocks alone include_mempool=false", method)
+		}
+	}
+	return nil
+}
+
 // withActivity adds what happens in Core's pool to the activity in blocks, which the node
 // found.
 func (f *Forwarder) withActivity(

@@ -166,6 +166,9 @@ func (f *Forwarder) Public(method string) bool {
 func (f *Forwarder) Forward(
 	ctx context.Context, caller command.Caller, method string, params *jsontree.Value,
 ) (any, error) {
+	if err := refuseGap(method, params); err != nil {
+		return nil, err
+	}
 	body := request(method, params)
 	defer clear(body)
 	path := "/"

@@ -72,6 +72,13 @@ func TestActivity(t *testing.T) {
 	named := jsontree.NewObject()
 	named.Add("blockhashes", blocks)
 	named.Add("scanobjects", scripts)
+	gap, err := jsontree.Parse([]byte(`["raw(51)",{"desc":"raw(52)","gap":20}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	namedGap := jsontree.NewObject()
+	namedGap.Add("blockhashes", blocks)
+	namedGap.Add("scanobjects", gap)
 	tests := []struct {
 		name   string
 		params *jsontree.Value
@@ -85,6 +92,9 @@ func TestActivity(t *testing.T) {
 		{"only here", named, []int{1}, reply(``), forward.Default, `{"activity":[1]}`},
 		{"not asked for", jsontree.NewArray(blocks, scripts, no), []int{1}, `x`, forward.None, `{"activity":[1]}`},
 		{"not passed on", named, []int{1}, reply(``), forward.None, ""},
+		{"a gap", jsontree.NewArray(blocks, gap), []int{1}, reply(``), forward.Default, ""},
+		{"a gap, named", namedGap, []int{1}, reply(``), forward.Default, ""},
+		{"a gap, not asked for", jsontree.NewArray(blocks, gap, no), []int{1}, `x`, forward.Default, `{"activity":[1]}`},
 		{"nonsense", named, []int{1}, `{"jsonrpc":"2.0","result":[],"id":0}`, forward.Default, ""},
 		{"refused", named, []int{1}, `{"error":{"code":-8,"message":"no"},"id":0}`, forward.Default, ""},
 	}

@@ -47,6 +47,9 @@ type Deps struct {
 	// Expansions has the scripts of descriptors that were scanned for.
 	Expansions *descriptor.Expansions
 
+	// ScriptLimit bounds the scripts of scan objects with a gap; 0: 10 million, as for searches.
+	ScriptLimit int
+
 	// Spread starts a goroutine on a core that has nothing to do; nil stands for
 	// the go statement.
 	Spread func(work func())

@@ -30,6 +30,9 @@ type expansion struct {
 	visit       visitScripts
 	scriptsOnly bool // visit asks for no branch: it may be nil
 
+	// widens takes over an object with a gap, and reports whether it does. Nil: no object may have a gap.
+	widens func(*parsed) bool
+
 	object  int // place of the object that is visited
 	objects int // their number
 }
@@ -42,6 +45,7 @@ func (d *Deps) expansion(h *holder, net *descriptor.Network, visit visitScripts)
 type parsed struct {
 	arg.ScanObject
 
+	gap      int32     // 0: none
 	script   [1][]byte // its only one; nil: see branches
 	branches []*descriptor.Descriptor
 	err      error
@@ -100,7 +104,10 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 
 // parse reads an object. Most that come in thousands are scripts or addresses.
 func (x *expansion) parse(v *jsontree.Value) (p parsed) {
-	if p.ScanObject, p.err = arg.NewScanObject(v); p.err != nil {
+	if p.ScanObject, p.err = arg.NewScanObject(v); p.err == nil {
+		p.gap, p.err = gapOf(v)
+	}
+	if p.err != nil {
 		return p
 	}
 	if x.scriptsOnly {
@@ -123,6 +130,14 @@ func (x *expansion) parse(v *jsontree.Value) (p parsed) {
 // expand visits the scripts of every branch of a descriptor. Ranges of descriptors
 // that have none are ignored.
 func (x *expansion) expand(ctx context.Context, p *parsed) error {
+	if p.gap > 0 && p.err == nil {
+		if x.widens == nil {
+			return errNoGap
+		}
+		if x.widens(p) {
+			return nil
+		}
+	}
 	if p.script[0] != nil {
 		x.visit(nil, 0, p.script[:])
 		return nil

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -74,6 +74,7 @@ var activityResults = []command.Result{{Type: command.Object, Inner: []command.R
 			}},
 		},
 	},
+	widenedResult,
 }}}
 
 // spendEvent is an output that was spent.
@@ -121,36 +122,113 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	sought := filters.NewQueryBuilder(0)
-	err = d.expandObjects(ctx, new(holder), a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
-		for _, script := range scripts {
-			sought.Add(script)
-		}
-	})
+	objects, err := a.Array(1)
 	if err != nil {
 		return nil, err
 	}
-	found := activities{printer: p, sought: sought.Query(), events: []any{}}
-	for _, b := range blocks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := found.addBlock(reader, b); err != nil {
-			return nil, err
+	w, err := d.widening(ctx, new(holder), p.Net, objects)
+	if err != nil {
+		return nil, err
+	}
+	found := activities{printer: p, events: []any{}}
+	if !w.widens() {
+		found.sought = w.round.Query()
+		for _, b := range blocks {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if err := found.addBlock(reader, b); err != nil {
+				return nil, err
+			}
 		}
 	}
 	unconfirmed, err := a.BoolOr(2, true)
 	if err != nil {
 		return nil, err
 	}
+	var pool []poolTx
 	if unconfirmed && !d.Attached && !d.Pool.IsAbsent() {
-		if err := found.addUnconfirmed(ctx, d.Pool); err != nil {
+		if pool, err = poolTxs(ctx, d.Pool); err != nil {
 			return nil, err
 		}
 	}
+	if w.widens() {
+		if err := found.widen(ctx, w, reader, blocks, pool); err != nil {
+			return nil, err
+		}
+	}
+	for i := range pool {
+		found.addUnconfirmed(&pool[i])
+	}
 	return struct {
-		Activity []any `json:"activity"`
-	}{found.events}, nil
+		Activity []any          `json:"activity"`
+		Ranges   []widenedRange `json:"descriptors,omitempty"`
+	}{found.events, w.ranges(true)}, nil
+}
+
+// widen widens ranges until the blocks and the memory pool have nothing more, and adds what happened in the blocks.
+func (s *activities) widen(
+	ctx context.Context, w *widening, reader chainview.Reader, blocks []*chainview.Block, pool []poolTx,
+) error {
+	_, err := w.all(ctx, func(q *filters.Query) (found passed, err error) {
+		found.completed = true
+		for _, b := range blocks {
+			if err := ctx.Err(); err != nil {
+				return found, err
+			}
+			scripts, err := scriptsOf(reader, b)
+			if err != nil {
+				return found, err
+			}
+			found.add(b.Hash, q, scripts)
+		}
+		for i := range pool {
+			found.add(chainhash.Hash{}, q, pool[i].scripts())
+		}
+		return found, nil
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	s.sought = w.sought()
+	for _, hash := range w.blocks(reader, math.MaxInt32) {
+		if err := s.addBlock(reader, reader.Lookup(&hash)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add notes which scripts of a query are among some.
+func (p *passed) add(block chainhash.Hash, q *filters.Query, scripts [][]byte) {
+	var places []uint32
+	for _, script := range scripts {
+		if place, has := q.Place(script); has {
+			places = append(places, uint32(place))
+		}
+	}
+	if len(places) > 0 {
+		slices.Sort(places)
+		p.blocks, p.uses = append(p.blocks, block), append(p.uses, slices.Compact(places))
+	}
+}
+
+// scriptsOf returns the scripts that a block creates and spends.
+func scriptsOf(reader chainview.Reader, b *chainview.Block) (scripts [][]byte, err error) {
+	block, err := reader.Block(&b.Hash)
+	if err != nil {
+		return nil, blockTexts.failure(err)
+	}
+	if scripts, err = reader.SpentScripts(&b.Hash); err != nil {
+		return nil, blockTexts.failure(err)
+	}
+	scripts = slices.Clip(scripts)
+	for _, tx := range block.Transactions {
+		for _, out := range tx.TxOut {
+			scripts = append(scripts, out.PkScript)
+		}
+	}
+	return scripts, nil
 }
 
 // activityBlocks returns the blocks of argument 0 by height, each once.
@@ -200,11 +278,18 @@ func (s *activities) addBlock(reader chainview.Reader, b *chainview.Block) error
 	return nil
 }
 
-// addUnconfirmed adds what happens in the mempool.
-func (s *activities) addUnconfirmed(ctx context.Context, pool *ask.Ref) error {
+// A poolTx is an unconfirmed transaction with the outputs that it spends.
+type poolTx struct {
+	*wire.MsgTx
+
+	spent []*messages.Coin
+}
+
+// poolTxs returns the transactions of the mempool.
+func poolTxs(ctx context.Context, pool *ask.Ref) (list []poolTx, err error) {
 	content, err := ask.Ask(ctx, pool, messages.GetPoolTxs{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, t := range content.Txs {
 		q := messages.GetPoolCoins{View: messages.PoolOutputs}
@@ -213,17 +298,33 @@ func (s *activities) addUnconfirmed(ctx context.Context, pool *ask.Ref) error {
 		}
 		spent, err := ask.Ask(ctx, pool, q)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if slices.Contains(spent, nil) {
 			continue // it has left the pool
 		}
-		s.addSpends(t.Tx, len(spent), nil, func(n int) ([]byte, int64) {
-			return spent[n].Output.PkScript, spent[n].Output.Value
-		})
-		s.addReceipts(t.Tx, nil)
+		list = append(list, poolTx{t.Tx, spent})
 	}
-	return nil
+	return list, nil
+}
+
+// scripts returns the scripts that the transaction creates and spends.
+func (t *poolTx) scripts() (scripts [][]byte) {
+	for _, coin := range t.spent {
+		scripts = append(scripts, coin.Output.PkScript)
+	}
+	for _, out := range t.TxOut {
+		scripts = append(scripts, out.PkScript)
+	}
+	return scripts
+}
+
+// addUnconfirmed adds what happens in a transaction of the mempool.
+func (s *activities) addUnconfirmed(t *poolTx) {
+	s.addSpends(t.MsgTx, len(t.spent), nil, func(n int) ([]byte, int64) {
+		return t.spent[n].Output.PkScript, t.spent[n].Output.Value
+	})
+	s.addReceipts(t.MsgTx, nil)
 }
 
 // addSpends looks at what a transaction spends: known outputs, of which spent

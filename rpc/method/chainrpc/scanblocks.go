@@ -63,6 +63,7 @@ var scanParams = []command.Param{
 				Inner: []command.Param{
 					{Name: "desc", Type: command.String, Help: "an output descriptor"},
 					{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
+					gapParam,
 				},
 			},
 		},
@@ -100,10 +101,14 @@ var scanResults = []command.Result{
 			Type: command.Array, Key: "activity", Optional: true, Inner: activityResults[0].Inner[0].Inner,
 			Help: "with the option activity: in the order of the blocks",
 		},
+		widenedResult,
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
-		{Type: command.Number, Key: "current_height", Help: "height up to which all blocks were looked at"},
+		{
+			Type: command.Number, Key: "current_height",
+			Help: "height up to which all blocks were looked at. With a gap, more than one pass may be needed",
+		},
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
 	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
@@ -161,6 +166,7 @@ type scanResult struct {
 	Blocks    []chainhash.Hash `json:"relevant_blocks"`
 	Completed bool             `json:"completed"`
 	Activity  *[]any           `json:"activity,omitempty"`
+	Ranges    []widenedRange   `json:"descriptors,omitempty"`
 }
 
 // start runs a scan. It holds the node's one slot for a scan from before its
@@ -177,28 +183,73 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 		return nil, err
 	}
 	holder := s.holder(ctx, slot)
-	query, err := s.scripts(ctx, holder, a)
+	answer, err := s.find(ctx, holder, slot.ID, &order, a)
+	completed = err == nil && answer.Completed
+	return answer, err
+}
+
+// find looks for the scan objects, which are argument 1.
+func (s *scan) find(
+	ctx context.Context, h *holder, slot uint64, order *scanOrder, a *command.Args,
+) (answer *scanResult, err error) {
+	objects, err := a.Array(1)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.deps.widening(ctx, h, s.net, objects)
 	if errors.Is(err, errAborted) {
 		return order.empty(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
-		Slot: slot.ID, Set: query, Hold: true,
-		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity,
-	})
-	if err != nil {
-		return nil, scanFailure(err)
+	answer = order.empty()
+	look := func(q *filters.Query) (passed, error) {
+		result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
+			Slot: slot, Set: q, Hold: true, Uses: w.widens(),
+			Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity || w.widens(),
+		})
+		if err != nil {
+			return passed{}, scanFailure(err)
+		}
+		answer.From, answer.To, answer.Blocks = result.From, result.To, result.Blocks
+		return passed{result.Blocks, result.Uses, result.Completed}, nil
 	}
-	answer := &scanResult{From: result.From, To: result.To, Blocks: result.Blocks, Completed: result.Completed}
+	var sought *filters.Query
+	if w.widens() {
+		sought, err = s.widened(ctx, w, answer, look)
+	} else {
+		sought = w.round.Query()
+		var found passed
+		found, err = look(sought)
+		answer.Completed = found.completed
+	}
+	if err != nil {
+		return nil, err
+	}
 	if order.activity {
-		if err := s.addActivity(ctx, holder, query, answer); err != nil {
+		if err := s.addActivity(ctx, h, sought, answer); err != nil {
 			return nil, err
 		}
 	}
-	completed = answer.Completed
 	return answer, nil
+}
+
+// widened looks for scan objects of which some have a gap. It returns the scripts that were found. After an abort the
+// result ends where the present round has ended.
+func (s *scan) widened(
+	ctx context.Context, w *widening, answer *scanResult, look func(*filters.Query) (passed, error),
+) (sought *filters.Query, err error) {
+	completed, err := w.all(ctx, look, func() { answer.To = answer.From })
+	if err != nil {
+		return nil, err
+	}
+	reader, err := s.deps.open()
+	if err != nil {
+		return nil, err
+	}
+	answer.Completed, answer.Blocks, answer.Ranges = completed, w.blocks(reader, answer.To), w.ranges(completed)
+	return w.sought(), nil
 }
 
 // empty is the result of a scan that was aborted before its first block.

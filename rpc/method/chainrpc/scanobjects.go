@@ -4,29 +4,8 @@ import (
 	"context"
 
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/rpc/command"
 )
-
-// scripts returns the query for the output scripts of the scan objects, which are
-// argument 1. The error is errAborted once the scan is aborted.
-func (s *scan) scripts(ctx context.Context, h *holder, a *command.Args) (*filters.Query, error) {
-	objects, err := a.Array(1)
-	if err != nil {
-		return nil, err
-	}
-	query := filters.NewQueryBuilder(objects.Len())
-	x := s.deps.expansion(h, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
-		for _, script := range scripts {
-			query.Add(script)
-		}
-	})
-	x.scriptsOnly = true
-	if err = x.all(ctx, objects); err != nil {
-		return nil, err
-	}
-	return query.Query(), nil
-}
 
 // visitScripts is told the scripts that a branch of a descriptor has at an index.
 type visitScripts func(branch *descriptor.Descriptor, index uint32, scripts [][]byte)

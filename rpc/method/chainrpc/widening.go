@@ -1,0 +1,361 @@
+package chainrpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/search/widen"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// scriptLimit bounds the scripts of scan objects with a gap where no option says another limit.
+const scriptLimit = 10_000_000
+
+// maxGap is the largest gap of a scan object.
+const maxGap = 100_000
+
+// gapOf reads the gap of a scan object; 0: it has none.
+func gapOf(v *jsontree.Value) (int32, error) {
+	if v.Kind() != jsontree.Object {
+		return 0, nil
+	}
+	given := v.Get("gap")
+	if given.IsNull() {
+		return 0, nil
+	}
+	gap, err := given.AsInt32()
+	if err == nil && (gap < 1 || gap > maxGap) {
+		err = command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", maxGap)
+	}
+	return gap, err
+}
+
+var gapParam = command.Param{
+	Name: "gap", Type: command.Number, Optional: true, Extension: true,
+	Help: "1 to 100000: widen the range until so many unused indices follow the highest used one",
+}
+
+// errNoGap answers where scan objects cannot have a gap.
+var errNoGap = command.Error{
+	Code: command.InvalidParameter, Message: "gap cannot be given to this method: take scanblocks",
+}
+
+// A widening looks for scan objects whose ranges widen until their gaps are satisfied. It goes in rounds: each looks at
+// all blocks, for the scripts that no round has looked for before. Scan objects without a gap are of the first round.
+type widening struct {
+	x     *expansion
+	limit int // of the scripts
+
+	plan    widen.Plan
+	ranged  []rangedBranch // by their numbers in the plan
+	scripts int            // of all rounds
+
+	round  *filters.QueryBuilder
+	owners []owner // of the scripts of the round, by their places in the query
+	others []other // of scripts that have more than one
+	found  map[chainhash.Hash][]sighting
+}
+
+// A rangedBranch is a descriptor whose range widens.
+type rangedBranch struct {
+	*descriptor.Descriptor
+
+	desc string // as it is shown
+	each int    // scripts of an index
+}
+
+// An owner is the descriptor and index that a script is of.
+type owner struct {
+	number int32 // in the plan; -1: its range does not widen
+	index  int32
+}
+
+// other is a further owner of a script.
+type other struct {
+	script []byte
+	owner
+}
+
+// A sighting is a script in a block.
+type sighting struct {
+	script []byte
+	owners []owner
+}
+
+// A passed is what a round has found.
+type passed struct {
+	blocks    []chainhash.Hash
+	uses      [][]uint32 // places of scripts in the query, for each block
+	completed bool
+}
+
+// widening reads scan objects and derives the scripts of those without a gap.
+func (d *Deps) widening(
+	ctx context.Context, h *holder, net *descriptor.Network, objects *jsontree.Value,
+) (*widening, error) {
+	w := &widening{
+		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()), found: map[chainhash.Hash][]sighting{},
+	}
+	w.x = d.expansion(h, net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+		w.add(owner{number: -1}, scripts)
+	})
+	w.x.scriptsOnly, w.x.widens = true, w.takes
+	return w, w.x.all(ctx, objects)
+}
+
+// widens reports whether any range widens.
+func (w *widening) widens() bool { return len(w.ranged) > 0 }
+
+// takes takes over a scan object with a gap, unless it has no range.
+func (w *widening) takes(p *parsed) bool {
+	if len(p.branches) == 0 || !p.branches[0].IsRanged() {
+		return false
+	}
+	for _, branch := range p.branches {
+		r := rangedBranch{Descriptor: branch, desc: strings.Clone(p.Text)}
+		if len(p.branches) > 1 || branch.HasPrivateKeys() {
+			r.desc = branch.String()
+		}
+		if scripts, err := branch.Expand(p.First); err == nil { // else the expansion says why
+			r.each = len(scripts)
+		}
+		w.plan.Add(int32(p.First), int32(p.Last), p.gap)
+		w.ranged = append(w.ranged, r)
+	}
+	return true
+}
+
+// add adds the scripts of an index to the round.
+func (w *widening) add(o owner, scripts [][]byte) {
+	w.scripts += len(scripts)
+	for _, script := range scripts {
+		if w.round.Add(script) {
+			w.owners = append(w.owners, o)
+		} else if o.number >= 0 {
+			w.others = append(w.others, other{slices.Clone(script), o})
+		}
+	}
+}
+
+// next derives the scripts of the next round and returns their query; nil: there is nothing more to look for.
+func (w *widening) next(ctx context.Context) (*filters.Query, error) {
+	first := w.round
+	if w.round == nil {
+		w.round = filters.NewQueryBuilder(0)
+	}
+	ahead, err := w.spare()
+	if err != nil {
+		return nil, err
+	}
+	spans := w.plan.Next(ahead)
+	if len(spans) == 0 && first == nil {
+		return nil, nil
+	}
+	w.x.object, w.x.objects = 0, len(spans)
+	for i, span := range spans {
+		w.x.object = i
+		if err := w.derive(ctx, span); err != nil {
+			return nil, err
+		}
+	}
+	return w.round.Query(), nil
+}
+
+// spare returns how many indices may be looked for earlier than necessary. The error says that the limit does not
+// allow those that are necessary.
+func (w *widening) spare() (indices int, err error) {
+	needed, most := 0, 1
+	for number := range w.ranged {
+		needed += w.plan.Needed(number) * w.ranged[number].each
+		most = max(most, w.ranged[number].each)
+	}
+	left := w.limit - w.scripts - needed
+	if left < 0 {
+		limit := messages.SearchLimitError{Option: "-searchscripts"}
+		return 0, command.Error{Code: command.InvalidParameter, Message: limit.Error()}
+	}
+	return left / most, nil
+}
+
+// maxSpan is how many indices are derived by one call.
+const maxSpan = 1_000_000
+
+// derive adds the scripts of a span to the round.
+func (w *widening) derive(ctx context.Context, span widen.Span) error {
+	w.x.visit = func(_ *descriptor.Descriptor, index uint32, scripts [][]byte) {
+		w.add(owner{int32(span.Number), int32(index)}, scripts)
+	}
+	r := &w.ranged[span.Number]
+	for from := int64(span.First); from <= int64(span.Last); from += maxSpan {
+		p := &parsed{branches: []*descriptor.Descriptor{r.Descriptor}}
+		p.First, p.Last = uint32(from), uint32(min(from+maxSpan-1, int64(span.Last)))
+		p.Text = r.desc
+		err := w.x.expand(ctx, p)
+		if ended := w.x.holder.ended(ctx); ended != nil {
+			return ended
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.x.report(1)
+	return nil
+}
+
+// take takes what a round has found.
+func (w *widening) take(q *filters.Query, found *passed) {
+	defer func() { w.round, w.owners, w.others = nil, nil, nil }()
+	used := map[uint32]*sighting{}
+	for _, places := range found.uses {
+		for _, place := range places {
+			if used[place] == nil {
+				used[place] = &sighting{owners: []owner{w.owners[place]}}
+			}
+		}
+	}
+	if len(used) == 0 {
+		return
+	}
+	for _, o := range w.others {
+		if place, has := q.Place(o.script); has && used[uint32(place)] != nil {
+			s := used[uint32(place)]
+			s.owners = append(s.owners, o.owner)
+		}
+	}
+	for script := range q.Scripts() {
+		place, _ := q.Place(script)
+		if s := used[uint32(place)]; s != nil {
+			s.script = slices.Clone(script)
+		}
+	}
+	for i, block := range found.blocks {
+		for _, place := range found.uses[i] {
+			w.found[block] = append(w.found[block], *used[place])
+		}
+	}
+	for _, s := range used {
+		for _, o := range s.owners {
+			if o.number >= 0 {
+				w.plan.Use(int(o.number), o.index)
+			}
+		}
+	}
+}
+
+// has reports whether a script counts: at least one of its indices is not beyond the range.
+func (w *widening) has(s *sighting) bool {
+	return slices.ContainsFunc(s.owners, func(o owner) bool {
+		return o.number < 0 || w.plan.Has(int(o.number), o.index)
+	})
+}
+
+// all goes from round to round, until nothing more is to be looked for or the work is aborted. The function look looks
+// at all blocks. Where the last scripts were not looked for in any block, unseen is called.
+func (w *widening) all(
+	ctx context.Context, look func(q *filters.Query) (passed, error), unseen func(),
+) (completed bool, err error) {
+	for {
+		q, err := w.next(ctx)
+		if errors.Is(err, errAborted) {
+			unseen()
+			return false, nil
+		}
+		if err != nil || q == nil {
+			return err == nil, err
+		}
+		found, err := look(q)
+		if err != nil {
+			return false, err
+		}
+		w.take(q, &found)
+		if !found.completed {
+			return false, nil
+		}
+	}
+}
+
+// sought returns the scripts that count and were found.
+func (w *widening) sought() *filters.Query {
+	b := filters.NewQueryBuilder(0)
+	for _, sightings := range w.found {
+		for i := range sightings {
+			if w.has(&sightings[i]) {
+				b.Add(sightings[i].script)
+			}
+		}
+	}
+	return b.Query()
+}
+
+// blocks returns the hashes of the blocks that have scripts which count, up to a height, in the order of heights.
+func (w *widening) blocks(reader chainview.Reader, to int32) []chainhash.Hash {
+	var found []*chainview.Block
+	for hash, sightings := range w.found {
+		if b := reader.Lookup(&hash); b != nil && b.Height <= to &&
+			slices.ContainsFunc(sightings, func(s sighting) bool { return w.has(&s) }) {
+			found = append(found, b)
+		}
+	}
+	slices.SortFunc(found, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
+	hashes := make([]chainhash.Hash, len(found))
+	for i, b := range found {
+		hashes[i] = b.Hash
+	}
+	return hashes
+}
+
+// widenedRange is what is told of a descriptor whose range widens.
+type widenedRange struct {
+	Desc        string   `json:"desc"`
+	Range       [2]int32 `json:"range"`
+	HighestUsed *int32   `json:"highest_used,omitempty"`
+	Gap         int32    `json:"gap"`
+	Exhausted   bool     `json:"exhausted"`
+}
+
+var widenedResult = command.Result{
+	Type: command.Array, Key: "descriptors", Optional: true,
+	Help: "of scan objects with a gap: the ranges that were looked for",
+	Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
+		{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
+		{
+			Type: command.Array, Key: "range", Help: "the indices that were looked for: the first and the last",
+			Inner: []command.Result{
+				{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
+			},
+		},
+		{Type: command.Number, Key: "highest_used", Optional: true, Help: "highest index at which something was found"},
+		{Type: command.Number, Key: "gap", Help: "as it was given"},
+		{
+			Type: command.Bool, Key: "exhausted",
+			Help: "true: the range ended before the gap did, so that payments behind it may be missed",
+		},
+	}}},
+}
+
+// ranges returns what is told of the ranges; nil: none widens.
+func (w *widening) ranges(completed bool) []widenedRange {
+	var list []widenedRange
+	for number := range w.ranged {
+		r := w.plan.Range(number)
+		told := widenedRange{
+			Desc: w.ranged[number].desc, Range: [2]int32{r.First, r.Last}, Gap: r.Gap,
+			Exhausted: r.Exhausted || !completed,
+		}
+		if r.HighestUsed >= 0 {
+			told.HighestUsed = &r.HighestUsed
+		}
+		list = append(list, told)
+	}
+	return list
+}
