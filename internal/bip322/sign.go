@@ -30,8 +30,8 @@ func Packet(pkScript []byte, message string, coins []wire.OutPoint) *psbt.Packet
 	return p
 }
 
-// Signature returns the signature that a completed packet of [Packet] is, and its form: the proof of funds where it
-// has coins, else the witness alone, or the transaction where that is not enough or full is set. The packet is changed.
+// Signature returns the signature of a completed packet of [Packet], and its form. With coins it is a proof of funds,
+// else the witness alone. It is the transaction if full is set, or if the witness is not enough. The packet is changed.
 // The error is [ErrUnsigned].
 func Signature(p *psbt.Packet, full bool) (text string, form Form, err error) {
 	for i := range p.Inputs {

@@ -12,9 +12,9 @@ import (
 // largest double, or text with code points beyond Unicode's.
 var ErrNotCanonical = errors.New("no canonical form")
 
-// AppendCanonical appends v in the canonical form of RFC 8785: no white space, the members of objects in the order
-// of the UTF-16 units of their keys, numbers as ECMAScript writes the nearest double, and the fewest escapes. Equal
-// values have equal bytes. The error wraps [ErrNotCanonical].
+// AppendCanonical appends v in the canonical form of RFC 8785, without white space. Members of objects are in the order
+// of the UTF-16 units of their keys. Numbers are written as ECMAScript writes the nearest double. Equal values have
+// equal bytes. The error wraps [ErrNotCanonical].
 func (v *Value) AppendCanonical(dst []byte) ([]byte, error) {
 	switch v.Kind() {
 	case Number:
