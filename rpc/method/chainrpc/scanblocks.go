@@ -10,9 +10,12 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func scanBlocks(d *Deps) command.Command {
@@ -83,6 +86,16 @@ var scanParams = []command.Param{
 				Help: "return as well what the scripts received and spent in the blocks found, as\n" +
 					"getdescriptoractivity does; implies filter_false_positives",
 			},
+			{
+				Name: "receipt", Type: command.Bool, Default: "false", Extension: true,
+				Help: "return as well on what the result rests, for verifyreceipt on any node; implies\n" +
+					"filter_false_positives",
+			},
+			{
+				Name: "receipt_descriptors", Type: command.Bool, Default: "true", Extension: true,
+				Help: "whether the receipt tells the descriptors, without private keys, and not only a\n" +
+					"digest of their scripts",
+			},
 		},
 		Help: "further options",
 	},
@@ -100,6 +113,7 @@ var scanResults = []command.Result{
 			Type: command.Array, Key: "activity", Optional: true, Inner: activityResults[0].Inner[0].Inner,
 			Help: "with the option activity: in the order of the blocks",
 		},
+		arg.ReceiptResult("with the option receipt, of a scan that was not aborted"),
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
@@ -161,6 +175,7 @@ type scanResult struct {
 	Blocks    []chainhash.Hash `json:"relevant_blocks"`
 	Completed bool             `json:"completed"`
 	Activity  *[]any           `json:"activity,omitempty"`
+	Receipt   *receipt.Receipt `json:"receipt,omitempty"`
 }
 
 // start runs a scan. It holds the node's one slot for a scan from before its
@@ -176,8 +191,25 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	objects, err := a.Array(1)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.search(ctx, slot, objects, &order)
+	if err != nil {
+		return nil, err
+	}
+	completed = answer.Completed
+	return answer, nil
+}
+
+// search looks for the scripts of scan objects with a slot that the call holds.
+func (s *scan) search(
+	ctx context.Context, slot messages.ScanSlot, objects *jsontree.Value, order *scanOrder,
+) (*scanResult, error) {
 	holder := s.holder(ctx, slot)
-	query, err := s.scripts(ctx, holder, a)
+	told := order.told(objects)
+	query, err := s.scripts(ctx, holder, objects, told)
 	if errors.Is(err, errAborted) {
 		return order.empty(), nil
 	}
@@ -186,7 +218,7 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	}
 	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
 		Slot: slot.ID, Set: query, Hold: true,
-		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity,
+		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity || order.receipt,
 	})
 	if err != nil {
 		return nil, scanFailure(err)
@@ -197,7 +229,11 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 			return nil, err
 		}
 	}
-	completed = answer.Completed
+	if order.receipt && answer.Completed {
+		if answer.Receipt, err = s.receipt(ctx, told, query, order, answer); err != nil {
+			return nil, err
+		}
+	}
 	return answer, nil
 }
 
@@ -267,6 +303,8 @@ type scanOrder struct {
 	stop        *chainview.Block
 	checkBlocks bool
 	activity    bool
+	receipt     bool
+	hide        bool // the receipt tells no descriptors
 }
 
 // order reads all arguments but the scan objects, in Core's order.
@@ -283,6 +321,9 @@ func (s *scan) order(a *command.Args) (order scanOrder, err error) {
 		if order.activity, err = activity.AsBool(); err != nil {
 			return order, err
 		}
+	}
+	if err := order.readReceipt(a.Value(5)); err != nil {
+		return order, err
 	}
 	if s.deps.Index == nil {
 		return order, errIndexOff
