@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -78,6 +79,37 @@ func Example() {
 	// 00000000f46e513f038baf6f2d9a95b2a28d8a6c985bcf24b9e07f0f63a29888
 	// 00000000fb5b44edc7a1aa105075564a179d65506e2bd25f55f1629251d0f6b0
 	// from an actor 0 1728 true 6 blocks
+}
+
+// A program scans in one call, which tells how far it is, and may be cancelled by its context.
+func ExampleNode_Scan() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "trawl")
+	must(err)
+	defer os.RemoveAll(dir)
+	node, err := trawl.Open(ctx, trawl.Config{
+		Dir: dir, Chain: "main", BlockFilterIndex: true, LoadBlock: []string{firstBlocks(dir)},
+	})
+	must(err)
+	defer node.Close(ctx)
+	_, err = trawl.Ask(ctx, node.Chain(), messages.WaitImported{})
+	must(err)
+
+	script, err := hex.DecodeString("410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2" +
+		"e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac")
+	must(err)
+	progress := func(s messages.ScanStatus) { fmt.Fprintln(os.Stderr, s.Progress, "%") }
+	found, err := node.Scan(ctx, messages.RunScan{Scripts: [][]byte{script}, CheckBlocks: true}, progress)
+	must(err)
+	fmt.Println(found.From, found.To, found.Completed, len(found.Blocks), "blocks")
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = node.Scan(cancelled, messages.RunScan{Scripts: [][]byte{script}}, nil)
+	fmt.Println("cancelled:", errors.Is(err, context.Canceled))
+	// Output:
+	// 0 14131 true 6 blocks
+	// cancelled: true
 }
 
 func must(err error) {

@@ -134,7 +134,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtxrpc.Commands(txMethods),
-		searchrpc.Commands(searchrpc.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
+		searchrpc.Commands(searchrpc.Deps{Network: n.net, Searches: ref(searchesPart), Chain: &chainMethods}),
 		utilrpc.Commands(utilrpc.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
 	if w := n.cfg.Wallets; w != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/ask/hostcall"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -122,14 +123,12 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Wait returns nil when ctx ends, and an error when an actor has stopped for
-// good: its supervisor gave up, or its disk failed. Then the node is of no more
-// use.
+// Wait returns nil when ctx ends, and an error when an actor has stopped for good: its supervisor gave up, or its disk
+// failed. Then the node is of no more use.
 func (n *Node) Wait(ctx context.Context) error { return n.set.Wait(ctx) }
 
-// Close stops the actors one by one, last started first, so that each finishes
-// while those it depends on still answer. Each has its own time to stop, which
-// ctx may cut short.
+// Close stops the actors one by one, last started first, so that each finishes while those it depends on still answer.
+// Each has its own time to stop, which ctx may cut short.
 func (n *Node) Close(ctx context.Context) error { return n.set.Close(ctx) }
 
 // warnings returns what the operator should know.
@@ -151,21 +150,18 @@ var (
 	ErrAbsent    = ask.ErrAbsent    // the node runs without this actor
 )
 
-// Ask sends a request of package messages to an actor and waits for its answer,
-// whose type the request names. It returns in any case: with the answer, with
-// the error of ctx, or with one of the errors above.
+// Ask sends a request of package messages to an actor and waits for its answer, whose type the request names. It
+// returns in any case: with the answer, with the error of ctx, or with one of the errors above.
 //
-// From inside an actor of the host, which must not wait, use protoactor's
-// RequestFuture with the same message and the PID of the Ref; the reply is the
-// answer, or an error.
+// From inside an actor of the host, which must not wait, use protoactor's RequestFuture with the same message and the
+// PID of the Ref; the reply is the answer, or an error.
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	return ask.Ask(ctx, to, q)
 }
 
-// Subscribe returns what happens from now on, of some kinds or of all: for what cannot be
-// read later, as [Node.Follow] reads blocks. A subscriber that does not read is cut off
-// after some 1,000 events, with [messages.ErrLagged], and delays nobody else. It ends
-// with [ErrStopped] when the node is closed, or with its Close.
+// Subscribe returns what happens from now on, of some kinds or of all: for what cannot be read later, as [Node.Follow]
+// reads blocks. A subscriber that does not read is cut off after some 1,000 events, with [messages.ErrLagged], and
+// delays nobody else. It ends with [ErrStopped] when the node is closed, or with its Close.
 func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (messages.Subscription, error) {
 	return ask.Ask(ctx, n.set.Ref(eventsPart), nodemsg.Subscribe{Kinds: kinds})
 }
@@ -180,16 +176,14 @@ func (n *Node) Events() rpc.Events {
 // Descriptors returns what descriptors and addresses of the node's network look like.
 func (n *Node) Descriptors() *descriptor.Network { return n.net.Descriptors() }
 
-// Chain returns the actor that owns the chain. It serves the requests of
-// messages/chain.go.
+// Chain returns the actor that owns the chain. It serves the requests of messages/chain.go.
 func (n *Node) Chain() *Ref { return n.set.Ref(chainPart) }
 
 // Coins returns the actor that reads the set of unspent outputs. It serves the requests
 // of messages/coins.go, but for [messages.SnapshotCoins], which Chain serves.
 func (n *Node) Coins() *Ref { return n.set.Ref(coinsPart) }
 
-// TxBuilder returns the actor that builds transactions. It serves the requests of
-// messages/tx.go.
+// TxBuilder returns the actor that builds transactions. It serves the requests of messages/tx.go.
 func (n *Node) TxBuilder() *Ref { return n.set.Ref(txbuilderPart) }
 
 // Mempool returns the actor that owns the pool of unconfirmed transactions. It
@@ -214,16 +208,22 @@ func (n *Node) Peers() *Ref { return n.set.Ref(peersPart) }
 // is none. It serves the requests of messages/index.go.
 func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
 
-// Scanner returns the actor that runs scans, absent when there is no index. It
-// serves the requests of messages/scan.go.
+// Scanner returns the actor that runs scans, absent when there is no index. It serves the requests of messages/scan.go.
 func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }
+
+// Scan runs a whole scan; a zero Stop is the tip of this moment. The end of ctx aborts it. progress, which may be nil,
+// is called four times a second. Errors: [ErrAbsent], those of ctx, [messages.ReserveScan] and [messages.RunScan].
+func (n *Node) Scan(
+	ctx context.Context, q messages.RunScan, progress func(messages.ScanStatus),
+) (messages.ScanResult, error) {
+	return hostcall.Scan(ctx, n.Chain(), n.Scanner(), q, progress)
+}
 
 // Cluster returns the actor that scans together with other nodes, absent where there are none.
 func (n *Node) Cluster() *Ref { return n.set.Ref(clusterPart) }
 
-// Stats returns numbers about the node as it is now. Numbers that are not known when ctx
-// ends are left out: it waits for no part longer. However often it is called, each part has
-// at most one of its requests in the mailbox.
+// Stats returns numbers about the node as it is now. Numbers that are not known when ctx ends are left out: it waits
+// for no part longer. However often it is called, each part has at most one of its requests in the mailbox.
 func (n *Node) Stats(ctx context.Context) messages.NodeStats { return n.numbers.Read(ctx) }
 
 // Searches returns the actor of the searches that are kept, absent when there is no index. It

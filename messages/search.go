@@ -146,6 +146,32 @@ type GetSearch struct {
 	ID string
 }
 
+// GetSearchScope asks what a search has looked for. Errors: [ErrSearchNotFound].
+type GetSearchScope struct {
+	Asks[SearchScope]
+
+	ID string
+}
+
+// SearchScope is what a search has looked for.
+type SearchScope struct {
+	// From is the first height from which on blocks are looked at for all scripts. It is higher than the search's
+	// where objects have joined for which only later blocks are looked at.
+	From int32
+
+	Objects []SearchObject // in their order, those that have scripts of their own; nil where there are too many
+	Scripts ScriptSet
+}
+
+// MaxSearchObjects is how many objects a [SearchScope] has at most.
+const MaxSearchObjects = 10_000
+
+// A SearchObject is a scan object of a search.
+type SearchObject struct {
+	Desc        string // as it is shown
+	First, Last int32  // indices, both included; -1: of an object without a range
+}
+
 // ListSearches asks for all of them, in the order in which they were made.
 type ListSearches struct{ Control[[]SearchStatus] }
 

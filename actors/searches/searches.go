@@ -88,7 +88,8 @@ func NewLimits(searches, scripts, quota int, entries int64) Limits {
 
 // requests are served by a reading, which has the methods of Searches, too.
 var requests = ask.TableOf(
-	onceLoaded(reading.get), onceLoaded(reading.list), whileUp(reading.entries), whileUp(reading.wait),
+	onceLoaded(reading.get), onceLoaded(reading.list), onceLoaded(reading.scope), whileUp(reading.entries),
+	whileUp(reading.wait),
 	whileUp(reading.create), whileUp(reading.extend), whileUp(reading.remove),
 	whileUp(reading.pause), whileUp(reading.resume), whileUp(reading.abort),
 )

@@ -32,6 +32,7 @@ func TestSuite(t *testing.T) {
 				actortest.Sample(messages.GetSearch{ID: made.ID}), actortest.Sample(
 					messages.WaitSearch{ID: made.ID, Limit: 1},
 				),
+				actortest.Sample(messages.GetSearchScope{ID: made.ID}),
 				actortest.Sample(messages.GetSearchEntries{ID: made.ID, Limit: 3}),
 				actortest.Sample(messages.PauseSearch{ID: other.ID}), actortest.Sample(
 					messages.ResumeSearch{ID: other.ID},

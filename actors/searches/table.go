@@ -78,13 +78,13 @@ func (t *table) drop(j *job) {
 	t.found -= j.Status.Found
 }
 
-// find returns a search that is on the disk by its id, nil where there is none.
+// find returns a search that is on the disk by its id, else by its name, nil where there is none.
 func (t *table) find(id string) *job {
-	n, err := strconv.ParseUint(id, 16, 64)
-	if err != nil || len(id) != 16 {
-		return nil
+	j := t.names[id]
+	if n, err := strconv.ParseUint(id, 16, 64); err == nil && len(id) == 16 && t.jobs[searchdb.ID(n)] != nil {
+		j = t.jobs[searchdb.ID(n)]
 	}
-	if j := t.jobs[searchdb.ID(n)]; j != nil && j.shown != nil {
+	if j != nil && j.shown != nil {
 		return j
 	}
 	return nil

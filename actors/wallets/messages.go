@@ -49,7 +49,8 @@ var walletTable = ask.TableOf(
 	ask.On(byJob(whenWritable((*caller).newAddress))),
 	ask.On(byJob(whenWritable(changed(byLedger(wallet.Requests.LabelAddress))))),
 	ask.On(atOnce(wallet.Requests.GetAddressInfo)), ask.On(atOnce(wallet.Requests.ListLabels)),
-	ask.On(atOnce(wallet.Requests.GetAddressesByLabel)),
+	ask.On(atOnce(wallet.Requests.GetAddressesByLabel)), ask.On(byJob(current(answered(wallet.Requests.GetLabels)))),
+	ask.On(byJob(current(whenWritable(changed(byLedger(wallet.Requests.PutLabels)))))),
 
 	// Public keys of P2MR.
 	ask.On(atOnce(wallet.Requests.ExportPubKeys)), ask.On(byJob(current(whenWritable((*caller).importPubKeys)))),

@@ -42,7 +42,7 @@ func complete(shell string, w io.Writer) error {
 			strings.Join(slices.Sorted(maps.Keys(completions)), ", "))
 	}
 	script = strings.NewReplacer(
-		"@METHODS@", strings.TrimSpace(methodList),
+		"@METHODS@", methodList+watchCommand,
 		"@OPTIONS@", strings.Join(optionWords(table.CLI()), "\n"),
 		"@DAEMON@", strings.Join(optionWords(table.Daemon()), "\n"),
 		"@LOAD@", strings.Join(optionWords(table.Load()), "\n"),

@@ -33,6 +33,7 @@ type listing struct {
 	state      string              // of the last page
 	height     int32               // up to which all was printed
 	pool       map[string]struct{} // unconfirmed entries that were printed
+	goes       bool                // the search ends with the listing
 }
 
 // entries creates a search, or takes an existing search, and prints its entries: all found by now, or
@@ -41,10 +42,7 @@ func (c *client) entries(method string, params *jsontree.Value) error {
 	if c.settings.Bool("csv", false) && c.settings.Bool("json", false) {
 		return failf("Only one of -csv, -json may be specified.")
 	}
-	l := &listing{
-		client: c, follow: c.settings.Bool("follow", false), line: progressLine{w: c.stderr}, height: -1,
-		pool: map[string]struct{}{}, out: newEntryWriter(c.settings, c.stdout),
-	}
+	l := c.listing()
 	switch method {
 	case "createsearch":
 		made, err := c.result(method, params)
@@ -63,6 +61,14 @@ func (c *client) entries(method string, params *jsontree.Value) error {
 	}
 	l.node = c.api()
 	return l.run()
+}
+
+// listing returns a listing of no search yet.
+func (c *client) listing() *listing {
+	return &listing{
+		client: c, follow: c.settings.Bool("follow", false), line: progressLine{w: c.stderr}, height: -1,
+		pool: map[string]struct{}{}, out: newEntryWriter(c.settings, c.stdout),
+	}
 }
 
 // argument is a text among positional or named parameters, empty where there is none.
@@ -220,6 +226,9 @@ var reaching = []string{
 func (l *listing) farewell() string {
 	if !l.follow {
 		return "Interrupted: these are not all entries."
+	}
+	if l.goes {
+		return "The watch has ended."
 	}
 	cli := options.NamesOf(l.settings.Dialect()).CLI
 	program := strings.Join(append([]string{cli}, options.Given(l.settings, reaching...)...), " ")

@@ -47,6 +47,10 @@ func (s *searchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	answer := ""
 	switch q.Method {
+	case "getblockcount":
+		answer = `"result":7`
+	case "removesearch":
+		answer = `"result":true`
 	case "createsearch":
 		answer = `"result":{"id":"00c3","name":"shop","created":true}`
 	case "getsearch":

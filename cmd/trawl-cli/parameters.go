@@ -148,12 +148,16 @@ var jsonParameters = map[string]string{
 	"restorewallet":         "2:load_on_startup",
 	"createsearch":          "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
 	"extendsearch":          "1:scanobjects 2:start_height",
+	"getsearch":             "1:receipt",
 	"getsearchentries":      "2:limit",
+	"verifyreceipt":         "0:receipt 1:scanobjects",
+	"signreceipt":           "0:receipt",
 	"signdatapqchash":       "2:options",
 	"verifydatapqchash":     "0:p2mr_proof",
 	"waitforsearch":         "2:timeout",
-	"scanblocks":            "1:scanobjects 2:start_height 3:stop_height 5:options,filter_false_positives,activity",
-	"scantxoutset":          "1:scanobjects",
+	"scanblocks": "1:scanobjects 2:start_height 3:stop_height 5:options,filter_false_positives,activity,receipt," +
+		"receipt_descriptors",
+	"scantxoutset": "1:scanobjects",
 	"send": "0:outputs 1:conf_target 3:fee_rate 4:options,add_inputs,include_unsafe,minconf,maxconf," +
 		"add_to_wallet,change_position,fee_rate,include_watching,inputs,locktime,lock_unspents,psbt," +
 		"subtract_fee_from_outputs,conf_target,replaceable,solving_data,max_tx_weight 5:version",
@@ -203,6 +207,7 @@ var textPlaces = map[string]string{
 	"getaddressesbylabel":    "0",
 	"getnewaddress":          "0 1",
 	"getreceivedbylabel":     "0",
+	"importlabels":           "0",
 	"importmempool":          "0",
 	"listsinceblock":         "0 5",
 	"listtransactions":       "0",

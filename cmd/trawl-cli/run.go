@@ -75,7 +75,7 @@ var errAnswered = errors.New("help was asked for")
 func configure(args []string, w *world) (*options.Settings, error) {
 	s := options.New(table.CLI(), options.DefaultDataDir(w.home))
 	if err := s.ParseArgs(args); err != nil {
-		return nil, failf("Error parsing command line arguments: %v", err)
+		return nil, failf("Error parsing command line arguments: %v%s", err, meantOption(args))
 	}
 	if len(args) == 0 || s.HelpAsked() || s.Bool("version", false) {
 		fmt.Fprint(w.stdout, introduction(s))
@@ -145,12 +145,13 @@ var commands = []struct {
 	{"generate", (*client).generate},
 	{"addrinfo", (*client).addrinfo},
 	{"previewrestore", (*client).previewRestore},
+	{"getsearch", (*client).showSearch},
 }
 
 // checkCommands allows one of the options that stand for several calls.
 func checkCommands(s *options.Settings) error {
 	var given []string
-	for _, name := range []string{"addrinfo", "generate", "getinfo", "netinfo", "previewrestore"} {
+	for _, name := range []string{"addrinfo", "generate", "getinfo", "getsearch", "netinfo", "previewrestore"} {
 		if s.IsSet(name) {
 			given = append(given, "-"+name)
 		}
@@ -163,6 +164,10 @@ func checkCommands(s *options.Settings) error {
 
 // method calls a method by its name.
 func (c *client) method(name string, words []string) (*jsontree.Value, error) {
+	if name == watchCommand {
+		return nil, c.watch(words)
+	}
+	words = withObjects(name, words, c.settings.Bool("named", false))
 	convert := positional
 	if c.settings.Bool("named", false) {
 		convert = named
@@ -177,7 +182,13 @@ func (c *client) method(name string, words []string) (*jsontree.Value, error) {
 	if c.terminal && isScan(name, params) {
 		return c.scan(params)
 	}
-	return c.result(name, params)
+	result, err := c.result(name, params)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.code == methodNotFound {
+		if meant := meantMethod(name); meant != "" {
+			refused.text += "\nDid you mean " + meant + "?"
+		}
+	}
+	return result, err
 }
 
 // shown is a result as it is printed: a string as it is, nothing for null.

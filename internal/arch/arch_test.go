@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/p2mr/pow":    {"internal/chainview", "internal/consensus"},
 	"internal/p2p":         {"descriptor", "internal/siphash"},
 	"internal/rangefilter": {"internal/siphash"},
+	"internal/receipt":     {"internal/jsontree"},
 	"internal/siphash":     nil,
 	"internal/search":      {"internal/chainview"},
 	"internal/rawtx": {
@@ -195,15 +196,15 @@ var mayImport = map[string][]string{
 	"rpc/forward":           {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/eventstream":       {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searchrpc"},
 	"rpc/method/internal":   {"messages", "rpc/command", "descriptor", "internal/jsontree"},
-	"rpc/method/chainrpc":   append([]string{"internal/bip322"}, method...),
+	"rpc/method/chainrpc":   append([]string{"internal/bip322", "internal/receipt"}, method...),
 	"rpc/method/controlrpc": method,
 	"rpc/method/mempoolrpc": method,
 	"rpc/method/miningrpc":  append([]string{"internal/corelog"}, method...),
 	"rpc/method/netrpc":     method,
 	"rpc/method/rawtxrpc":   method,
-	"rpc/method/searchrpc":  method,
+	"rpc/method/searchrpc":  append([]string{"internal/receipt"}, method...),
 	"rpc/method/utilrpc":    method,
-	"rpc/method/walletrpc":  method,
+	"rpc/method/walletrpc":  append([]string{"internal/bip322", "internal/receipt"}, method...),
 
 	// The node, which puts the parts together, and programs outside.
 	".": {

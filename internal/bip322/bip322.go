@@ -1,6 +1,6 @@
-// Package bip322 verifies signed messages of BIP322, version 2.0.0: a signature is the input of a transaction that
-// cannot exist, and any output script may be signed for. It knows the forms simple, full and proof of funds, and the
-// older one for P2PKH.
+// Package bip322 makes and verifies signed messages of BIP322, version 2.0.0: a signature is the input of a transaction
+// that cannot exist, and any output script may be signed for. It knows the forms simple, full and proof of funds, and
+// the older one for P2PKH.
 //
 // The package is pure. Signatures may come from anyone: their sizes are not trusted, and nothing panics.
 package bip322

@@ -65,6 +65,16 @@ func (r Requests) GetAddressesByLabel(q messages.GetAddressesByLabel) ([]message
 	return r.w.book.AddressesByLabel(q.Label)
 }
 
+// GetLabels returns all labels.
+func (r Requests) GetLabels(messages.GetLabels) (messages.WalletLabels, error) {
+	return labelsOf(r.w), nil
+}
+
+// PutLabels gives addresses, transactions and outputs labels.
+func (r Requests) PutLabels(q messages.PutLabels) (messages.LabelsPut, error) {
+	return putLabels(r.w, &q.Labels), nil
+}
+
 // ListLocked returns the coins that are locked.
 func (r Requests) ListLocked(messages.ListLocked) ([]wire.OutPoint, error) {
 	return r.w.txs.Locks().List(), nil

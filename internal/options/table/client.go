@@ -66,6 +66,7 @@ var clientCommands = []options.Option{
 		Name: "getinfo",
 		Help: "Show the state of the node in short. It comes from several calls, between which the state may change",
 	},
+	{Name: "getsearch", Help: "Show how far a search is, for people; the argument is its name or its id"},
 	{Name: "netinfo", Help: "Show the connections of the node; an argument from 0 to 4 asks for more or less " +
 		"(default: 0), \"help\" describes them"},
 	{Name: "previewrestore", Help: "Show what is in a backup of a wallet and what restorewallet would do with it; " +

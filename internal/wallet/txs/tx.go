@@ -2,12 +2,15 @@ package txs
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // tx is a transaction of the wallet.
@@ -111,6 +114,36 @@ func (l *Ledger) writeTx(t *tx) {
 	if notes, any := t.record.Notes(); any {
 		l.log.Put(notes)
 	}
+}
+
+// SetComment sets the comment of a transaction, an empty one takes it away. It is false where there is no such
+// transaction.
+func SetComment(l *Ledger, id chainhash.Hash, text string) bool {
+	t := l.txs[id]
+	if t == nil {
+		return false
+	}
+	values := maps.Clone(t.record.Values) // reports have the old ones
+	if values == nil {
+		values = map[string]string{}
+	}
+	if values[noteComment] = text; text == "" {
+		delete(values, noteComment)
+	}
+	t.record.Values = values
+	l.writeTx(t)
+	return true
+}
+
+// Comments returns the comments of transactions, by id.
+func Comments(l *Ledger) (all []messages.TxLabel) {
+	for id, t := range l.txs {
+		if text := t.record.Values[noteComment]; text != "" {
+			all = append(all, messages.TxLabel{TxID: id, Label: text})
+		}
+	}
+	slices.SortFunc(all, func(a, b messages.TxLabel) int { return slices.Compare(a.TxID[:], b.TxID[:]) })
+	return all
 }
 
 // coinbase reports whether the transaction is a coinbase, which pays the miner.

@@ -141,6 +141,7 @@ func Commands(d Deps) []command.Command {
 		scanTxOutSet(&d),
 		syncWithValidationInterfaceQueue(&d),
 		verifyChain(&d),
+		verifyReceipt(&d),
 		verifyTxOutProof(&d),
 		waitForBlock(&d),
 		waitForBlockHeight(&d),

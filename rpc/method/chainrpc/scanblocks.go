@@ -10,9 +10,12 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func scanBlocks(d *Deps) command.Command {
@@ -84,6 +87,16 @@ var scanParams = []command.Param{
 				Help: "return as well what the scripts received and spent in the blocks found, as\n" +
 					"getdescriptoractivity does; implies filter_false_positives",
 			},
+			{
+				Name: "receipt", Type: command.Bool, Default: "false", Extension: true,
+				Help: "return as well on what the result rests, for verifyreceipt on any node; implies\n" +
+					"filter_false_positives",
+			},
+			{
+				Name: "receipt_descriptors", Type: command.Bool, Default: "true", Extension: true,
+				Help: "whether the receipt tells the descriptors, without private keys, and not only a\n" +
+					"digest of their scripts",
+			},
 		},
 		Help: "further options",
 	},
@@ -102,6 +115,7 @@ var scanResults = []command.Result{
 			Help: "with the option activity: in the order of the blocks",
 		},
 		widenedResult,
+		arg.ReceiptResult("with the option receipt, of a scan that was not aborted"),
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
@@ -167,6 +181,7 @@ type scanResult struct {
 	Completed bool             `json:"completed"`
 	Activity  *[]any           `json:"activity,omitempty"`
 	Ranges    []widenedRange   `json:"descriptors,omitempty"`
+	Receipt   *receipt.Receipt `json:"receipt,omitempty"`
 }
 
 // start runs a scan. It holds the node's one slot for a scan from before its
@@ -182,48 +197,35 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	holder := s.holder(ctx, slot)
-	answer, err := s.find(ctx, holder, slot.ID, &order, a)
-	completed = err == nil && answer.Completed
-	return answer, err
-}
-
-// find looks for the scan objects, which are argument 1.
-func (s *scan) find(
-	ctx context.Context, h *holder, slot uint64, order *scanOrder, a *command.Args,
-) (answer *scanResult, err error) {
 	objects, err := a.Array(1)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.deps.widening(ctx, h, s.net, objects)
+	answer, err := s.search(ctx, slot, objects, &order)
+	if err != nil {
+		return nil, err
+	}
+	completed = answer.Completed
+	return answer, nil
+}
+
+// search looks for scan objects with a slot that the call holds.
+func (s *scan) search(
+	ctx context.Context, slot messages.ScanSlot, objects *jsontree.Value, order *scanOrder,
+) (*scanResult, error) {
+	h, told := s.holder(ctx, slot), order.told(objects)
+	w, err := s.deps.widening(ctx, h, s.net, objects, told)
+	if err == nil && order.receipt && w.widens() {
+		err = errGapOfReceipt
+	}
 	if errors.Is(err, errAborted) {
 		return order.empty(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	answer = order.empty()
-	look := func(q *filters.Query) (passed, error) {
-		result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
-			Slot: slot, Set: q, Hold: true, Uses: w.widens(),
-			Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity || w.widens(),
-		})
-		if err != nil {
-			return passed{}, scanFailure(err)
-		}
-		answer.From, answer.To, answer.Blocks = result.From, result.To, result.Blocks
-		return passed{result.Blocks, result.Uses, result.Completed}, nil
-	}
-	var sought *filters.Query
-	if w.widens() {
-		sought, err = s.widened(ctx, w, answer, look)
-	} else {
-		sought = w.round.Query()
-		var found passed
-		found, err = look(sought)
-		answer.Completed = found.completed
-	}
+	answer := order.empty()
+	sought, err := s.find(ctx, w, slot.ID, order, answer)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +234,42 @@ func (s *scan) find(
 			return nil, err
 		}
 	}
+	if order.receipt && answer.Completed {
+		if answer.Receipt, err = s.receipt(ctx, told, sought, order, answer); err != nil {
+			return nil, err
+		}
+	}
 	return answer, nil
+}
+
+// errGapOfReceipt answers a scan with both: which range is looked for is known at its end alone.
+var errGapOfReceipt = command.Error{
+	Code:    command.InvalidParameter,
+	Message: "receipt cannot be given with gap: scan again with the ranges that the answer tells",
+}
+
+// find makes the scan, into an answer, and returns the scripts that it has looked for.
+func (s *scan) find(
+	ctx context.Context, w *widening, slot uint64, order *scanOrder, answer *scanResult,
+) (*filters.Query, error) {
+	look := func(q *filters.Query) (passed, error) {
+		result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
+			Slot: slot, Set: q, Hold: true, Uses: w.widens(), Start: order.start, Stop: order.stop.Hash,
+			CheckBlocks: order.checkBlocks || order.activity || order.receipt || w.widens(),
+		})
+		if err != nil {
+			return passed{}, scanFailure(err)
+		}
+		answer.From, answer.To, answer.Blocks = result.From, result.To, result.Blocks
+		return passed{result.Blocks, result.Uses, result.Completed}, nil
+	}
+	if w.widens() {
+		return s.widened(ctx, w, answer, look)
+	}
+	sought := w.round.Query()
+	found, err := look(sought)
+	answer.Completed = found.completed
+	return sought, err
 }
 
 // widened looks for scan objects of which some have a gap. It returns the scripts that were found. After an abort the
@@ -318,6 +355,8 @@ type scanOrder struct {
 	stop        *chainview.Block
 	checkBlocks bool
 	activity    bool
+	receipt     bool
+	hide        bool // the receipt tells no descriptors
 }
 
 // order reads all arguments but the scan objects, in Core's order.
@@ -334,6 +373,9 @@ func (s *scan) order(a *command.Args) (order scanOrder, err error) {
 		if order.activity, err = activity.AsBool(); err != nil {
 			return order, err
 		}
+	}
+	if err := order.readReceipt(a.Value(5)); err != nil {
+		return order, err
 	}
 	if s.deps.Index == nil {
 		return order, errIndexOff

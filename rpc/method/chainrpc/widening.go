@@ -99,14 +99,16 @@ type passed struct {
 	completed bool
 }
 
-// widening reads scan objects and derives the scripts of those without a gap.
+// widening reads scan objects and derives the scripts of those without a gap. told learns which descriptors these are.
+// The error is errAborted once the scan is aborted.
 func (d *Deps) widening(
-	ctx context.Context, h *holder, net *descriptor.Network, objects *jsontree.Value,
+	ctx context.Context, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
 ) (*widening, error) {
 	w := &widening{
 		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()), found: map[chainhash.Hash][]sighting{},
 	}
-	w.x = d.expansion(h, net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
+		told.add(w.x.object, branch, index)
 		w.add(owner{number: -1}, scripts)
 	})
 	w.x.scriptsOnly, w.x.widens = true, w.takes

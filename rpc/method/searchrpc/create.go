@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // maxName is how many bytes a name may have.
@@ -172,10 +172,10 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 		return o, err
 	}
 	at, of := -1, (*descriptor.Descriptor)(nil) // whose text is the last
-	err = d.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
+	err = d.Chain.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		if object != at || branch != of {
 			at, of = object, branch
-			o.Texts = append(o.Texts, shownText(list.At(object), branch))
+			o.Texts = append(o.Texts, arg.ShownText(list.At(object), branch))
 		}
 		place := int32(-1)
 		if branch != nil && branch.IsRanged() {
@@ -186,19 +186,6 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 		}
 	})
 	return o, err
-}
-
-// shownText returns how a scan object is shown: as it was given, unless that has private keys or
-// stands for more than one descriptor.
-func shownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
-	text := v.Text()
-	if v.Kind() == jsontree.Object {
-		text = v.Get("desc").Text()
-	}
-	if branch != nil && (branch.HasPrivateKeys() || strings.Contains(text, "<")) {
-		return branch.String()
-	}
-	return strings.Clone(text) // what was sent is overwritten after the call
 }
 
 func extendSearch(d *Deps) command.Command {

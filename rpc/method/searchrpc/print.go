@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -33,7 +34,7 @@ type spend struct {
 	key
 }
 
-type receipt struct {
+type received struct {
 	Type      string              `json:"type"`
 	Amount    jsontree.Amount     `json:"amount"`
 	BlockHash *chainhash.Hash     `json:"blockhash,omitempty"`
@@ -84,7 +85,7 @@ func (p *Printer) Entry(e *messages.SearchEntry) any {
 			FromTxID: e.PrevTxID, FromIndex: e.PrevVout, Script: p.tx.ScriptPubKey(e.Script), key: k,
 		}
 	case messages.SearchReceive:
-		return receipt{
+		return received{
 			Type: string(e.Type), Amount: jsontree.Amount(e.Amount), BlockHash: block, Height: height, TxID: e.TxID,
 			Index:  e.N,
 			Script: p.tx.ScriptPubKey(e.Script), key: k,
@@ -163,6 +164,8 @@ type status struct {
 
 	Descriptors     []searchDescriptor `json:"descriptors,omitempty"`
 	DescriptorsMore bool               `json:"descriptors_more,omitempty"`
+
+	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
 // searchDescriptor is a descriptor of a search with the indices that are looked for.
@@ -188,7 +191,9 @@ func descriptorOf(m *messages.SearchDescriptor) searchDescriptor {
 }
 
 // Status returns what is written of a search.
-func Status(m *messages.SearchStatus) any {
+func Status(m *messages.SearchStatus) any { return statusOf(m) }
+
+func statusOf(m *messages.SearchStatus) status {
 	s := status{
 		ID: m.ID, Name: m.Name, State: string(m.State), Start: m.Start, Follow: m.Follow, Entries: !m.BlocksOnly,
 		Mempool: m.Mempool,

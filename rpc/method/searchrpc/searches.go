@@ -6,22 +6,33 @@ import (
 	"context"
 	"errors"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // Deps is what the methods work with.
 type Deps struct {
 	Network  *dialect.Network
 	Searches *ask.Ref
+	Chain    Chain
+}
 
+// Chain is what searches have in common with scans of the chain.
+type Chain interface {
 	// Expand visits the scripts of scan objects, with the errors of scanblocks.
-	Expand func(ctx context.Context, objects *jsontree.Value,
+	Expand(ctx context.Context, objects *jsontree.Value,
 		visit func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte)) error
+
+	// Complete sets in a receipt what the chain says of its last block.
+	Complete(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error
 }
 
 // Commands returns the methods.
@@ -60,7 +71,9 @@ func Readers(ref *ask.Ref) (
 
 const exampleID = `"00c3a1f7d4e2b590"`
 
-var idParam = command.Param{Name: "id", Type: command.String, Help: "of the search, as createsearch returned it"}
+var idParam = command.Param{
+	Name: "id", Type: command.String, Help: "of the search, as createsearch returned it, or its name",
+}
 
 // steer returns a method that changes what a search does.
 func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func(id string) Q) command.Command {
@@ -85,14 +98,25 @@ func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func
 }
 
 func getSearch(d *Deps) command.Command {
+	result := fullStatusResult("")
+	result.Inner = append(result.Inner, arg.ReceiptResult("with receipt"))
 	return command.Command{
 		Name: "getsearch", Category: command.Blockchain,
 		About: command.Filters, Effect: command.Reads, Own: true, Summary: "Tells how far a search is.",
-		Params: []command.Param{idParam}, Results: []command.Result{fullStatusResult("")},
-		Examples: []string{`[` + exampleID + `]`},
-		Control:  func(*command.Args) bool { return true },
+		Params: []command.Param{idParam, {
+			Name: "receipt", Type: command.Bool, Default: "false",
+			Help: "return as well on what the result rests, for verifyreceipt on any node: of a search that has " +
+				"looked at all of its blocks",
+		}},
+		Results:  []command.Result{result},
+		Examples: []string{`[` + exampleID + `]`, `[` + exampleID + `, true]`},
+		Control:  func(a *command.Args) bool { return !a.Has(1) }, // a receipt takes as long as the list is
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			id, err := a.String(0)
+			if err != nil {
+				return nil, err
+			}
+			wanted, err := a.BoolOr(1, false)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +124,13 @@ func getSearch(d *Deps) command.Command {
 			if err != nil {
 				return nil, failure(err)
 			}
-			return Status(&st), nil
+			shown := statusOf(&st)
+			if wanted {
+				if shown.Receipt, err = d.receipt(ctx, id, st.BlocksOnly); err != nil {
+					return nil, err
+				}
+			}
+			return shown, nil
 		},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -22,7 +23,8 @@ import (
 // callsOf are arguments for methods that need some.
 var callsOf = map[string]string{
 	"createwallet": `["w"]`, "migratewallet": `["w"]`, "loadwallet": `["w"]`, "restorewallet": `["w", "b"]`, "previewrestore": `["b"]`,
-	"unloadwallet":         `["a"]`,
+	"unloadwallet": `["a"]`, "importlabels": `[""]`,
+	"signreceipt":          "[" + string(new(receipt.Receipt).AppendJSON(nil)) + `, "` + own + `", "simple"]`,
 	"walletdisplayaddress": `["` + own + `"]`,
 	"backupwallet":         `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
 	"derivehdkey": `["m/0h"]`, "exportwatchonlywallet": `["b"]`,
@@ -102,6 +104,8 @@ func failAll(d *double, err error) {
 	gives[messages.GetAddressInfo](d, messages.AddressInfo{}, err)
 	gives[messages.SetLabel](d, messages.Done{}, err)
 	gives[messages.ListLabels](d, nil, err)
+	gives[messages.GetLabels](d, messages.WalletLabels{}, err)
+	gives[messages.PutLabels](d, messages.LabelsPut{}, err)
 	gives[messages.GetAddressesByLabel](d, nil, err)
 	gives[messages.KeypoolRefill](d, messages.Done{}, err)
 	gives[messages.EncryptWallet](d, messages.Done{}, err)

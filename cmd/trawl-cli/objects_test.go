@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestBareObjects(t *testing.T) {
+	const address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080"
+	const key = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJ" +
+		"CTKvosUCJZL5B"
+	const origin = "[d34db33f/84h/1h/0h]"
+	const ranged = `"combo(` + key + `/<0;1>/*)","tr(` + key + `/<0;1>/*)"`
+	for word, want := range map[string]string{
+		address:                         `["addr(` + address + `)"]`,
+		key:                             `[` + ranged + `]`,
+		origin + key:                    `["combo(` + origin + key + `/<0;1>/*)","tr(` + origin + key + `/<0;1>/*)"]`,
+		key + "/0/*":                    `["combo(` + key + `/0/*)","tr(` + key + `/0/*)"]`,
+		"wpkh(" + key + "/0/*)":         `["wpkh(` + key + `/0/*)"]`,
+		`["raw(51)","` + address + `"]`: `["raw(51)","addr(` + address + `)"]`,
+		`[{"range":9,"desc":"` + key + `"}]`: `[{"range":9,"desc":"combo(` + key + `/<0;1>/*)"},` +
+			`{"range":9,"desc":"tr(` + key + `/<0;1>/*)"}]`,
+		`[{"desc":"raw(51)"},5,null,{"a":1}]`: `[{"desc":"raw(51)"},5,null,{"a":1}]`,
+		`[]`:                                  `[]`,
+		`{"desc":"x"}`:                        `{"desc":"x"}`,
+		`nothing`:                             `nothing`,
+		`[`:                                   `[`,
+		``:                                    ``,
+	} {
+		if got := objectsOf(word); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+	s := newServer(t, 200, `{"result":null}`)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"createsearch", address}, `[["addr(` + address + `)"]]`},
+		{[]string{"scanblocks", "start", address, "5"}, `["start",["addr(` + address + `)"],5]`},
+		{
+			[]string{"-named", "createsearch", "scanobjects=" + key, "follow=true"},
+			`{"scanobjects":[` + ranged + `],"follow":true}`,
+		},
+		{[]string{"getnewaddress", address}, `["` + address + `"]`},
+	} {
+		cli(t, "", append([]string{s.port(), "-rpcpassword=p"}, c.args...)...).want(t, 0, "", "")
+		if last := s.askedBody[len(s.askedBody)-1]; !strings.Contains(last, `"params":`+c.want) {
+			t.Errorf("%v: %s, want %s", c.args, last, c.want)
+		}
+	}
+	cli(t, "", s.port(), "-rpcpassword=p", "createsearch", "nothing").want(
+		t, 1, "", "error: Error parsing JSON: nothing\n",
+	)
+}
+
+func TestDidYouMean(t *testing.T) {
+	s := newServer(t, 200, `{"error":{"code":-32601,"message":"Method not found"}}`)
+	for name, want := range map[string]string{
+		"getblockcuont": "\nDid you mean getblockcount?", "scanblock": "\nDid you mean scanblocks?",
+		"wach": "\nDid you mean watch?", "GetSearch": "\nDid you mean getsearch?", "xyzzy": "", "": "",
+	} {
+		cli(t, "", s.port(), "-rpcpassword=p", name).want(
+			t, 89, "", "error code: -32601\nerror message:\nMethod not found"+want+"\n",
+		)
+	}
+	for arg, want := range map[string]string{
+		"-rpcprot=5": "\nDid you mean -rpcport=?", "--getserch": "\nDid you mean -getsearch?", "-zzzzzz": "",
+	} {
+		cli(t, "", arg, "getblockcount", "-getnif").want(
+			t, 1, "", "Error parsing command line arguments: Invalid parameter "+arg+want+"\n",
+		)
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"ab", "ba", 1}, {"abc", "bca", 2}, {"kitten", "sitting", 3}, {"same", "same", 0}} {
+		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != got {
+			t.Errorf("%q and %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// A watch makes a search from the tip on, prints what it finds, and removes it at the end.
+func TestWatch(t *testing.T) {
+	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a",`+`"more":false,`+running,
+		`"entries":[],"cursor":"a","more":false,`+running)
+	s.hold = make(chan struct{})
+	hits, held := make(chan os.Signal, 1), s.hold
+	go func() {
+		<-held
+		hits <- os.Interrupt
+	}()
+	s.cli(t, hits, "watch", "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "raw(51)").want(
+		t, interrupted, strings.SplitAfter(asText, "\n")[0], "The watch has ended.\n",
+	)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, want := range []string{
+		`createsearch[["addr(bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080)","raw(51)"],` +
+			`{"follow":true,"mempool":true,"start_height":7}]`,
+		`removesearch["00c3"]`,
+	} {
+		if !slices.Contains(s.asked, want) {
+			t.Errorf("%s was not asked, but %q", want, s.asked)
+		}
+	}
+	cli(t, "", "-rpcpassword=p", "watch").want(t, 1, "", "error: watch takes addresses, extended keys or descriptors\n")
+}
+
+func TestSearchPage(t *testing.T) {
+	s := newServer(t, 200, `{"result":{"id":"00c3","name":"shop","state":"following","height":9,"start_height":2,`+
+		`"scripts":3,"progress":100,"found":5,"blocks":4,"descriptors":[{"desc":"wpkh(x/*)","range":[0,9],`+
+		`"highest_used":8,"exhausted":true}]},"id":1}`)
+	cli(t, "", s.port(), "-rpcpassword=p", "-getsearch", "shop").want(t, 0, `Search shop (00c3)
+State:    following
+Progress: `+percentBar(100)+`  height 9
+Looks for 3 scripts from height 2 on
+Found:    5 entries in 4 blocks
+The range of wpkh(x/*) is used up to 8 of 9: there may be more behind it (extendsearch)
+`, "")
+	failed := newServer(t, 200, `{"result":{"id":"00c3","name":"00c3","state":"failed","error":"no block","height":3,`+
+		`"start_height":2,"stop_height":9,"scripts":3,"progress":20,"found":0,"blocks":0},"id":1}`)
+	cli(t, "", failed.port(), "-rpcpassword=p", "-getsearch", "00c3").want(t, 1, "", `error: Search 00c3
+State:    failed: no block
+Progress: `+percentBar(20)+`  height 3
+Looks for 3 scripts from height 2 on up to 9
+Found:    0 entries in 0 blocks
+`)
+	cli(t, "", s.port(), "-rpcpassword=p", "-getsearch").want(
+		t, 1, "", "error: -getsearch takes the name or the id of a search\n",
+	)
+}

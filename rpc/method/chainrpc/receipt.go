@@ -1,0 +1,127 @@
+package chainrpc
+
+import (
+	"context"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+// readReceipt reads the options of scanblocks about the receipt.
+func (o *scanOrder) readReceipt(options *jsontree.Value) (err error) {
+	tell := true
+	for key, to := range map[string]*bool{"receipt": &o.receipt, "receipt_descriptors": &tell} {
+		if v := options.Get(key); v != nil {
+			if *to, err = v.AsBool(); err != nil {
+				return err
+			}
+		}
+	}
+	o.hide = !tell
+	return nil
+}
+
+// toldObjects learns which descriptors are looked for. Nil: it does not.
+type toldObjects struct {
+	objects *jsontree.Value
+	list    []receipt.Descriptor
+	object  int // that was visited last
+	branch  *descriptor.Descriptor
+}
+
+// told returns what learns the descriptors for a receipt.
+func (o *scanOrder) told(objects *jsontree.Value) *toldObjects {
+	if !o.receipt || o.hide {
+		return nil
+	}
+	return &toldObjects{objects: objects, object: -1}
+}
+
+// add takes an index of an object at which there are scripts. Each range comes from its first index to its last.
+func (t *toldObjects) add(object int, branch *descriptor.Descriptor, index uint32) {
+	if t == nil || len(t.list) > receipt.MaxDescriptors {
+		return
+	}
+	if object == t.object && branch == t.branch {
+		t.list[len(t.list)-1].Last = index
+		return
+	}
+	t.object, t.branch = object, branch
+	d := receipt.Descriptor{Text: publicText(t.objects.At(object), branch)}
+	if branch != nil && branch.IsRanged() {
+		d.Ranged, d.First, d.Last = true, index, index
+	}
+	t.list = append(t.list, d)
+}
+
+// publicText returns a text of a scan object from which everyone can derive, if there is one.
+func publicText(v *jsontree.Value, branch *descriptor.Descriptor) string {
+	if branch != nil && branch.HasPrivateKeys() {
+		if text, err := branch.NormalizedString(); err == nil {
+			return text
+		}
+	}
+	return arg.ShownText(v, branch)
+}
+
+// receipt makes the receipt of a scan that has completed.
+func (s *scan) receipt(
+	ctx context.Context, told *toldObjects, query *filters.Query, order *scanOrder, result *scanResult,
+) (*receipt.Receipt, error) {
+	r := &receipt.Receipt{From: result.From}
+	if told != nil {
+		r.SetDescriptors(told.list)
+	}
+	r.SetScripts(query.Scripts())
+	r.SetFound(result.Blocks)
+	if order.activity {
+		r.Activity = sumOf(*result.Activity)
+	}
+	return r, s.deps.Complete(ctx, r, &order.stop.Hash)
+}
+
+func sumOf(events []any) *receipt.Activity {
+	sum := &receipt.Activity{Entries: uint64(len(events))}
+	for _, e := range events {
+		switch e := e.(type) {
+		case spendEvent:
+			sum.Spent += uint64(e.Amount)
+		case receiveEvent:
+			sum.Received += uint64(e.Amount)
+		}
+	}
+	return sum
+}
+
+// Complete sets in a receipt what the chain says: its beginning, and height, hash and filter header of the last block.
+// Descriptors from which not everyone can derive are left out.
+func (d *Deps) Complete(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error {
+	cannot := func(one receipt.Descriptor) bool {
+		return !arg.Derivable(one.Text, one.First, d.Network.Descriptors())
+	}
+	if slices.ContainsFunc(r.Descriptors, cannot) {
+		r.Descriptors = nil
+	}
+	reader, err := openFilters(d)
+	if err != nil {
+		return err
+	}
+	b, err := lookup(reader, last)
+	if err != nil {
+		return err
+	}
+	r.Genesis, r.To, r.Block = b.Ancestor(0).Hash, b.Height, b.Hash
+	if chainview.FirstFilter(reader) > 0 { // the index begins with a later block: its headers are not known
+		return nil
+	}
+	_, header, err := d.Index.filter(ctx, b)
+	r.FilterHeader = &header
+	return err
+}

@@ -1,0 +1,34 @@
+package arg
+
+import (
+	"strings"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// ShownText returns how a scan object is shown: as it was given, unless that has private keys or
+// stands for more than one descriptor. The branch is nil for raw scripts and addresses.
+func ShownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
+	text := v.Text()
+	if v.Kind() == jsontree.Object {
+		text = v.Get("desc").Text()
+	}
+	if branch != nil && (branch.HasPrivateKeys() || strings.Contains(text, "<")) {
+		return branch.String()
+	}
+	return strings.Clone(text) // what was sent is overwritten after the call
+}
+
+// Derivable reports whether everyone can derive the script of a descriptor at an index, without private keys.
+func Derivable(text string, index uint32, net *descriptor.Network) bool {
+	if _, fixed := descriptor.FixedScript(text, net); fixed {
+		return true
+	}
+	branches, err := descriptor.Parse(text, net, descriptor.Options{})
+	if err != nil || len(branches) != 1 || branches[0].HasPrivateKeys() {
+		return false
+	}
+	_, err = branches[0].Expand(index)
+	return err == nil
+}

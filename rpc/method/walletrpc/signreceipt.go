@@ -1,0 +1,224 @@
+package walletrpc
+
+import (
+	"context"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/bip322"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// receiptMessage begins the message by which a receipt is signed; its digest follows.
+const receiptMessage = "Trawl receipt "
+
+func (m *methods) signReceipt() command.Command {
+	return command.Command{
+		Name:     "signreceipt",
+		Category: command.Wallet,
+		About:    command.Funds, Own: true,
+		Summary: "Signs a receipt of scanblocks or getsearch with the wallet's keys by BIP322, for verifybip322 on " +
+			"any node.\nA proof of funds has the keys of all the wallet's coins sign that the receipt is about. The " +
+			"wallet must be unlocked.",
+		Params: []command.Param{
+			{Name: "receipt", Type: command.Object, Help: "the receipt"},
+			{
+				Name: "address", Type: command.String, Default: "that of the first coin",
+				Help: "an address of the wallet, whose key signs in any case",
+			},
+			{
+				Name: "format", Type: command.String, Default: `"proof_of_funds"`,
+				Help: "\"proof_of_funds\", or of the address alone \"simple\" (\"full\" where a witness is not " +
+					"enough) or \"full\"",
+			},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "address", Help: "the address"},
+			{Type: command.String, Key: "message", Help: "the message that is signed: it has the receipt's digest"},
+			{Type: command.String, Key: "signature", Help: "the signature, as verifybip322 takes it"},
+			{Type: command.String, Key: "format", Help: "its form"},
+			{Type: command.Number, Key: "coins", Help: "how many coins it proves"},
+			{Type: command.Amount, Key: "amount", Help: "their value"},
+		}}},
+		Examples: []string{`[{"version": 1}]`, `[{"version": 1}, "` + exampleAddress + `", "simple"]`},
+		Run:      m.on(m.runSignReceipt),
+	}
+}
+
+// signedReceipt is what signreceipt returns.
+type signedReceipt struct {
+	Address   string          `json:"address"`
+	Message   string          `json:"message"`
+	Signature string          `json:"signature"`
+	Format    bip322.Form     `json:"format"`
+	Coins     int             `json:"coins"`
+	Amount    jsontree.Amount `json:"amount"`
+}
+
+// coinsToProve are the coins of a proof of funds.
+type coinsToProve struct {
+	outs  []wire.OutPoint
+	first []byte // script of the first coin
+	sum   btcutil.Amount
+}
+
+func (m *methods) runSignReceipt(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	r, err := statedReceipt(a.Value(0))
+	if err != nil {
+		return nil, err
+	}
+	format, err := a.StringOr(2, string(bip322.ProofOfFunds))
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.needUnlocked(); err != nil {
+		return nil, err
+	}
+	if err := s.needCheckedKeys(toSign); err != nil {
+		return nil, err
+	}
+	var coins coinsToProve
+	switch bip322.Form(format) {
+	case bip322.ProofOfFunds:
+		if coins, err = m.coinsOf(ctx, w, r); err != nil {
+			return nil, err
+		}
+	case bip322.Simple, bip322.Full:
+		if !a.Has(1) {
+			return nil, command.Error{Code: command.InvalidParameter, Message: "That format needs an address"}
+		}
+	default:
+		return nil, command.Errorf(command.InvalidParameter, "Unknown format '%s'", format)
+	}
+	script := coins.first
+	if a.Has(1) {
+		text, err := a.String(1)
+		if err != nil {
+			return nil, err
+		}
+		if script, err = m.script(text, ""); err != nil {
+			return nil, err
+		}
+	}
+	return m.sign322(ctx, w, script, receiptMessage+r.Digest().String(), &coins, bip322.Form(format) == bip322.Full)
+}
+
+// statedReceipt reads a receipt whose digest is its own.
+func statedReceipt(v *jsontree.Value) (*receipt.Receipt, error) {
+	r, digest, err := receipt.Parse(v)
+	if err != nil {
+		return nil, command.Error{Code: command.InvalidParameter, Message: err.Error()}
+	}
+	if r.Digest() != digest {
+		return nil, command.Error{Code: command.InvalidParameter, Message: "The digest is not the receipt's"}
+	}
+	return r, nil
+}
+
+// coinsOf returns the wallet's coins that are as old as the last block of a receipt, or older, and whose scripts are
+// those of its descriptors.
+func (m *methods) coinsOf(ctx context.Context, w chosen, r *receipt.Receipt) (c coinsToProve, err error) {
+	reader := m.Chain.Open()
+	if reader == nil {
+		return c, command.Error{Code: command.InWarmup, Message: "Loading block index…"}
+	}
+	active := reader.Active()
+	if last := active.At(r.To); last == nil || last.Hash != r.Block {
+		return c, command.Error{
+			Code: command.InvalidParameter, Message: "The last block of the receipt is not in the active chain",
+		}
+	}
+	scripts, err := m.scriptsOf(ctx, r)
+	if err != nil {
+		return c, err
+	}
+	coins, err := ask.Ask(ctx, w.ref, messages.ListUnspent{
+		MinConf: active.Height() - r.To + 1, MaxConf: 1<<31 - 1, IncludeUnsafe: true, IncludeImmature: true,
+		MaxAmount: btcutil.Amount(m.Network.Rules.MaxMoney),
+	})
+	if err != nil {
+		return c, err
+	}
+	for i := range coins {
+		if !scripts[string(coins[i].Script)] {
+			continue
+		}
+		if c.first == nil {
+			c.first = coins[i].Script
+		}
+		c.outs = append(c.outs, wire.OutPoint{Hash: coins[i].TxID, Index: coins[i].Index})
+		c.sum += coins[i].Amount
+	}
+	if len(c.outs) == 0 {
+		return c, command.Error{
+			Code: command.InvalidParameter, Message: "The wallet has no coins that the receipt is about",
+		}
+	}
+	return c, nil
+}
+
+// scriptsOf returns the output scripts of a receipt's descriptors.
+func (m *methods) scriptsOf(ctx context.Context, r *receipt.Receipt) (map[string]bool, error) {
+	if r.Descriptors == nil {
+		return nil, command.Error{
+			Code:    command.InvalidParameter,
+			Message: "The receipt tells no descriptors: it does not say which coins it is about",
+		}
+	}
+	all := map[string]bool{}
+	for i := range r.Descriptors {
+		d := &r.Descriptors[i]
+		branches, err := descriptor.Parse(d.Text, m.net, descriptor.Options{})
+		for _, branch := range branches {
+			if err == nil {
+				err = branch.ExpandRange(ctx, d.First, d.Last, 1, func(_ uint32, scripts [][]byte) error {
+					for _, script := range scripts {
+						all[string(script)] = true
+					}
+					return nil
+				})
+			}
+		}
+		if err != nil {
+			return nil, command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+		}
+	}
+	return all, nil
+}
+
+// sign322 signs a message by BIP322, and verifies the signature.
+func (m *methods) sign322(
+	ctx context.Context, w chosen, script []byte, message string, coins *coinsToProve, full bool,
+) (any, error) {
+	filled, err := ask.Ask(ctx, w.ref, messages.FillPacket{
+		PSBT: bip322.Packet(script, message, coins.outs).Encode(), Sign: true, Finalize: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	cannot := command.Error{
+		Code: command.WalletError, Message: "The wallet cannot sign for the address and all coins",
+	}
+	p, err := m.Network.DecodePSBT(filled.PSBT)
+	if err != nil || !filled.Complete {
+		return nil, cannot
+	}
+	text, form, err := bip322.Signature(p, full)
+	if err != nil || bip322.Verify(&m.Network.Rules, script, message, text).State != bip322.Valid {
+		return nil, cannot
+	}
+	return signedReceipt{
+		Address: m.addressOf(script), Message: message, Signature: text, Format: form, Coins: len(coins.outs),
+		Amount: jsontree.Amount(coins.sum),
+	}, nil
+}
