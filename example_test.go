@@ -88,7 +88,7 @@ func ExampleNode_Scan() {
 	must(err)
 	defer os.RemoveAll(dir)
 	node, err := trawl.Open(ctx, trawl.Config{
-		Dir: dir, Chain: "main", BlockFilterIndex: true, LoadBlock: []string{firstBlocks(dir)},
+		Dir: dir, Chain: "main", BlockFilterIndex: true, LoadBlock: []string{firstBlocks(dir, 400_000)},
 	})
 	must(err)
 	defer node.Close(ctx)
@@ -108,7 +108,7 @@ func ExampleNode_Scan() {
 	_, err = node.Scan(cancelled, messages.RunScan{Scripts: [][]byte{script}}, nil)
 	fmt.Println("cancelled:", errors.Is(err, context.Canceled))
 	// Output:
-	// 0 14131 true 6 blocks
+	// 0 1728 true 6 blocks
 	// cancelled: true
 }
 

@@ -287,7 +287,7 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 	return n.spawn(searchesPart, searches.New(searches.Config{
 		Store: store, Scheduler: n.scheduler, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart),
 		HeaderLen: n.net.HeaderLen, Fetch: n.fetch(u.LaterRef(n.fetchPart())),
-		News: &n.searches, Pool: u.Ref(mempoolPart), Changes: n.pool,
+		News: &n.searches, Pool: u.Ref(mempoolPart), Changes: n.pool, Network: n.net.Descriptors(),
 		Limits: searches.NewLimits(limits.Searches, limits.Scripts, limits.Quota, limits.Entries),
 		Room:   vfs.DiskRoom(dir), LeastRoom: uint64(limits.LeastRoom), Now: time.Now, Log: n.cfg.Log,
 	}), searches.Requests, store.Close)

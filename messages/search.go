@@ -33,6 +33,17 @@ func (e *SearchExistsError) Error() string { return "Search '" + e.Name + "' exi
 // AboutRequest implements [Refusal].
 func (*SearchExistsError) AboutRequest() {}
 
+// SharedScriptsError reports a descriptor with a gap that has scripts of another descriptor.
+type SharedScriptsError struct{ Desc string } // as it is shown
+
+// Error implements error.
+func (e *SharedScriptsError) Error() string {
+	return "A scan object with a gap has scripts of another scan object: " + e.Desc
+}
+
+// AboutRequest implements [Refusal].
+func (*SharedScriptsError) AboutRequest() {}
+
 // SearchLimitError reports that a limit of searches is reached.
 type SearchLimitError struct{ Option string } // its name, like "-maxsearches"
 
@@ -72,13 +83,18 @@ type SearchScript struct {
 type SearchObjects struct {
 	Texts   []string       // their descriptors as they are shown, without private keys
 	Scripts []SearchScript // of two with the same script the first counts
+
+	// Gaps has the gap of each descriptor of Texts; 0: none, nil: none has any. With a gap the range is widened until
+	// so many unused indices follow the highest used index. Its scripts must be those of the text at each index, and
+	// of no other descriptor.
+	Gaps []int32
 }
 
 // CreateSearch makes a search, which is kept until it is removed. Creating an identical search
 // of the same name returns the existing search, so that callers may retry.
 //
-// Errors: [*SearchExistsError], [*SearchLimitError], [ErrNoPool], [ErrBlockNotFound] for heights
-// outside of the active chain.
+// Errors: [*SearchExistsError], [*SearchLimitError], [*SharedScriptsError], [ErrNoPool], [ErrBlockNotFound] for
+// heights outside of the active chain.
 type CreateSearch struct {
 	Asks[SearchCreated]
 
@@ -134,8 +150,11 @@ type SearchDescriptor struct {
 	// Known is false where what an earlier version has found does not tell which indices are used.
 	Known bool
 
-	// Exhausted is set where fewer than 20 indices follow the highest used one: there may be payments behind the
-	// range, which the search does not look for. [ExtendSearch] looks for more.
+	// Gap is how many unused indices are to follow the highest used one, see [SearchObjects]; 0: as many as there are.
+	Gap int32
+
+	// Exhausted is set where fewer than Gap indices follow the highest used one, or without a gap fewer than 20. Then
+	// there may be payments behind the range, which the search does not look for yet. [ExtendSearch] looks for more.
 	Exhausted bool
 }
 
@@ -285,7 +304,7 @@ type (
 // ExtendSearch adds scan objects to a search. The blocks that were looked at before are looked
 // at for them alone.
 //
-// Errors: [ErrSearchNotFound], [ErrSearchEnded], [*SearchLimitError].
+// Errors: [ErrSearchNotFound], [ErrSearchEnded], [*SearchLimitError], [*SharedScriptsError].
 type ExtendSearch struct {
 	Asks[SearchStatus]
 

@@ -7,7 +7,6 @@ import (
 	"hash"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -50,11 +49,15 @@ type prepared struct {
 	objects []searchdb.Object
 	scripts []searchdb.Script
 	ranges  []searchdb.Range
+	gaps    searchdb.Gaps // by the numbers of all objects of the search
 }
 
-// kept returns the objects of a request whose scripts are not there yet, of which objects before
-// are counted.
-func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p prepared) {
+// kept returns the objects of a request whose scripts are not there yet. The search has some objects and scripts.
+//
+// Errors: [*messages.SharedScriptsError].
+func kept(
+	o *messages.SearchObjects, objects []searchdb.Object, there []searchdb.Script, gaps searchdb.Gaps,
+) (p prepared, err error) {
 	set := search.NewScriptSet(len(there) + len(o.Scripts))
 	for i := range there {
 		set.Add(there[i].Script)
@@ -71,9 +74,27 @@ func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p pr
 		if set.Add(script.Script) {
 			size += len(script.Script)
 			p.scripts = append(p.scripts, searchdb.Script{
-				Script: script.Script, Object: uint32(objects + script.Object), Index: script.Index,
+				Script: script.Script, Object: uint32(len(objects) + script.Object), Index: script.Index,
 			})
+			continue
 		}
+		if o.Gaps == nil || o.Gaps[script.Object] == 0 {
+			continue
+		}
+		var owner uint32
+		if at, _ := set.Find(script.Script); at < len(there) {
+			owner = there[at].Object
+		} else {
+			owner = p.scripts[at-len(there)].Object
+		}
+		// An object that is there already changes nothing.
+		if int(owner) >= len(objects) && int(owner) != len(objects)+script.Object ||
+			int(owner) < len(objects) && bodyOf(string(objects[owner])) != bodyOf(o.Texts[script.Object]) {
+			return p, &messages.SharedScriptsError{Desc: o.Texts[script.Object]}
+		}
+	}
+	if p.gaps, err = gapsOf(o, objects, gaps, &p); err != nil {
+		return p, err
 	}
 	all := make([]byte, 0, size)
 	for i := range p.scripts {
@@ -82,7 +103,7 @@ func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p pr
 		*script = all[len(all)-len(*script) : len(all) : len(all)]
 	}
 	p.ranges = searchdb.RangesOf(p.scripts)
-	return p
+	return p, nil
 }
 
 // sumOf is the same for the same request.
@@ -91,9 +112,12 @@ func sumOf(q *messages.CreateSearch, p *prepared) (sum [32]byte) {
 	writeNumbers(
 		h, int64(q.Start), int64(q.Stop), flag(q.Follow), flag(q.BlocksOnly), flag(q.Mempool), int64(len(p.objects)),
 	)
-	for _, o := range p.objects {
+	for i, o := range p.objects {
 		writeNumbers(h, int64(len(o)))
 		h.Write([]byte(o))
+		if gap := p.gaps[uint32(i)]; gap > 0 {
+			writeNumbers(h, -int64(gap)) // as no length is
+		}
 	}
 	for i := range p.scripts {
 		writeNumbers(h, int64(len(p.scripts[i].Script)), int64(p.scripts[i].Object), int64(p.scripts[i].Index))
@@ -118,9 +142,13 @@ func writeNumbers(h hash.Hash, numbers ...int64) {
 
 func (s *Searches) create(m *ask.Call[messages.CreateSearch, messages.SearchCreated]) {
 	s.prepare(func() func() {
-		p := kept(&m.Req.Objects, nil, 0)
+		p, err := kept(&m.Req.Objects, nil, nil, nil)
 		sum := sumOf(&m.Req, &p)
 		return func() {
+			if err != nil {
+				m.Answer(messages.SearchCreated{}, err)
+				return
+			}
 			created, err := s.created(&m.Req, p, sum)
 			j := s.names[created.Name]
 			if err != nil || !created.Created && j.shown != nil {
@@ -156,6 +184,7 @@ func (s *Searches) created(q *messages.CreateSearch, p prepared, sum [32]byte) (
 	}
 	n := &searchdb.Search{
 		ID: s.newID(), Objects: p.objects, Scripts: p.scripts, Ranges: p.ranges, Used: searchdb.Used{},
+		Gaps: p.gaps,
 	}
 	n.Definition = searchdb.Definition{
 		Name: q.Name, Owner: q.Owner, Number: s.numbers + 1, Created: s.cfg.Now(), Start: q.Start, Stop: -1,
@@ -256,10 +285,16 @@ func (s *Searches) extendNow(m *extend) {
 		m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
 		return
 	}
-	there, objects := j.Scripts, len(j.Objects)
+	there, objects, gaps := j.Scripts, j.Objects, j.Gaps
 	s.prep.queue = slices.Insert(s.prep.queue, 0, func() func() {
-		p := kept(&m.Req.Objects, there, objects)
-		return func() { s.extended(m, j, p) }
+		p, err := kept(&m.Req.Objects, objects, there, gaps)
+		return func() {
+			if err != nil {
+				m.Answer(messages.SearchStatus{}, err)
+				return
+			}
+			s.extended(m, j, p)
+		}
 	})
 }
 
@@ -284,26 +319,14 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		m.Answer(messages.SearchStatus{}, err)
 		return
 	}
-	s.writer.change.Extend = append(s.writer.change.Extend, searchdb.Extension{
-		ID: j.ID, FirstObject: uint32(len(j.Objects)), FirstScript: uint32(len(j.Scripts)),
-		Objects: p.objects, Scripts: p.scripts,
-	})
 	from := m.Req.Start
 	if from < 0 {
 		from = j.Start
 	}
-	j.Status.Extend(uint32(len(j.Scripts)), from)
-	j.Objects = append(slices.Clip(j.Objects), p.objects...)
-	j.Scripts = append(slices.Clip(j.Scripts), p.scripts...)
-	j.Ranges = append(slices.Clip(j.Ranges), p.ranges...)
-	s.scripts += len(p.scripts)
-	s.rewind(j)
+	usage{s}.join(j, p, from)
 	if j.Status.Mode == searchdb.Done {
 		s.setMode(j, searchdb.Running, "")
 	}
-	j.known, j.began = nil, time.Time{}
-	s.leave()
-	s.dirty(j)
 	s.writer.urgent = true
 	s.writer.then = append(s.writer.then, func(err error) {
 		if err != nil {

@@ -96,7 +96,7 @@ func (s planner) advance(r *round, m *member) {
 	switch {
 	case j.follows():
 		s.writer.urgent = s.writer.urgent || at.Height == s.tipHeight()
-	case j.Status.Next() > m.last.Height:
+	case j.Status.Next() > m.last.Height && len(j.lacking()) == 0:
 		s.end(j, searchdb.Done, "")
 	}
 	s.dirty(j)

@@ -74,7 +74,7 @@ func TestKeptScripts(t *testing.T) {
 		{Script: []byte("bcd"), Object: 2, Index: -1},
 		{Script: []byte("a"), Object: 2, Index: 6},
 	}}
-	p := kept(&o, there, 10)
+	p, _ := kept(&o, make([]searchdb.Object, 10), there, nil)
 	want := prepared{
 		objects: []searchdb.Object{"first", "", "third"},
 		scripts: []searchdb.Script{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/searches"
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -42,6 +43,7 @@ type rig struct {
 	dir     string
 	rng     *rand.Rand
 	limits  searches.Limits
+	net     *descriptor.Network
 	room    func() (uint64, uint64, error)
 	disk    vfs.FS
 	fetch   chainview.Fetch
@@ -118,6 +120,7 @@ func (r *rig) startWith(scheduler *match.Scheduler) *ask.Ref {
 	r.spawned++
 	r.ref = r.sys.Spawn(fmt.Sprintf("searches%d", r.spawned), searches.New(searches.Config{
 		Store: kept, Lists: lists, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
+		Network:   r.net,
 		Scheduler: scheduler,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
 		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,

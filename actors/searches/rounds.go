@@ -150,6 +150,7 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 	if j.Status.Mode != searchdb.Running || j.awaits {
 		return nil
 	}
+	usage(s).widen(j)
 	last := active.Tip()
 	if j.follows() {
 		if !s.disconnect(reader, active, j) {
@@ -160,7 +161,7 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 		return nil
 	}
 	if j.Status.Next() > last.Height {
-		if !j.follows() {
+		if !j.follows() && len(j.lacking()) == 0 {
 			s.end(j, searchdb.Done, "")
 		}
 		return nil

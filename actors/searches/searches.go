@@ -15,6 +15,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
@@ -34,6 +35,7 @@ type Config struct {
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Fetch     chainview.Fetch      // gets blocks that were pruned; nil where none are
 	Limits    Limits
+	Network   *descriptor.Network      // of scan objects with a gap
 	News      *ask.Feed[messages.News] // nil: nobody is notified
 
 	// Pool owns the unconfirmed transactions and publishes its changes. Absent: there is

@@ -17,11 +17,12 @@ import (
 type job struct {
 	*searchdb.Search // Status is what will be on the disk
 
-	shown  *searchdb.Status // what is on the disk; nil: nothing yet
-	served uint64           // number of its last round; 0: none
-	awaits bool             // the filters of its next blocks
-	alone  bool             // it has a round of its own, since one with others failed
-	lacks  string           // a block that no peer gives: why it pauses by itself; empty: nothing
+	shown    *searchdb.Status // what is on the disk; nil: nothing yet
+	served   uint64           // number of its last round; 0: none
+	awaits   bool             // the filters of its next blocks
+	widening bool             // scripts of further indices are being derived
+	alone    bool             // it has a round of its own, since one with others failed
+	lacks    string           // a block that no peer gives: why it pauses by itself; empty: nothing
 
 	began       time.Time // of its first round since it was started, or resumed
 	beganHeight int32
@@ -163,7 +164,7 @@ func (s reading) state(j *job, stop int32) messages.SearchState {
 	case searchdb.Running:
 	}
 	switch {
-	case j.follows() && j.shown.Done.Height >= stop:
+	case j.follows() && j.shown.Done.Height >= stop && j.wide():
 		return messages.SearchFollowing
 	case s.full != "", j.lacks != "":
 		return messages.SearchPaused

@@ -3,15 +3,14 @@ package searches
 import (
 	"maps"
 	"math"
-	"strings"
 
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// A search looks for the indices that it was given, and for no others. Where an index near the end of a range is
-// used, indices behind the range may be used as well. The status of the search shows that.
+// Without a gap a search looks for the indices that it was given, and for no others. Where an index near the end of a
+// range is used, indices behind the range may be used as well. The status of the search shows that.
 
 const (
 	// gap is how many unused indices after the highest used one say that no higher one is used. Wallets look so far
@@ -110,7 +109,7 @@ func (j *job) descriptors() []messages.SearchDescriptor {
 	places := map[string]int{}
 	for _, r := range j.Ranges {
 		text := string(j.Objects[r.Object])
-		body, _, _ := strings.Cut(text, "#") // the checksum may have been left away
+		body := bodyOf(text)
 		at, seen := places[body]
 		if !seen {
 			if len(all) > maxDescriptors {
@@ -123,6 +122,7 @@ func (j *job) descriptors() []messages.SearchDescriptor {
 			})
 		}
 		d := &all[at]
+		d.Gap = max(d.Gap, j.Gaps[r.Object])
 		d.First, d.Last = min(d.First, r.First), max(d.Last, r.Last)
 		if highest, used := j.shownUsed[r.Object]; used {
 			d.HighestUsed = max(d.HighestUsed, highest)
@@ -130,6 +130,10 @@ func (j *job) descriptors() []messages.SearchDescriptor {
 	}
 	for i := range all {
 		d := &all[i]
+		if d.Gap > 0 {
+			d.Exhausted = int64(d.Last) < max(int64(d.HighestUsed), int64(d.First)-1)+int64(d.Gap)
+			continue
+		}
 		d.Exhausted = d.HighestUsed >= 0 && d.Last-d.HighestUsed < gap && d.Last < math.MaxInt32
 	}
 	return all
@@ -153,6 +157,9 @@ func (s usage) notifyExhausted(j *job) {
 	}
 	all := j.descriptors()
 	for i := range all {
+		if all[i].Gap > 0 && j.Status.Mode == searchdb.Running {
+			all[i].Exhausted = false // it is about to be widened
+		}
 		if all[i].Exhausted && !j.exhausted[all[i].Desc] {
 			s.notify(messages.SearchExhausted{ID: j.ID.String(), Name: j.Name, Descriptor: all[i]})
 		}

@@ -160,7 +160,7 @@ var mayImport = map[string][]string{
 	"actors/peers":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":          append([]string{"internal/corelog", "internal/dialect", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/stale":          append([]string{"internal/corelog"}, actor...),
-	"actors/searches":       append([]string{"internal/match", "internal/search", "internal/poolview"}, actor...),
+	"actors/searches":       append([]string{"internal/cores", "internal/match", "internal/search", "internal/poolview"}, actor...),
 	"actors/scanner":        append([]string{"internal/match"}, actor...),
 	"actors/blockindex":     append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{

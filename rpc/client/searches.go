@@ -86,8 +86,11 @@ type SearchDescriptor struct {
 	Range       [2]int64 `json:"range"`        // both included
 	HighestUsed *int64   `json:"highest_used"` // nil: nothing was found for any
 
-	// Exhausted says that fewer than 20 indices follow the highest used one: payments behind the range are not found.
-	// Extend the search by a longer range.
+	// Gap is how many unused indices are to follow the highest used one; 0: the range does not widen.
+	Gap int64 `json:"gap"`
+
+	// Exhausted says that fewer indices than the gap, or without a gap than 20, follow the highest used one: payments
+	// behind the range are not found. Extend the search by a longer range.
 	Exhausted bool `json:"exhausted"`
 }
 

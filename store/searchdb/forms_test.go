@@ -68,7 +68,10 @@ func TestFormsOfRecords(t *testing.T) {
 			return m, err
 		}, mode},
 		{"entry", encodeEntry(&entry), func(b []byte) (any, error) { return decodeEntry(b) }, entry},
-		{"used indices", used.encode(), func(b []byte) (any, error) { return decodeUsed(b) }, used},
+		{
+			"used indices", encodePairs(used), func(b []byte) (any, error) { return decodePairs(b, "x") },
+			map[uint32]int32(used),
+		},
 	}
 	for _, f := range forms {
 		if got, err := f.decode(f.raw); err != nil || !reflect.DeepEqual(got, f.want) {
@@ -134,7 +137,7 @@ func TestValuesThatNoneHas(t *testing.T) {
 			t.Errorf("an entry of kind %d at height %d is taken", e.Kind, e.Height)
 		}
 	}
-	if _, err := decodeUsed((Used{1: -1}).encode()); err == nil {
+	if _, err := decodePairs(encodePairs(Used{1: -1}), "x"); err == nil {
 		t.Error("an index below 0 is taken")
 	}
 	for _, n := range []uint64{math.MaxUint32, math.MaxUint32 + 1} {
@@ -157,7 +160,7 @@ func TestValuesThatNoneHas(t *testing.T) {
 // A key belongs to the store if it has the length of its kind, and a value room for its checksum.
 func TestKeysOfTheStore(t *testing.T) {
 	value := make([]byte, 4)
-	for prefix, more := range map[byte]int{'d': 0, 't': 0, 'u': 0, 'x': 0, 'o': 4, 's': 4, 'e': PlaceSize} {
+	for prefix, more := range map[byte]int{'d': 0, 't': 0, 'u': 0, 'g': 0, 'x': 0, 'o': 4, 's': 4, 'e': PlaceSize} {
 		k := append([]byte{prefix}, make([]byte, 8+more)...)
 		if !owns(k, value) || !owns(k, nil) || owns(k, value[:3]) || owns(k[:len(k)-1], value) ||
 			owns(append(k, 0), value) {

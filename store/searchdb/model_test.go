@@ -56,7 +56,8 @@ func (m *model) change(r *rand.Rand, next ID) *Change {
 				more.Scripts[i].Object += uint32(len(n.Objects))
 			}
 			c.Extend = append(c.Extend, Extension{
-				id, uint32(len(n.Objects)), uint32(len(n.Scripts)), more.Objects, more.Scripts,
+				ID: id, FirstObject: uint32(len(n.Objects)), FirstScript: uint32(len(n.Scripts)), Objects: more.Objects,
+				Scripts: more.Scripts,
 			})
 			n.Objects = append(slices.Clip(n.Objects), more.Objects...)
 			n.Scripts = append(slices.Clip(n.Scripts), more.Scripts...)

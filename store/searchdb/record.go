@@ -23,6 +23,7 @@ var (
 	statusPrefix     = []byte{'t'}
 	entryPrefix      = []byte{'e'} // then the place
 	usedPrefix       = []byte{'u'}
+	gapsPrefix       = []byte{'g'}
 	removedPrefix    = []byte{'x'}
 )
 
@@ -92,7 +93,7 @@ func idOf(key []byte) (ID, bool) {
 func owns(key, value []byte) bool {
 	if len(key) >= 9 && (value == nil || len(value) >= 4) {
 		switch key[0] {
-		case definitionPrefix[0], statusPrefix[0], usedPrefix[0], removedPrefix[0]:
+		case definitionPrefix[0], statusPrefix[0], usedPrefix[0], gapsPrefix[0], removedPrefix[0]:
 			return len(key) == 9
 		case objectPrefix[0], scriptPrefix[0]:
 			return len(key) == 13

@@ -36,9 +36,9 @@ var (
 )
 
 const (
-	// formatVersion is that of the keys and values. Version 2 had no indices that are used, withoutChanges no changes
-	// of the mode in a status either.
-	formatVersion  = 3
+	// formatVersion is that of the keys and values. Version 3 had no gaps, version 2 no indices that are used either,
+	// and withoutChanges no changes of the mode in a status.
+	formatVersion  = 4
 	withoutChanges = 1
 
 	// writeBuffer is how many bytes of changes are a table: larger than a change of thousands of entries, which
@@ -106,6 +106,7 @@ type Search struct {
 	Ranges  []Range // of the objects that have one, in their order: see [RangesOf]
 	Status  Status
 	Used    Used // nil: not known, since an earlier version has found the entries
+	Gaps    Gaps // nil: no object has one
 
 	// Unread says that the disk could not read all of the search. It is [Failed], with no objects and no scripts, and
 	// is not to be written: on the disk it is as it was.
@@ -134,6 +135,7 @@ type Extension struct {
 	FirstObject, FirstScript uint32
 	Objects                  []Object
 	Scripts                  []Script
+	Gaps                     Gaps // of all objects of the search; nil: as they are
 }
 
 // An Entry belongs to a search, and has its place there.
@@ -217,16 +219,18 @@ func (s *Store) Commit(c *Change) error {
 	for _, n := range c.Create {
 		put(b, key(definitionPrefix, n.ID), n.encode())
 		n.parts(b, n.ID, 0, 0)
+		n.Gaps.put(b, n.ID)
 		put(b, key(statusPrefix, n.ID), n.Status.encode())
 	}
 	for _, e := range c.Extend {
 		(&Search{Objects: e.Objects, Scripts: e.Scripts}).parts(b, e.ID, e.FirstObject, e.FirstScript)
+		e.Gaps.put(b, e.ID)
 	}
 	for id, status := range c.Status {
 		put(b, key(statusPrefix, id), status.encode())
 	}
 	for id, used := range c.Used {
-		put(b, key(usedPrefix, id), used.encode())
+		put(b, key(usedPrefix, id), encodePairs(used))
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
@@ -236,6 +240,7 @@ func (s *Store) Commit(c *Change) error {
 		b.Delete(key(definitionPrefix, id))
 		b.Delete(key(statusPrefix, id))
 		b.Delete(key(usedPrefix, id))
+		b.Delete(key(gapsPrefix, id))
 		put(b, key(removedPrefix, id), nil)
 	}
 	return s.commit(b)
@@ -343,6 +348,9 @@ func (s *Store) load(id ID) (*Search, error) {
 	}
 	n.Objects, n.Scripts = slices.Clone(n.Objects), slices.Clone(n.Scripts) // without the room that they grew by
 	n.Ranges = RangesOf(n.Scripts)
+	if err := s.loadGaps(n); err != nil {
+		return n, err
+	}
 	return n, s.loadUsed(n)
 }
 

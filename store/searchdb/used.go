@@ -65,23 +65,52 @@ func (u Used) Merge(other Used) (changed bool) {
 	return changed
 }
 
-func (u Used) encode() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(u)))
-	for _, object := range slices.Sorted(maps.Keys(u)) {
-		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(object)), int64(u[object]))
+// Gaps has the objects of a search whose ranges widen, each with how many unused indices are to follow the highest
+// used one.
+type Gaps map[uint32]int32
+
+// put puts the gaps of a search, if there are any.
+func (g Gaps) put(b *ledger.Batch, id ID) {
+	if len(g) > 0 {
+		put(b, key(gapsPrefix, id), encodePairs(g))
+	}
+}
+
+// encodePairs encodes a number of each of some objects.
+func encodePairs(pairs map[uint32]int32) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(pairs)))
+	for _, object := range slices.Sorted(maps.Keys(pairs)) {
+		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(object)), int64(pairs[object]))
 	}
 	return b
 }
 
-func decodeUsed(raw []byte) (Used, error) {
+// decodePairs is the inverse of encodePairs; what names the pairs in an error.
+func decodePairs(raw []byte, what string) (map[uint32]int32, error) {
 	r := decoder{rest: raw}
-	u := make(Used)
+	pairs := map[uint32]int32{}
 	for n := r.uint(); n > 0 && !r.bad; n-- {
-		object, index := r.uint32(), r.int32()
-		u[object] = index
-		r.bad = r.bad || index < 0
+		object, number := r.uint32(), r.int32()
+		pairs[object] = number
+		r.bad = r.bad || number < 0
 	}
-	return u, r.end("used indices of a search")
+	return pairs, r.end(what)
+}
+
+// loadGaps reads the gaps of a search.
+func (s *Store) loadGaps(n *Search) error {
+	k := key(gapsPrefix, n.ID)
+	raw, err := s.ledger.Load().Get(k)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		raw, err = checked(k, raw)
+	}
+	if err == nil {
+		n.Gaps, err = decodePairs(raw, "gaps of a search")
+	}
+	return err
 }
 
 // loadUsed reads which indices are used. Where nothing was found, none are.
@@ -98,7 +127,7 @@ func (s *Store) loadUsed(n *Search) error {
 		raw, err = checked(k, raw)
 	}
 	if err == nil {
-		n.Used, err = decodeUsed(raw)
+		n.Used, err = decodePairs(raw, "used indices of a search")
 	}
 	return err
 }

@@ -26,7 +26,14 @@ func TestUsed(t *testing.T) {
 	}
 	want := map[ID]Used{1: {}, 2: nil, 3: {1: 4, 2: 7}}
 	change := Change{Create: []*Search{made(1, 0), made(2, 1), made(3, 9)}, Used: map[ID]Used{3: {2: 6}}}
-	for _, c := range []*Change{&change, {Used: map[ID]Used{3: want[3]}}} {
+	change.Create[0].Gaps = Gaps{1: 20}
+	gaps := map[ID]Gaps{1: {1: 20}, 3: {0: 1, 2: 100_000}}
+	for _, c := range []*Change{
+		&change, {Used: map[ID]Used{3: want[3]}, Extend: []Extension{
+			{ID: 1, FirstObject: 3, FirstScript: 4},
+			{ID: 3, FirstObject: 3, FirstScript: 4, Objects: []Object{"d"}, Gaps: gaps[3]},
+		}},
+	} {
 		if err := s.Commit(c); err != nil {
 			t.Fatal(err)
 		}
@@ -46,12 +53,15 @@ func TestUsed(t *testing.T) {
 		if !maps.Equal(n.Used, want[n.ID]) || (n.Used == nil) != (want[n.ID] == nil) {
 			t.Errorf("search %v: %v, want %v", n.ID, n.Used, want[n.ID])
 		}
+		if !maps.Equal(n.Gaps, gaps[n.ID]) {
+			t.Errorf("search %v: gaps %v, want %v", n.ID, n.Gaps, gaps[n.ID])
+		}
 		if ranges := []Range{{1, 4, 4}, {2, 5, 7}}; !reflect.DeepEqual(n.Ranges, ranges) {
 			t.Errorf("ranges %v", n.Ranges)
 		}
 	}
 	for _, raw := range [][]byte{{1}, {1, 0, 1}, {0, 0}, {2, 0, 2}} {
-		if u, err := decodeUsed(raw); !errors.Is(err, ErrDamaged) {
+		if u, err := decodePairs(raw, "x"); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%x: %v, %v", raw, u, err)
 		}
 	}

@@ -47,8 +47,13 @@ func (p *Plan) Add(first, last, gap int32) int {
 }
 
 // reach makes the range end a gap behind an index, or later.
-func (s *state) reach(index int32) {
-	s.Last = int32(max(int64(s.Last), min(int64(index)+int64(s.Gap), math.MaxInt32)))
+func (s *state) reach(index int32) { s.Last = Last(s.First, s.Last, index, s.Gap) }
+
+// Last returns the last index of the least range that satisfies a gap and contains a given range. The highest used
+// index is lower than first where none is used.
+func Last(first, last, highest, gap int32) int32 {
+	least := max(int64(highest), int64(first)-1) + int64(gap)
+	return int32(max(int64(last), min(least, math.MaxInt32)))
 }
 
 // Use notes that something was found for an index, which Next has given out.

@@ -47,7 +47,7 @@ var gapParam = command.Param{
 
 // errNoGap answers where scan objects cannot have a gap.
 var errNoGap = command.Error{
-	Code: command.InvalidParameter, Message: "gap cannot be given to this method: take scanblocks",
+	Code: command.InvalidParameter, Message: "gap cannot be given to this method: take scanblocks or createsearch",
 }
 
 // A widening looks for scan objects whose ranges widen until their gaps are satisfied. It goes in rounds: each looks at
@@ -105,7 +105,8 @@ func (d *Deps) widening(
 	ctx context.Context, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
 ) (*widening, error) {
 	w := &widening{
-		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()), found: map[chainhash.Hash][]sighting{},
+		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()),
+		found: map[chainhash.Hash][]sighting{},
 	}
 	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		told.add(w.x.object, branch, index)

@@ -278,7 +278,8 @@ func (r *rig) checkWidened(some []*wallet) {
 func TestGapRefused(t *testing.T) {
 	r := newRig(t, "regtest")
 	r.realScanner()
-	const key = `tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B`
+	const key = `tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76u` +
+		`ZPStJRJCTKvosUCJZL5B`
 	object := func(rest string) string { return `[{"desc":"wpkh(` + key + `/0/*)"` + rest + `}]` }
 	start := func(objects string) string { return `["start",` + objects + `]` }
 	const badGap = "-8 gap must be between 1 and 100000"
@@ -304,7 +305,7 @@ func TestGapRefused(t *testing.T) {
 	type release = ask.Call[messages.ReleaseCoinScan, messages.Done]
 	actortest.Expect[*reserve](coins).Answer(messages.ScanSlot{ID: slot}, nil)
 	actortest.Expect[*release](coins).Answer(messages.Done{}, nil)
-	if got := <-done; got != "-8 gap cannot be given to this method: take scanblocks" {
+	if got := <-done; got != "-8 gap cannot be given to this method: take scanblocks or createsearch" {
 		t.Error(got)
 	}
 	r.deps.ScriptLimit = 1000

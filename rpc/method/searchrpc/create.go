@@ -26,6 +26,10 @@ var objectsParam = command.Param{
 			Inner: []command.Param{
 				{Name: "desc", Type: command.String, Help: "an output descriptor"},
 				{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
+				{
+					Name: "gap", Type: command.Number, Optional: true,
+					Help: "1 to 100000: widen the range until so many unused indices follow the highest used one",
+				},
 			},
 		},
 	},
@@ -172,10 +176,18 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 		return o, err
 	}
 	at, of := -1, (*descriptor.Descriptor)(nil) // whose text is the last
+	var refused error
 	err = d.Chain.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		if object != at || branch != of {
 			at, of = object, branch
 			o.Texts = append(o.Texts, arg.ShownText(list.At(object), branch))
+			if gap := gapOf(list.At(object), branch); gap > 0 {
+				o.Gaps = append(o.Gaps, make([]int32, len(o.Texts)-len(o.Gaps))...)
+				o.Gaps[len(o.Texts)-1] = gap
+				if refused == nil {
+					refused = d.widens(o.Texts[len(o.Texts)-1], index)
+				}
+			}
 		}
 		place := int32(-1)
 		if branch != nil && branch.IsRanged() {
@@ -185,7 +197,35 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 			o.Scripts = append(o.Scripts, messages.SearchScript{Script: script, Object: len(o.Texts) - 1, Index: place})
 		}
 	})
+	if err == nil {
+		err = refused
+	}
+	if o.Gaps != nil {
+		o.Gaps = append(o.Gaps, make([]int32, len(o.Texts)-len(o.Gaps))...)
+	}
 	return o, err
+}
+
+// gapOf returns the gap of a scan object that was read; 0: it has none, or no range that could widen.
+func gapOf(v *jsontree.Value, branch *descriptor.Descriptor) int32 {
+	if v.Kind() != jsontree.Object || branch == nil || !branch.IsRanged() {
+		return 0
+	}
+	gap, _ := v.Get("gap").AsInt32() // 0 where there is none
+	return gap
+}
+
+// widens refuses a gap where the descriptor that is kept, without private keys, does not make its scripts.
+func (d *Deps) widens(text string, index uint32) error {
+	branches, err := descriptor.Parse(text, d.Network.Descriptors(), descriptor.Options{})
+	if err == nil {
+		_, err = branches[0].Expand(index)
+	}
+	if err != nil {
+		return command.Errorf(command.InvalidParameter,
+			"gap cannot be given for %s: a search keeps no private keys, without which it has no further scripts", text)
+	}
+	return nil
 }
 
 func extendSearch(d *Deps) command.Command {

@@ -173,6 +173,7 @@ type searchDescriptor struct {
 	Desc        string   `json:"desc"`
 	Range       [2]int32 `json:"range"`
 	HighestUsed *int32   `json:"highest_used,omitempty"`
+	Gap         int32    `json:"gap,omitempty"`
 	Exhausted   *bool    `json:"exhausted,omitempty"`
 }
 
@@ -180,7 +181,7 @@ type searchDescriptor struct {
 func Descriptor(m *messages.SearchDescriptor) any { return descriptorOf(m) }
 
 func descriptorOf(m *messages.SearchDescriptor) searchDescriptor {
-	d := searchDescriptor{Desc: m.Desc, Range: [2]int32{m.First, m.Last}}
+	d := searchDescriptor{Desc: m.Desc, Range: [2]int32{m.First, m.Last}, Gap: m.Gap}
 	if m.HighestUsed >= 0 {
 		d.HighestUsed = &m.HighestUsed
 	}
@@ -233,9 +234,14 @@ func fullStatusResult(help string) command.Result {
 				Help: "highest index at which something was found, also in blocks that have left the chain",
 			},
 			{
+				Type: command.Number, Key: "gap", Optional: true,
+				Help: "how many unused indices are to follow the highest used one; absent: the range does not widen",
+			},
+			{
 				Type: command.Bool, Key: "exhausted", Optional: true,
-				Help: "true: fewer than 20 indices follow the highest used one, so that payments behind the range " +
-					"may be missed (see extendsearch); absent where what an earlier version has found does not tell",
+				Help: "true: fewer indices than the gap, or without a gap than 20, follow the highest used one, so " +
+					"that payments behind the range may be missed (see extendsearch); absent where what an earlier " +
+					"version has found does not tell",
 			},
 		}}},
 	}, command.Result{
