@@ -60,7 +60,8 @@ func newReply(v *jsontree.Value) (reply, error) {
 func (c *client) call(wallet *string, method string, params *jsontree.Value) (reply, error) {
 	var answer reply
 	err := c.retry(repeatable(method, params), func() (failure *jsontree.Value, err error) {
-		v, err := c.endpoint.post(wallet, requestAs(c.settings.String("rpcid", ""), method, params), credentialsOf(c.settings))
+		body := requestAs(c.settings.String("rpcid", ""), method, params)
+		v, err := c.endpoint.post(wallet, body, credentialsOf(c.settings))
 		if err != nil {
 			return nil, err
 		}
