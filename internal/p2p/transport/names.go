@@ -1,7 +1,7 @@
 package transport
 
-// shortNames are the names that BIP324 gives a number, by that number, and the name of BIP434. Numbers without a name are
-// for messages that are not made.
+// shortNames are the names that BIP324 gives a number, by that number, and the name of BIP434. Numbers without a name
+// are for messages that are not made.
 var shortNames = [...]string{
 	1: "addr", 2: "block", 3: "blocktxn", 4: "cmpctblock", 5: "feefilter", 6: "filteradd", 7: "filterclear",
 	8: "filterload", 9: "getblocks", 10: "getblocktxn", 11: "getdata", 12: "getheaders", 13: "headers", 14: "inv",
