@@ -162,7 +162,7 @@ fuzz: ## run every fuzz target for FUZZ
 	  done; \
 	done
 
-soak: ## the long loops, of which `make test` runs a sample; what is not run is a failure, unless WITHOUT names what is missing; KILLS, FLIPS, CASES, STEPS, WITHOUT, BITCOIND, BITCOIND32, QBITD, CORE_BUILD, QBIT_BUILD
+soak: ## the long loops, of which `make test` runs a sample; what is not run is a failure, unless WITHOUT names what is missing; KILLS, FLIPS, CASES, STEPS, WITHOUT, BITCOIND, BITCOIND32, QBITD, CORE_BUILD, CORE32_BUILD, QBIT_BUILD
 	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)' -without '$(WITHOUT)'
 
 mutate: ## break the packages that decide at PLACES places each, and count what their tests notice; PACKAGES

@@ -42,7 +42,7 @@ type Config struct {
 	// chains pay to P2MR outputs.
 	Dialect string
 
-	Reference int // speak as Bitcoin Core 30 or 32; default: as the one attached to, or else 30; not for qbit
+	Reference int // speak as Bitcoin Core 30 or 32; default: as the one attached to, or else 32; not for qbit
 
 	// Regtest changes the rules of a regtest.
 	Regtest RegtestConfig

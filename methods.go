@@ -110,8 +110,8 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	}
 	lists := [][]command.Command{
 		controlrpc.Commands(controlrpc.Node{
-			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
-			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
+			Name: n.net.Software.Own, Stop: h.Stop, Started: h.Started, Now: n.net.Answers.UptimeClock(n.clock.Now),
+			LogPath: h.LogPath, Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
 			Unlisted: n.net.LogNames.Unlisted, GoneCategory: n.net.LogNames.Gone, Warn: n.cfg.Log.Warn,
 		}),
 		chainrpc.Commands(chainMethods),

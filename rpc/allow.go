@@ -58,6 +58,12 @@ func (s *Server) isAllowed(r *http.Request) bool {
 	return isAllowed(s.allowed, r.RemoteAddr)
 }
 
+// isStrange reports whether a connection comes from where nobody may call.
+func isStrange(allowed []netaddr.Subnet, c net.Conn) bool {
+	from := c.RemoteAddr()
+	return from.Network() != "unix" && !isAllowed(allowed, from.String())
+}
+
 // isAllowed reports whether a client at addr, with port, is in one of the
 // networks.
 func isAllowed(allowed []netaddr.Subnet, addr string) bool {

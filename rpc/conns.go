@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // conns are the open connections of a server. There are never more than the
@@ -255,6 +257,8 @@ type connListener struct {
 	net.Listener
 	conns  *conns
 	secure bool // TLS: who is not taken up is told nothing, for that would need a handshake
+
+	allowed []netaddr.Subnet // all others are hung up on; nil: nobody is
 }
 
 // Accept implements net.Listener.
@@ -263,6 +267,10 @@ func (l connListener) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if l.allowed != nil && isStrange(l.allowed, c) {
+			_ = c.Close()
+			continue
 		}
 		if added := l.conns.add(c); added != nil {
 			return added, nil

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // When there are too many connections, the longest quiet one goes; when a call
@@ -54,6 +56,36 @@ func (*distant) SetWriteDeadline(time.Time) error { return nil }
 
 func (d *distant) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(d.from))
+}
+
+// A queued listener hands out a connection.
+type queued struct {
+	net.Listener
+	conn net.Conn
+}
+
+func (q *queued) Accept() (c net.Conn, err error) {
+	if c, q.conn = q.conn, nil; c == nil {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// A connection from where nobody may call ends at once, or its request is refused.
+func TestStrangersAreHungUpOn(t *testing.T) {
+	for _, hangsUp := range []bool{false, true} {
+		var allowed []netaddr.Subnet
+		if hangsUp {
+			allowed = alwaysAllowed
+		}
+		for from, strange := range map[string]bool{"192.0.2.7:1": true, "127.0.0.1:1": false, "[::1]:1": false} {
+			c := &distant{from: from}
+			taken, err := connListener{&queued{conn: c}, newConns(2), false, allowed}.Accept()
+			if ends := strange && hangsUp; ends != c.closed || ends != (taken == nil) || ends != (err != nil) {
+				t.Errorf("%v %s: closed %v, %v", hangsUp, from, c.closed, err)
+			}
+		}
+	}
 }
 
 // An address, or an IPv6 network of 64 bits, has a limit of its own, which does

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -214,7 +215,7 @@ func TestBatchReplyBeyondTheBudget(t *testing.T) {
 // Each request of a connection is taken as the first: what Core takes, and
 // nothing that could be read in two ways.
 func TestKeptConnection(t *testing.T) {
-	s := startServer(t, Config{User: "u", Password: "p"})
+	s := startServer(t, Config{User: "u", Password: "p", HTTP: dialect.HTTPOf(dialect.Core30)})
 	s.Ready(blockerTable(t, newBlocker()))
 	const body = `{"method":"quick"}`
 	login := strings.TrimPrefix(head("u:p", ""), "POST / HTTP/1.1\r\nHost: x\r\n")

@@ -356,6 +356,17 @@ func TestCookieOnAFullDisk(t *testing.T) {
 }
 
 // A caller's text in the log is cut between characters.
+func TestShownID(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "1": "1", "abc<\n>def": "abcdef", "é\\{\"x\"}": "x", strings.Repeat("a", 36): strings.Repeat("a", 36),
+		strings.Repeat("a", 37): "(37 bytes)",
+	} {
+		if got := shownID(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestShown(t *testing.T) {
 	long := strings.Repeat("x", maxShown)
 	for text, want := range map[string]string{

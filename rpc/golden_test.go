@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
@@ -125,7 +126,10 @@ func readGolden(t *testing.T, file string) []goldenCase {
 // startGolden serves the methods that the cases call on a chain of one block.
 func startGolden(t *testing.T) (addr, auth string) {
 	t.Helper()
-	s := startServer(t, Config{Threads: 4, WorkQueue: 2000, CookieFile: filepath.Join(t.TempDir(), ".cookie")})
+	s := startServer(t, Config{
+		Threads: 4, WorkQueue: 2000, CookieFile: filepath.Join(t.TempDir(), ".cookie"),
+		HTTP: dialect.HTTPOf(dialect.Core30),
+	})
 	s.Ready(goldenTable(t))
 	login := cookieUser + ":" + s.cookie.password
 	return s.Addrs()[0].String(), "Basic " + base64.StdEncoding.EncodeToString([]byte(login))

@@ -277,9 +277,13 @@ func (s *Server) ready() (*command.Table, error) {
 // go on until Shutdown.
 func (s *Server) Serve() error {
 	ended := make(chan error, len(s.listeners))
+	var allowed []netaddr.Subnet
+	if s.style.HangsUp {
+		allowed = s.allowed
+	}
 	for _, l := range s.listeners {
 		_, secure := l.(tlsListener)
-		go func() { ended <- s.http.Serve(connListener{headListener{l, s.framing}, s.conns, secure}) }()
+		go func() { ended <- s.http.Serve(connListener{headListener{l, s.framing}, s.conns, secure, allowed}) }()
 	}
 	for range s.listeners {
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -30,10 +30,16 @@ func shown(text string) string {
 // maxID is the longest id of a request that the log shows, in bytes: that of a UUID. A longer one may be a key.
 const maxID = 36
 
-// shownID is the id of a request as the log shows it.
+// shownID is the id of a request as the log shows it: letters, digits, spaces and the signs that Core shows.
 func shownID(text string) string {
 	if len(text) > maxID {
 		return "(" + strconv.Itoa(len(text)) + " bytes)"
 	}
-	return shown(text)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(" .,;-_/:?@()", r):
+			return r
+		}
+		return -1
+	}, text)
 }

@@ -60,7 +60,8 @@ func newReply(v *jsontree.Value) (reply, error) {
 func (c *client) call(wallet *string, method string, params *jsontree.Value) (reply, error) {
 	var answer reply
 	err := c.retry(repeatable(method, params), func() (failure *jsontree.Value, err error) {
-		v, err := c.endpoint.post(wallet, request(method, params), credentialsOf(c.settings))
+		body := requestAs(c.settings.String("rpcid", ""), method, params)
+		v, err := c.endpoint.post(wallet, body, credentialsOf(c.settings))
 		if err != nil {
 			return nil, err
 		}
@@ -134,15 +135,27 @@ func sortReplies(batch *jsontree.Value, n int) ([]reply, error) {
 }
 
 // request is the body of a single call.
-func request(method string, params *jsontree.Value) []byte {
-	return append(appendRequest(nil, method, params, 1), '\n')
+func request(method string, params *jsontree.Value) []byte { return requestAs("", method, params) }
+
+// requestAs is the body of a single call with an id; empty for the number 1.
+func requestAs(id, method string, params *jsontree.Value) []byte {
+	text := []byte("1")
+	if id != "" {
+		text = jsontree.AppendString(nil, id)
+	}
+	return append(appendCall(nil, method, params, text), '\n')
 }
 
-// appendRequest appends a request, its members in Core's order.
+// appendRequest appends a request of a batch.
 func appendRequest(dst []byte, method string, params *jsontree.Value, id int) []byte {
+	return appendCall(dst, method, params, strconv.AppendInt(nil, int64(id), 10))
+}
+
+// appendCall appends a request, its members in Core's order. id is JSON.
+func appendCall(dst []byte, method string, params *jsontree.Value, id []byte) []byte {
 	dst = jsontree.AppendString(append(dst, `{"method":`...), method)
 	dst = params.AppendJSON(append(dst, `,"params":`...))
-	dst = strconv.AppendInt(append(dst, `,"id":`...), int64(id), 10)
+	dst = append(append(dst, `,"id":`...), id...)
 	return append(dst, `,"jsonrpc":"2.0"}`...)
 }
 

@@ -168,7 +168,7 @@ func pathOf(wallet *string) string {
 // credentials are what a call is sent with.
 type credentials struct {
 	userPassword string // "user:password", empty when none were found
-	missing      bool   // no password and no cookie
+	refused      string // what is wrong when the server does not take them
 	configPath   string // where a password could be
 }
 
@@ -178,17 +178,25 @@ func credentialsOf(s *options.Settings) credentials {
 	c := credentials{configPath: s.ConfigPath()}
 	if password := s.String("rpcpassword", ""); password != "" {
 		c.userPassword = s.String("rpcuser", "") + ":" + password
+		c.refused = "Incorrect rpcuser or rpcpassword were specified."
 		return c
 	}
 	cookie := s.CookieFile()
 	if cookie == "" { // Core sends a call without credentials then
+		c.refused = "Cookie file was disabled via -norpccookiefile" + noPassword
 		return c
 	}
 	text, err := (options.OS{}).ReadFile(cookie)
-	c.missing = err != nil
+	c.refused = "Cookie file credentials were invalid" + noPassword
+	if err != nil {
+		c.refused = "Failed to read cookie file" + noPassword
+	}
 	c.userPassword, _, _ = strings.Cut(string(text), "\n")
 	return c
 }
+
+// noPassword ends what is said of a cookie.
+const noPassword = " and no rpcpassword was specified."
 
 // post sends the body of a request, to a wallet or to none, and returns the
 // reply.
@@ -231,12 +239,8 @@ func (e *endpoint) post(wallet *string, body []byte, c credentials) (*jsontree.V
 // checkStatus refuses replies that hold no JSON-RPC reply.
 func checkStatus(status int, text []byte, c credentials) error {
 	switch {
-	case status == http.StatusUnauthorized && c.missing:
-		return failf("Could not locate RPC credentials. No authentication cookie could be found, and RPC password is "+
-			"not set.  "+
-			"See -rpcpassword and -stdinrpcpass.  Configuration file: (%s)", c.configPath)
 	case status == http.StatusUnauthorized:
-		return failf("Authorization failed: Incorrect rpcuser or rpcpassword")
+		return failf("Authorization failed: %s Configuration file: (%s)", c.refused, c.configPath)
 	case status == http.StatusServiceUnavailable:
 		return failf("Server response: %s", text)
 	case status > http.StatusBadRequest && status != http.StatusNotFound &&
@@ -248,23 +252,23 @@ func checkStatus(status int, text []byte, c credentials) error {
 	return nil
 }
 
-// unreachable explains why no reply came, with Core's numbers for the reasons.
+// unreachable explains why no reply came.
 func (e *endpoint) unreachable(err error) string {
 	var network net.Error
-	var reason string
+	reason := "Could not connect to the server"
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
 		(errors.As(err, &network) && network.Timeout()):
-		reason = ` (error code 0 - "timeout reached")`
+		reason = "timeout reached"
 	case errors.As(err, new(*net.DNSError)), // so it is in Core's HTTP library
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		reason = ` (error code 1 - "EOF reached")`
+		reason = "EOF reached"
 	case errors.As(err, new(*tls.CertificateVerificationError)):
-		reason = fmt.Sprintf(" (%v)", errors.Unwrap(err))
+		reason = errors.Unwrap(err).Error()
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		reason = ` (error code 2 - "error while reading header, or invalid header")`
+		reason = "error while reading header, or invalid header"
 	}
-	return fmt.Sprintf("Could not connect to the server %s%s\n\n"+
+	return fmt.Sprintf("Error while attempting to communicate with server %s (%s)\n\n"+
 		"Make sure the %s server is running and that you are connecting to the correct RPC port.\n"+
 		"Use \"%s -help\" for more info.", e.address, reason, e.names.Server, e.names.CLI)
 }

@@ -76,7 +76,7 @@ func TestRPCWaitPaysOnce(t *testing.T) {
 		if test.again {
 			r.want(t, 0, "1\n", "")
 		} else {
-			r.want(t, 1, "", connectError(s.port(), ` (error code 1 - "EOF reached")`))
+			r.want(t, 1, "", connectError(s.port(), "EOF reached"))
 		}
 		if want := map[bool]int64{false: 1, true: 2}[test.again]; calls.Load() != want {
 			t.Errorf("%q: called %d times, want %d", test.args, calls.Load(), want)

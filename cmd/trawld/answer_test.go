@@ -53,6 +53,41 @@ func TestRemovedOptions(t *testing.T) {
 	}
 }
 
+// A category of the log that Core 32 takes no more starts a node, and each mention is warned of.
+func TestGoneCategory(t *testing.T) {
+	node := func(context.Context, *session) error { return nil }
+	const warning = "[warning] The logging category `libevent` is deprecated, does nothing, and will be removed in a " +
+		"future version\n"
+	for args, times := range map[string]int{
+		"-core=30 -debug=libevent": 0, "-debug=http": 0, "-debug=libevent": 1, "-debug=libevent -debug=0 -debug=http": 0,
+		"-debug=0 -debug=libevent -debugexclude=libevent -loglevel=libevent:trace": 3,
+	} {
+		status, stderr, log := startWith(t, node, strings.Fields(args)...)
+		if got := strings.Count(log, warning); status != 0 || stderr != "" || got != times {
+			t.Errorf("%s: status %d, %q, %d warnings in\n%s", args, status, stderr, got, log)
+		}
+	}
+}
+
+// The error about a damaged settings file is that of the version spoken as.
+func TestDamagedSettings(t *testing.T) {
+	const later = "This may be caused by a crash, power loss, full disk, or storage error, and can be fixed by removing"
+	for args, want := range map[string]string{
+		"": later, "-core=32": later, "-core=30": "This is probably caused by disk corruption or a crash, and can be fixed",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "regtest", "settings.json")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		status := run(append(strings.Fields(args), "-datadir="+dir, "-regtest"), streams{&out, &errs, dir}, nil)
+		if status != 1 || !strings.Contains(errs.String(), "does not contain valid JSON. "+want) {
+			t.Errorf("%q: %d, %s", args, status, &errs)
+		}
+	}
+}
+
 func TestSystemWords(t *testing.T) {
 	for want, err := range map[string]error{
 		"Is a directory (21)": &os.PathError{Op: "open", Path: "x", Err: syscall.EISDIR},

@@ -11,10 +11,22 @@ import (
 // The words about blocks that cannot be are Core's.
 func TestBlockCreationIsRefused(t *testing.T) {
 	for _, test := range []struct{ options, want string }{
-		{"-blockmaxweight=4000001", "Specified -blockmaxweight (4000001) exceeds consensus maximum block weight (4000000)"},
-		{"-blockreservedweight=4000001", "Specified -blockreservedweight (4000001) exceeds consensus maximum block weight (4000000)"},
-		{"-blockreservedweight=1999", "Specified -blockreservedweight (1999) is lower than minimum safety value of (2000)"},
-		{"-blockreservedweight=-1", "Specified -blockreservedweight (-1) is lower than minimum safety value of (2000)"},
+		{
+			"-core=30 -blockmaxweight=4000001",
+			"Specified -blockmaxweight (4000001) exceeds consensus maximum block weight (4000000)",
+		},
+		{
+			"-core=30 -blockreservedweight=4000001",
+			"Specified -blockreservedweight (4000001) exceeds consensus maximum block weight (4000000)",
+		},
+		{
+			"-core=30 -blockreservedweight=1999",
+			"Specified -blockreservedweight (1999) is lower than minimum safety value of (2000)",
+		},
+		{
+			"-core=30 -blockreservedweight=-1",
+			"Specified -blockreservedweight (-1) is lower than minimum safety value of (2000)",
+		},
 		{"-blockmintxfee=x", "Invalid amount for -blockmintxfee=<amount>: 'x'"},
 		{
 			"-core=32 -blockmaxweight=4000001",

@@ -26,7 +26,7 @@ type fileBudget struct {
 
 // budgetFiles divides files, of which -maxconnections may want more than there are.
 func budgetFiles(files int, o *options.Settings) (b fileBudget, err error) {
-	wanted := int64(int32(o.Int("maxconnections", defaultMaxPeers))) // Core drops the upper half too
+	wanted := int64(int32(o.Int("maxconnections", defaultMaxPeers(o)))) // Core drops the upper half too
 	if wanted < 0 {
 		return b, refuse("-maxconnections must be greater or equal than zero")
 	}

@@ -44,7 +44,7 @@ func interactions(o *options.Settings) *softly {
 			s.set("listen", true, "-"+option+" set")
 		}
 	}
-	if isChosen(o) || o.Int("maxconnections", defaultMaxPeers) <= 0 {
+	if isChosen(o) || o.Int("maxconnections", defaultMaxPeers(o)) <= 0 {
 		s.set("dnsseed", false, "-connect or -maxconnections=0 set")
 		s.set("listen", false, "-connect or -maxconnections=0 set")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/version"
 )
@@ -93,12 +94,37 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 			info("%s", "Warning: "+testnet3)
 		}
 	}
+	if laterCore(s) {
+		for range warnsOfGone(s) {
+			corelog.Printf(log, slog.LevelWarn, "%s", dialect.GoneCategory(goneCategory))
+		}
+	}
 	for _, line := range slices.Concat(interactions(s).lines, ignored(s)) {
 		info("%s", line)
 	}
 	for _, option := range withoutEffect(s) {
 		corelog.Printf(log, slog.LevelWarn, "Option -%s has no effect in this version.", option)
 	}
+}
+
+// goneCategory is a category of the log that Core 32 takes no more; it only warns.
+const goneCategory = "libevent"
+
+// warnsOfGone is how often options name a category that is gone. Of -debug nothing counts before 0 or none.
+func warnsOfGone(s *options.Settings) (times int) {
+	for _, name := range s.Strings("debug") {
+		if name == "0" || name == "none" {
+			times = 0
+		} else if name == goneCategory {
+			times++
+		}
+	}
+	for _, name := range slices.Concat(s.Strings("debugexclude"), s.Strings("loglevel")) {
+		if name, _, _ = strings.Cut(name, ":"); name == goneCategory {
+			times++
+		}
+	}
+	return times
 }
 
 // configState is the path of the configuration file and whether it is there.

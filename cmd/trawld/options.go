@@ -98,7 +98,7 @@ func configure(s *options.Settings, files options.Files) error {
 	if err := s.CheckIgnoredConfig(files, startDir); err != nil {
 		return err
 	}
-	if err := s.ReadSettingsFile(files); err != nil {
+	if err := s.ReadSettingsFile(files, settingsDamage(s)); err != nil {
 		return err
 	}
 	if err := options.Retire(s, spoken(s)); err != nil {
@@ -109,6 +109,14 @@ func configure(s *options.Settings, files options.Files) error {
 			options.NamesOf(s.Dialect()).Server)
 	}
 	return checkSections(s)
+}
+
+// settingsDamage is what Core supposes to have damaged a settings file.
+func settingsDamage(s *options.Settings) string {
+	if laterCore(s) {
+		return "This may be caused by a crash, power loss, full disk, or storage error"
+	}
+	return "This is probably caused by disk corruption or a crash"
 }
 
 // checkSections refuses options that stand in the default section of the file

@@ -15,8 +15,13 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 )
 
-// defaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
-const defaultMaxPeers = 125
+// defaultMaxPeers is how many connections to peers there are where nobody chooses.
+func defaultMaxPeers(o *options.Settings) int64 {
+	if laterCore(o) {
+		return 200
+	}
+	return 125
+}
 
 // peerConfig reads the options that concern peers, of which there may be as many.
 func peerConfig(s *session, peers int) (*trawl.PeerConfig, error) {

@@ -165,7 +165,7 @@ func TestSecrets(t *testing.T) {
 	for name, options := range map[string][]string{
 		"cookie":   {"-rpcauth=" + auth, "-torpassword=" + torPassword},
 		"password": {"-rpcauth=" + auth, "-rpcuser=user", "-rpcpassword=" + password},
-		"core 32":  {"-rpcauth=" + auth, "-rpcuser=user", "-rpcpassword=" + password, "-core=32"},
+		"core 30":  {"-rpcauth=" + auth, "-rpcuser=user", "-rpcpassword=" + password, "-core=30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := runDaemon(t, options...)

@@ -23,10 +23,10 @@ func TestFeeOptions(t *testing.T) {
 		{[]string{"-maxtxfee=1", "-maxapsfee=1"}, "Warning: -maxapsfee is set very high! This is the maximum transaction fee you " +
 			"pay (in addition to the normal fee) to prioritize partial spend avoidance over regular coin selection.", false},
 		{[]string{"-maxtxfee=2"}, "Warning: -maxtxfee is set very high! Fees this large could be paid on a single transaction.", false},
-		{[]string{"-paytxfee=2"}, "Warning: -paytxfee is deprecated and will be fully removed in v31.0.\n-paytxfee is set very " +
-			"high! This is the transaction fee you will pay if you send a transaction.", false},
-		{[]string{"-paytxfee=0.00000050"}, "Warning: -paytxfee is deprecated and will be fully removed in v31.0.\nError: Invalid " +
-			"amount for -paytxfee=<amount>: '0.00000050' (must be at least 0.00000100 BTC/kvB)", true},
+		{[]string{"-core=30", "-paytxfee=2"}, "Warning: -paytxfee is deprecated and will be fully removed in v31.0.\n" +
+			"-paytxfee is set very high! This is the transaction fee you will pay if you send a transaction.", false},
+		{[]string{"-core=30", "-paytxfee=0.00000050"}, "Warning: -paytxfee is deprecated and will be fully removed in v31.0.\n" +
+			"Error: Invalid amount for -paytxfee=<amount>: '0.00000050' (must be at least 0.00000100 BTC/kvB)", true},
 		{[]string{"-maxtxfee=0"}, "Error: Invalid amount for -maxtxfee=<amount>: '0' (must be at least the minrelay fee of " +
 			"0.00000100 BTC/kvB to prevent stuck transactions)", true},
 		{[]string{"-maxtxfee=0.00000500", "-minrelaytxfee=0.00001"}, "Error: Invalid amount for -maxtxfee=<amount>: '0.00000500' " +

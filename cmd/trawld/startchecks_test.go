@@ -25,7 +25,7 @@ func TestStartChecks(t *testing.T) {
 	if err := os.WriteFile(path, undo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const corrupted = ": Corrupted block database detected.\nPlease restart with -reindex or -reindex-chainstate to recover.\n"
+	const corrupted = "Corrupted block database detected.\nPlease restart with -reindex or -reindex-chainstate to recover.\n"
 	for _, test := range []struct {
 		args   []string
 		status int

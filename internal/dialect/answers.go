@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/consensus/script"
 )
@@ -75,6 +76,17 @@ type Answers struct {
 
 	// PlainPrunedData has the error about an index that needs deleted data not say that undo data is meant, too.
 	PlainPrunedData bool
+
+	// ClockUptime has uptime say what the clock says, which may be set. Else it is the time that has passed.
+	ClockUptime bool
+}
+
+// UptimeClock returns the clock that uptime is read from, nil for none.
+func (a Answers) UptimeClock(now func() time.Time) func() time.Time {
+	if a.ClockUptime {
+		return now
+	}
+	return nil
 }
 
 // PrunedData is what that error adds to pruned data.
@@ -92,7 +104,7 @@ func answers30() Answers {
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 		FewScriptErrors: true, FirstDevices: true, OldLog: true,
-		BlocksBelowReserve: true, PlainPrunedData: true,
+		BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true,
 	}
 }
 

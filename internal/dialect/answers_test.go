@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
@@ -26,7 +27,7 @@ func TestAnswers(t *testing.T) {
 				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 				FewScriptErrors: true, FirstDevices: true, OldLog: true,
-				BlocksBelowReserve: true, PlainPrunedData: true,
+				BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
@@ -36,6 +37,9 @@ func TestAnswers(t *testing.T) {
 			}
 			if got := n.Answers.PrunedData(); got != "" {
 				t.Errorf("%s %s: pruned data%s", name, chain, got)
+			}
+			if n.Answers.UptimeClock(time.Now) == nil || (dialect.Answers{}).UptimeClock(time.Now) != nil {
+				t.Errorf("%s %s: the clock is read in the wrong version", name, chain)
 			}
 			n.Answers = dialect.Answers{}
 			if got := n.Answers.PrunedData(); got != " (including undo data)" {

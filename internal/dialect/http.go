@@ -17,6 +17,9 @@ type HTTP struct {
 	// ReadFailures has public requests told that a block could not be read; else there seems to be none.
 	ReadFailures bool
 
+	// HangsUp has connections from where nobody may call ended without an answer; else their requests are refused.
+	HangsUp bool
+
 	// NamesCalls has lines of the log about calls tell their ids.
 	NamesCalls bool
 }
@@ -31,6 +34,6 @@ func HTTPOf(reference int) HTTP {
 	}
 	return HTTP{ // a method that is not allowed
 		OtherVerbs: 405, ChunkExtensions: true, ChunksFirst: true, AnyTarget: true,
-		ReadFailures: true, NamesCalls: true,
+		ReadFailures: true, HangsUp: true, NamesCalls: true,
 	}
 }

@@ -19,7 +19,7 @@ const (
 	Core32 = 32 // 32.0
 
 	// DefaultReference is spoken as where nobody chooses.
-	DefaultReference = Core30
+	DefaultReference = Core32
 )
 
 // References lists what [Choices.Reference] may be.

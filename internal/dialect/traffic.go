@@ -73,6 +73,11 @@ type LogNames struct {
 	Gone     string   // of a category that is passed over; empty: none
 }
 
+// GoneCategory is the warning about a category of the log that is passed over.
+func GoneCategory(name string) string {
+	return "The logging category `" + name + "` is deprecated, does nothing, and will be removed in a future version"
+}
+
 // TipAge returns the age of the tip from which on a node counts as behind, where the operator has chosen one, or 0.
 func (n *Network) TipAge(chosen time.Duration) time.Duration {
 	return cmp.Or(chosen, n.Traffic.MaxTipAge)

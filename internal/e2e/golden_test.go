@@ -17,6 +17,9 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m) }
 
+// core30 has a node speak as the Bitcoin Core of the recordings.
+const core30 = "-core=30"
+
 // maxShown bounds the failures of a file that are shown.
 const maxShown = 20
 
@@ -24,7 +27,7 @@ const maxShown = 20
 // from qbit 1.0.0.
 func TestGolden(t *testing.T) {
 	for set, args := range map[string][]string{
-		"mainnet": nil, "network": nil, "regtest-chain": nil, "signing": nil, "wallets": nil,
+		"mainnet": {core30}, "network": {core30}, "regtest-chain": {core30}, "signing": {core30}, "wallets": {core30},
 		"qbit": {"-dialect=qbit", "-deprecatedrpc=emptyoutputs"},
 	} {
 		t.Run(set, func(t *testing.T) {
@@ -44,7 +47,7 @@ func TestGolden(t *testing.T) {
 		for _, chain := range []string{"regtest", "main"} {
 			t.Run(set.name+"/"+chain, func(t *testing.T) {
 				t.Parallel()
-				d := e2e.Start(t, e2e.Config{Chain: chain, Args: set.args})
+				d := e2e.Start(t, e2e.Config{Chain: chain, Args: append(set.args, core30)})
 				player := &replay.Player{Client: d.Client}
 				playFile(t, player, filepath.Join("..", "..", set.folder, chain+".jsonl.gz"), set.leaveOut...)
 				d.Stop()
@@ -69,7 +72,7 @@ func TestGoldenKernels(t *testing.T) {
 					t.Parallel()
 					playSet(t, filepath.Join(
 						"testdata", "golden", set,
-					), []string{"-filterkernel=" + kernel, "-filterlayout=" + string(layout)})
+					), []string{core30, "-filterkernel=" + kernel, "-filterlayout=" + string(layout)})
 				})
 			}
 		}

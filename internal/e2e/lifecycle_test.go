@@ -124,7 +124,7 @@ func testCommandLine(t *testing.T) {
 	d.WantCleanEnd()
 
 	p := cli(t, d.Dir, d.Addr, "getblockcount")
-	if status := p.Wait(t); status != 1 || !strings.Contains(p.Stderr(), "Could not connect to the server "+d.Addr) {
+	if status := p.Wait(t); status != 1 || !strings.Contains(p.Stderr(), "communicate with server "+d.Addr+" (Could not connect to the server)") {
 		t.Errorf("without a daemon: got %d, %q", status, p.Stderr())
 	}
 }

@@ -26,7 +26,9 @@ func TestSignetMiner(t *testing.T) {
 	if err := json.Unmarshal(content, &record); err != nil {
 		t.Fatal(err)
 	}
-	d := e2e.Start(t, e2e.Config{Chain: "signet", Args: []string{"-signetchallenge=" + record.Challenge}})
+	d := e2e.Start(t, e2e.Config{Chain: "signet", Args: []string{
+		core30, "-signetchallenge=" + record.Challenge,
+	}})
 	d.Get(nil, "createwallet", "miner")
 	d.Get(nil, "importdescriptors", []any{map[string]any{"desc": record.Key, "timestamp": 0}})
 

@@ -29,8 +29,9 @@ func (s *Settings) SettingsFile() string {
 
 // ReadSettingsFile reads the file of settings that change at run time. Its values count
 // more than those of the configuration files, and less than the command line. That it
-// does not exist is no error. Errors are of type [*Error].
-func (s *Settings) ReadSettingsFile(files Files) error {
+// does not exist is no error. cause is the sentence about what may have damaged a file that is no JSON. Errors are of
+// type [*Error].
+func (s *Settings) ReadSettingsFile(files Files, cause string) error {
 	path := s.SettingsFile()
 	if path == "" {
 		return nil
@@ -42,7 +43,7 @@ func (s *Settings) ReadSettingsFile(files Files) error {
 	if err != nil {
 		return settingsError("%s. Please check permissions.", path)
 	}
-	members, err := readMembers(text, path)
+	members, err := readMembers(text, path, cause)
 	if err != nil {
 		return err
 	}
@@ -66,10 +67,9 @@ type member struct {
 }
 
 // readMembers reads an object, whose names must differ.
-func readMembers(text []byte, path string) ([]member, error) {
-	damaged := settingsError("Settings file %s does not contain valid JSON. This is probably caused by disk "+
-		"corruption or a crash, "+
-		"and can be fixed by removing the file, which will reset settings to default values.", path)
+func readMembers(text []byte, path, cause string) ([]member, error) {
+	damaged := settingsError("Settings file %s does not contain valid JSON. %s, "+
+		"and can be fixed by removing the file, which will reset settings to default values.", path, cause)
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return nil, damaged
 	}

@@ -39,7 +39,7 @@ func readSettings(t *testing.T, text string, args ...string) (*Settings, error) 
 	}
 	s.chain = Regtest
 	s.config["regtest"] = map[string]span{"a": {{text: "file"}}, "b": {{text: "file"}, {text: "file2"}}}
-	return s, s.ReadSettingsFile(oneFile{"/d/regtest/settings.json", text})
+	return s, s.ReadSettingsFile(oneFile{"/d/regtest/settings.json", text}, "Mice were here")
 }
 
 // Values of the settings file are weaker than the command line, and stronger than the
@@ -80,8 +80,8 @@ func TestSettingsFile(t *testing.T) {
 }
 
 func TestSettingsFileRefused(t *testing.T) {
-	const damaged = "does not contain valid JSON. This is probably caused by disk corruption or a crash, " +
-		"and can be fixed by removing the file, which will reset settings to default values."
+	const damaged = "does not contain valid JSON. Mice were here, and can be fixed by removing the file, which will " +
+		"reset settings to default values."
 	const wallet = "Invalid value detected for '-wallet' or '-nowallet'."
 	for text, want := range map[string]string{
 		``: damaged, `{`: damaged, `{} x`: damaged, "\ufeff{}": damaged, "{\"a\":\"\xff\"}": damaged,
@@ -140,7 +140,8 @@ func FuzzSettingsFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s := New(settingsTable, "/d")
 		s.chain = Regtest
-		if err := s.ReadSettingsFile(oneFile{"/d/regtest/settings.json", text}); err != nil && len(s.settingsRead) > 0 {
+		err := s.ReadSettingsFile(oneFile{"/d/regtest/settings.json", text}, "Mice were here")
+		if err != nil && len(s.settingsRead) > 0 {
 			t.Errorf("%v, and yet %d members", err, len(s.settingsRead))
 		}
 		_, _ = s.String("a", ""), s.Listing()

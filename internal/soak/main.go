@@ -8,12 +8,12 @@
 // with Bitcoin Core need BITCOIND, the path of a bitcoind of Core 30, and one needs
 // BITCOIND32, that of a Core 32 or 31.99. The step that
 // compares it with qbit needs QBITD, the path of a qbitd of qbit 1.0. The functional
-// tests of both need CORE_BUILD and QBIT_BUILD, folders that cmake has configured. The
-// steps that cut the power of a disk need root on Linux. Tests are skipped that lack a
-// tool, such as strace. The end lists all tests that were not run, with the reason, and
-// the run fails because of them unless -without names their missing need. An
-// interrupted run ends its processes, removes its files, and reports the results so
-// far. It fails when a test does, or when it was interrupted.
+// tests of Core 30.2, of 31.99 and of qbit need CORE_BUILD, CORE32_BUILD and QBIT_BUILD,
+// folders that cmake has configured. The steps that cut the power of a disk need root
+// on Linux. Tests are skipped that lack a tool, such as strace. The end lists all tests
+// that were not run, with the reason, and the run fails because of them unless -without
+// names their missing need. An interrupted run ends its processes, removes its files,
+// and reports the results so far. It fails when a test does, or when it was interrupted.
 package main
 
 import (
@@ -106,7 +106,7 @@ const tools = "tools"
 const later = "core32"
 
 // mayBeMissing are things without which something is not run.
-var mayBeMissing = []string{"core", later, "qbit", "core-suite", "qbit-suite", "root", tools}
+var mayBeMissing = []string{"core", later, "qbit", "core-suite", "core32-suite", "qbit-suite", "root", tools}
 
 // expected returns the names of what may be missing.
 func expected(names string) ([]string, error) {

@@ -158,6 +158,10 @@ var steps = []step{
 		run: "^TestCoreSuite$", packages: []string{"./internal/soak"}, needs: "core-suite",
 	},
 	{
+		name: "core32-suite", what: "those of Bitcoin Core 31.99, without those that its list gives a reason for",
+		run: "^TestCore32Suite$", packages: []string{"./internal/soak"}, needs: "core32-suite",
+	},
+	{
 		name: "qbit-suite", what: "qbit's own functional tests, without those that its list gives a reason for",
 		run: "^TestQbitSuite$", packages: []string{"./internal/soak"}, needs: "qbit-suite",
 	},
@@ -178,11 +182,12 @@ const signatures = "BesideDecred"
 // lacks says why a thing of mayBeMissing is not here; empty: it is here, or nothing is needed.
 func lacks(thing string, mayMount bool) string {
 	variable := map[string]string{
-		"core":       "BITCOIND names no bitcoind of Bitcoin Core 30",
-		later:        "BITCOIND32 names no bitcoind of Bitcoin Core 32",
-		"core-suite": "CORE_BUILD names no build folder of Bitcoin Core 30.2",
-		"qbit":       "QBITD names no qbitd of qbit 1.0",
-		"qbit-suite": "QBIT_BUILD names no build folder of qbit 1.0.0",
+		"core":         "BITCOIND names no bitcoind of Bitcoin Core 30",
+		later:          "BITCOIND32 names no bitcoind of Bitcoin Core 32",
+		"core-suite":   "CORE_BUILD names no build folder of Bitcoin Core 30.2",
+		"core32-suite": "CORE32_BUILD names no build folder of Bitcoin Core 31.99",
+		"qbit":         "QBITD names no qbitd of qbit 1.0",
+		"qbit-suite":   "QBIT_BUILD names no build folder of qbit 1.0.0",
 	}
 	if thing == "root" && !mayMount {
 		return "only root may mount a disk, on Linux"

@@ -25,14 +25,15 @@ const testLimit = 40 * time.Minute
 // skipped is the exit code of a functional test that cannot run here.
 const skipped = 77
 
-// A suite is the functional tests of Bitcoin Core 30.2 or of qbit 1.0.0, unmodified, against a trawld. CORE_BUILD and
-// QBIT_BUILD name build folders, configured by cmake, whose sources have the functional tests. The files in testdata
-// name the tests that are not run, each with its reason.
+// A suite is the functional tests of Bitcoin Core 30.2 or 31.99, or of qbit 1.0.0, unmodified, against a trawld.
+// CORE_BUILD, CORE32_BUILD and QBIT_BUILD name build folders, configured by cmake, whose sources have the functional
+// tests. The files in testdata name the tests that are not run, each with its reason.
 //
 //	QBIT_BUILD=/path/to/build go test -v -timeout=0 -run 'TestQbitSuite/feature_auxpow' ./internal/soak
 type suite struct {
 	build   string // the variable that names a build folder
 	dialect string
+	core    string // the option of the version of Bitcoin Core to speak as
 	conf    string // the file that the tests write options into
 	cli     string // the suite's own client, below the build folder
 	wallet  string // the suite's own tool for wallet files, below the build folder
@@ -43,8 +44,16 @@ type suite struct {
 // Bitcoin Core's functional tests pass.
 func TestCoreSuite(t *testing.T) {
 	runSuite(t, &suite{
-		build: "CORE_BUILD", dialect: "bitcoin", conf: "bitcoin.conf", cli: "bin/bitcoin-cli",
+		build: "CORE_BUILD", dialect: "bitcoin", core: "-core=30", conf: "bitcoin.conf", cli: "bin/bitcoin-cli",
 		wallet: "bin/bitcoin-wallet", env: "BITCOIN", leftOut: "testdata/core.txt",
+	})
+}
+
+// The functional tests of Bitcoin Core 31.99, from which 32.0 came, pass.
+func TestCore32Suite(t *testing.T) {
+	runSuite(t, &suite{
+		build: "CORE32_BUILD", dialect: "bitcoin", core: "-core=32", conf: "bitcoin.conf", cli: "bin/bitcoin-cli",
+		wallet: "bin/bitcoin-wallet", env: "BITCOIN", leftOut: "testdata/core32.txt",
 	})
 }
 
@@ -126,14 +135,15 @@ func (s *suite) environ(t *testing.T, build string) []string {
 	t.Helper()
 	dir := e2e.SharedDir(t)
 	options := fmt.Sprintf(" -dialect=%s -conf=%s", s.dialect, s.conf)
-	daemon := e2e.Program(t, "trawld") + options + " -deprecatedrpc=emptyoutputs"
+	daemon := e2e.Program(t, "trawld") + options + " " + s.core + " -deprecatedrpc=emptyoutputs"
 	cli := filepath.Join(build, s.cli)
 	if _, err := os.Stat(cli); err != nil {
 		cli = wrapper(t, filepath.Join(dir, "cli"), e2e.Program(t, "trawl-cli")+options)
 	}
 	wallet := filepath.Join(build, s.wallet)
 	if _, err := os.Stat(wallet); err != nil {
-		wallet = wrapper(t, filepath.Join(dir, "wallet"), e2e.Program(t, "trawl-wallet")+" -dialect="+s.dialect)
+		tool := e2e.Program(t, "trawl-wallet") + " -dialect=" + s.dialect + " " + s.core
+		wallet = wrapper(t, filepath.Join(dir, "wallet"), tool)
 	}
 	return append(os.Environ(), s.env+"D="+wrapper(t, filepath.Join(dir, "daemon"), daemon), s.env+"CLI="+cli,
 		s.env+"WALLET="+wallet)
@@ -218,7 +228,7 @@ func (l leftOut) reason(test string) (why string, ok bool) {
 
 // Each line of the files gives a pattern and a reason.
 func TestSuitesLeaveOut(t *testing.T) {
-	for _, file := range []string{"testdata/core.txt", "testdata/qbit.txt"} {
+	for _, file := range []string{"testdata/core.txt", "testdata/core32.txt", "testdata/qbit.txt"} {
 		list := readLeftOut(t, file)
 		if why, ok := list.reason("tool_bitcoin_chainstate"); !ok || why == "" {
 			t.Errorf("%s: the tests of Core's own tools are run", file)

@@ -1,7 +1,9 @@
 package command_test
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/seed61375155/trawl/rpc/command"
@@ -28,7 +30,20 @@ func TestConversions(t *testing.T) {
 	want := []command.Conversion{
 		{"scan", 0, "a", true}, {"scan", 0, "b", true}, {"scan", 1, "c", true}, {"scan", 1, "options", false},
 	}
-	if got := table.Conversions(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
+	later := []command.Conversion{{"later", 0, "x", false}, {"scan", 3, "flag", false}}
+	for _, version := range []int{0, 30, 31, 32, 30} {
+		if version > 0 { // else none was chosen yet
+			table.Speak(version)
+		}
+		want := want
+		if version >= 32 {
+			want = append(slices.Clip(want), later...)
+		}
+		slices.SortStableFunc(want, func(a, b command.Conversion) int {
+			return cmp.Or(cmp.Compare(a.Method, b.Method), a.Position-b.Position)
+		})
+		if got := table.Conversions(); !reflect.DeepEqual(got, want) {
+			t.Errorf("of %d: got %v, want %v", version, got, want)
+		}
 	}
 }

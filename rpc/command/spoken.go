@@ -13,7 +13,7 @@ import (
 // it before the table is used.
 func (t *Table) Speak(version int, kept ...string) *Table {
 	s, all := spoken{version, kept}, t.Declared()
-	t.declared, t.sorted, t.byName = all, nil, make(map[string]*Command, len(all.byName))
+	t.version, t.declared, t.sorted, t.byName = version, all, nil, make(map[string]*Command, len(all.byName))
 	for _, c := range all.sorted {
 		if s.has(0, c.Until, "") {
 			one := *c

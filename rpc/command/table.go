@@ -24,6 +24,7 @@ type Table struct {
 	list   func() string // the help text that lists all; made once
 
 	declared *Table // before a version of Bitcoin Core was chosen; nil: none was
+	version  int    // of Bitcoin Core that was chosen
 
 	forwarder Forwarder // nil: there is none
 	reader    Reader    // nil: there is none

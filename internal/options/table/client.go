@@ -29,6 +29,10 @@ var client = []options.Option{
 		Name: "rpccookiefile", Arg: "<loc>",
 		Help: "Read the cookie from <loc>, relative to the network's folder (default: .cookie)",
 	},
+	{
+		Name: "rpcid", Arg: "<id>", Flags: noNegation | needsValue,
+		Help: "Identify a call by this text, which the daemon's log shows (default: 1)",
+	},
 	{Name: "rpcpassword", Arg: "<pw>", Flags: sensitive, Help: "Password for calls"},
 	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Call the daemon on <port> (default: 8332, testnet: " +
 		"18332, testnet4: 48332, signet: 38332, regtest: 18443)"},

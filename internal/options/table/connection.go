@@ -34,7 +34,10 @@ var connection = []options.Option{
 	{Name: "i2psam", Arg: "<ip:port>", Help: "SAM proxy of I2P"},
 	{Name: "listen", Help: "Accept peers from outside"},
 	{Name: "listenonion", Help: "Make an onion service for peers"},
-	{Name: "maxconnections", Arg: "<n>", Help: "Keep at most <n> automatic connections to peers"},
+	{
+		Name: "maxconnections", Arg: "<n>",
+		Help: "Keep at most <n> automatic connections to peers (default: 200; with -core=30 or the dialect qbit: 125)",
+	},
 	{Name: "maxreceivebuffer", Arg: "<n>", Help: "Receive buffer of a connection, in 1000 bytes"},
 	{Name: "maxsendbuffer", Arg: "<n>", Help: "Send buffer of a connection, in 1000 bytes"},
 	{

@@ -50,7 +50,7 @@ func CLI() []options.Option {
 }
 
 // DefaultCore is the version of Bitcoin Core that is spoken as where nobody chooses.
-const DefaultCore = "30"
+const DefaultCore = "32"
 
 // WalletTool returns the options of trawl-wallet, which reads no files of options.
 func WalletTool() []options.Option {

@@ -286,6 +286,9 @@ func TestDetection(t *testing.T) {
 }
 
 func TestShortNames(t *testing.T) {
+	if id := shortIDs[codec.CmdFeature]; id != 37 {
+		t.Errorf("feature has the number %d", id)
+	}
 	for _, name := range codec.Commands() {
 		id, ok := shortIDs[name]
 		switch name {

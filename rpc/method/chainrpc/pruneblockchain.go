@@ -115,11 +115,11 @@ func earliest(active *chainview.Chain, seconds int64) (int32, error) {
 	return int32(h), nil
 }
 
-// prunedHeight returns the height of the last block of the chain that was deleted, or whose
-// undo data was, -1 when there is none. The genesis block does not count.
+// prunedHeight returns the height of the last block of the chain that was deleted, or whose undo data was; -1 when there
+// is none. Blocks that have yet to come below a snapshot count as deleted, the genesis block does not.
 func prunedHeight(active *chainview.Chain) int32 {
 	for b := active.Tip(); b.Height > 0; b = b.Parent {
-		if b.Status()&(chainview.Pruned|chainview.NoUndo) != 0 {
+		if s := b.Status(); s&chainview.HasData == 0 || s&(chainview.Pruned|chainview.NoUndo) != 0 {
 			return b.Height
 		}
 	}

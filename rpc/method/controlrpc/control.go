@@ -22,7 +22,8 @@ type Node struct {
 	// Started is when the node was started.
 	Started time.Time
 
-	// Now returns the time, or the one set for a test of the node. nil: time.Now.
+	// Now is the clock that uptime is read from, or the one set for a test of the node. nil: the time that has passed
+	// counts, whatever becomes of the clock.
 	Now func() time.Time
 
 	// LogPath is the absolute path of the log file.

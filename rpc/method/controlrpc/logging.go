@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -83,17 +84,13 @@ func (n *Node) isUnlisted(category string) bool {
 	return slices.Contains(n.Unlisted, category) || category == n.GoneCategory
 }
 
-func goneCategory(name string) string {
-	return "The logging category `" + name + "` is deprecated, does nothing, and will be removed in a future version"
-}
-
 // withoutGone leaves out the category that is gone, with a warning in the log.
 func (n *Node) withoutGone(list []string) []string {
 	if n.GoneCategory == "" || !slices.Contains(list, n.GoneCategory) {
 		return list
 	}
 	if n.Warn != nil {
-		n.Warn(goneCategory(n.GoneCategory))
+		n.Warn(dialect.GoneCategory(n.GoneCategory))
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == n.GoneCategory })
 }

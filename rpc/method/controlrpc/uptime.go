@@ -19,11 +19,10 @@ func uptime(n Node) command.Command {
 		Examples: []string{`[]`},
 		Control:  always,
 		Run: func(context.Context, *command.Args) (any, error) {
-			now := time.Now
-			if n.Now != nil {
-				now = n.Now
+			if n.Now == nil {
+				return int64(time.Since(n.Started).Seconds()), nil
 			}
-			return now().Unix() - n.Started.Unix(), nil
+			return n.Now().Unix() - n.Started.Unix(), nil
 		},
 	}
 }
