@@ -105,7 +105,7 @@ func TestAllowedExactly(t *testing.T) {
 	}
 }
 
-// A dropped search counts no more, and another is found as before.
+// A dropped search counts no more. Another is found as before, by its id and its name.
 func TestDroppedCountsNoMore(t *testing.T) {
 	s, _ := alone(t, 0)
 	var jobs []*job
@@ -124,7 +124,7 @@ func TestDroppedCountsNoMore(t *testing.T) {
 	}
 	jobs[0].shown = nil
 	for id, want := range map[string]*job{
-		jobs[2].ID.String(): jobs[2], jobs[0].ID.String(): nil, jobs[1].ID.String(): nil, "2": nil, "": nil,
+		jobs[2].ID.String(): jobs[2], jobs[0].ID.String(): nil, jobs[1].ID.String(): nil, "2": jobs[2], "1": nil, "": nil,
 		"000000000000000g": nil, "00000000000000002": nil,
 	} {
 		if s.find(id) != want {
