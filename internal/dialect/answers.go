@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/consensus/script"
 )
@@ -75,6 +76,18 @@ type Answers struct {
 
 	// PlainPrunedData has the error about an index that needs deleted data not say that undo data is meant, too.
 	PlainPrunedData bool
+
+	// StreamedProofs says that a proof that ends too early is refused in the words of another reader than Core's later
+	// versions have.
+	StreamedProofs bool
+}
+
+// ProofError returns why bytes are no proof of transactions.
+func (a Answers) ProofError(err error) string {
+	if a.StreamedProofs {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), "DataStream", "SpanReader", 1)
 }
 
 // PrunedData is what that error adds to pruned data.
@@ -92,7 +105,7 @@ func answers30() Answers {
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 		FewScriptErrors: true, FirstDevices: true, OldLog: true,
-		BlocksBelowReserve: true, PlainPrunedData: true,
+		BlocksBelowReserve: true, PlainPrunedData: true, StreamedProofs: true,
 	}
 }
 

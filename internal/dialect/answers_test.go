@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
@@ -26,7 +27,7 @@ func TestAnswers(t *testing.T) {
 				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 				FewScriptErrors: true, FirstDevices: true, OldLog: true,
-				BlocksBelowReserve: true, PlainPrunedData: true,
+				BlocksBelowReserve: true, PlainPrunedData: true, StreamedProofs: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
@@ -37,7 +38,14 @@ func TestAnswers(t *testing.T) {
 			if got := n.Answers.PrunedData(); got != "" {
 				t.Errorf("%s %s: pruned data%s", name, chain, got)
 			}
+			if got := n.Answers.ProofError(merkleproof.ErrShort); got != merkleproof.ErrShort.Error() {
+				t.Errorf("%s %s: %s", name, chain, got)
+			}
 			n.Answers = dialect.Answers{}
+			const later = "SpanReader::read(): end of data: iostream error"
+			if got := n.Answers.ProofError(merkleproof.ErrShort); got != later {
+				t.Errorf("%s %s: %s", name, chain, got)
+			}
 			if got := n.Answers.PrunedData(); got != " (including undo data)" {
 				t.Errorf("%s %s: pruned data%s", name, chain, got)
 			}
