@@ -88,7 +88,7 @@ type everyone struct{}
 
 func (everyone) isUnwelcome(netaddr.Addr, time.Time) bool { return true }
 
-// What the network sends back is handed over no more. Other transactions change nothing.
+// A transaction that the network sends back is handed over no more. Other transactions change nothing.
 func TestPrivateSentBack(t *testing.T) {
 	s := newPrivateSender(newDialRig(t).base)
 	for i := range 2 {
@@ -106,7 +106,7 @@ func TestPrivateSentBack(t *testing.T) {
 	}
 }
 
-// A connection that was made is wanted no more, one that failed still is.
+// A connection that was made is wanted no more. After a failure another is wanted.
 func TestPrivateDialed(t *testing.T) {
 	s := newPrivateSender(newDialRig(t).base)
 	s.queue.wanted = 1

@@ -66,16 +66,6 @@ var joinedByChance = differ.Exception{
 	},
 }
 
-// finalWithoutOutput is the difference where final scripts are of an output that is not known, or wrong.
-var finalWithoutOutput = differ.Exception{
-	Reason: "an assertion of Core fails where final scripts cannot be verified; here the packet is not complete",
-	Is: func(c differ.Call, got differ.Replies) bool {
-		return c.Method == "descriptorprocesspsbt" && got.Trawl.OK() &&
-			strings.Contains(string(got.Trawl.Result), `"complete":false`) &&
-			strings.Contains(string(got.Core.Error), "Internal bug detected: FinalizeAndExtractPSBT")
-	},
-}
-
 // inOrder describes a packet whatever the order of its inputs and outputs.
 func inOrder(result json.RawMessage) string {
 	var text string

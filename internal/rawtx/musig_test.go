@@ -222,7 +222,7 @@ func TestMusigOrigins(t *testing.T) {
 	if _, _, err := rawtx.NewPacketSigning(p, newSigning).Input(0, rawtx.PacketRole{Known: known}); err != nil {
 		t.Fatal(err)
 	}
-	// Those of the three, and that of the internal key.
+	// Three are participants, and the internal key has an origin too.
 	if n := len(p.Inputs[0].Of(psbt.TapDerivation)); n != 4 {
 		t.Errorf("%d origins", n)
 	}

@@ -101,8 +101,8 @@ var steps = []step{
 	},
 	{
 		name: "core-32",
-		what: "packets of both versions in all roles, wallets and their files, refusals, what is paid for, arguments, " +
-			"the pool, evictions and templates, beside a Bitcoin Core 32",
+		what: "packets of both versions in all roles, wallets and their files, refusals, arguments, the pool, " +
+			"evictions and templates, beside a Bitcoin Core 32",
 		run: "^Test(PSBT.*|Transactions|Descriptors|Arguments|Wallet(s|Files|Packets|Funding|Refusals)|PaymentRefusals|" +
 			"ExportWatchOnly|Templates|TemplateErrors|Fees|Later.*)$",
 		packages: []string{"./internal/differ", "./internal/differ/mempool"}, needs: later,
