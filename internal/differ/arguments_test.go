@@ -52,7 +52,8 @@ var notOfArguments = []differ.Exception{
 		},
 	},
 	{Reason: "some methods take more here than at Core, so that their first line is longer", Is: func(c differ.Call, r differ.Replies) bool {
-		return slices.Contains(append(slices.Clip(takingMore), takingIn32...), c.Method) && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
+		return slices.Contains(append(slices.Clip(takingMore), takingIn32...), c.Method) &&
+			errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
 			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") &&
 			strings.HasPrefix(errorOf(r.Trawl).Message, c.Method+" ")
 	}},

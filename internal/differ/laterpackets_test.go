@@ -59,7 +59,8 @@ var forgotten = differ.Exception{
 
 // noncesByChance is the difference of wallets that sign for a key together with others.
 var noncesByChance = differ.Exception{
-	Reason: "nonces of MuSig2 are chosen by chance, and the wallet that has made one signs by it: packets go on with Core's",
+	Reason: "nonces of MuSig2 are chosen by chance, and the wallet that has made one signs by it: packets go on with " +
+		"Core's",
 	Is: func(c differ.Call, got differ.Replies) bool {
 		if c.Method != "walletprocesspsbt" || !got.Trawl.OK() || !got.Core.OK() {
 			return false

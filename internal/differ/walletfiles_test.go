@@ -9,9 +9,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
-// TestWalletFiles has each node make a wallet, be paid, pay and pay more, and the other restore the file. Both then give
-// the same answers about the wallet. Payments here have keys that make them idempotent, which the file keeps through
-// Core. The other restores the file without private keys, too.
+// TestWalletFiles has each node make a wallet, be paid, pay and pay more, and the other restore the file. Both then
+// give the same answers about the wallet. Payments here have keys that make them idempotent, which the file keeps
+// through Core. The other restores the file without private keys, too.
 func TestWalletFiles(t *testing.T) {
 	config := differ.Config{Later: true, Args: []string{"-keypool=4", "-fallbackfee=0.0001"}}
 	p := differ.Start(t, config, walletExceptions()...)
