@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/consensus/script"
@@ -79,6 +80,10 @@ type Answers struct {
 
 	// ClockUptime has uptime say what the clock says, which may be set. Else it is the time that has passed.
 	ClockUptime bool
+
+	// StreamedProofs says that a proof that ends too early is refused in the words of another reader than Core's later
+	// versions have.
+	StreamedProofs bool
 }
 
 // UptimeClock returns the clock that uptime is read from, nil for none.
@@ -87,6 +92,14 @@ func (a Answers) UptimeClock(now func() time.Time) func() time.Time {
 		return now
 	}
 	return nil
+}
+
+// ProofError returns why bytes are no proof of transactions.
+func (a Answers) ProofError(err error) string {
+	if a.StreamedProofs {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), "DataStream", "SpanReader", 1)
 }
 
 // PrunedData is what that error adds to pruned data.
@@ -104,7 +117,7 @@ func answers30() Answers {
 		HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 		PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 		FewScriptErrors: true, FirstDevices: true, OldLog: true,
-		BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true,
+		BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true, StreamedProofs: true,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
@@ -27,7 +28,7 @@ func TestAnswers(t *testing.T) {
 				HidesOutputKeys: true, InternalUnlabelled: true, FinalSweeps: true, SearchesByPlace: true,
 				PlainFeeErrors: true, FeeReasons: true, BoolFunding: true, MixedKeys: true, SilentInputs: true,
 				FewScriptErrors: true, FirstDevices: true, OldLog: true,
-				BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true,
+				BlocksBelowReserve: true, PlainPrunedData: true, ClockUptime: true, StreamedProofs: true,
 			}
 			if n.Answers != want {
 				t.Errorf("%s %s: %+v", name, chain, n.Answers)
@@ -41,7 +42,14 @@ func TestAnswers(t *testing.T) {
 			if n.Answers.UptimeClock(time.Now) == nil || (dialect.Answers{}).UptimeClock(time.Now) != nil {
 				t.Errorf("%s %s: the clock is read in the wrong version", name, chain)
 			}
+			if got := n.Answers.ProofError(merkleproof.ErrShort); got != merkleproof.ErrShort.Error() {
+				t.Errorf("%s %s: %s", name, chain, got)
+			}
 			n.Answers = dialect.Answers{}
+			const later = "SpanReader::read(): end of data: iostream error"
+			if got := n.Answers.ProofError(merkleproof.ErrShort); got != later {
+				t.Errorf("%s %s: %s", name, chain, got)
+			}
 			if got := n.Answers.PrunedData(); got != " (including undo data)" {
 				t.Errorf("%s %s: pruned data%s", name, chain, got)
 			}

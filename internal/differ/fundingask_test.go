@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/seed61375155/trawl/internal/differ"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
 // ask has a wallet fund transactions.
@@ -213,27 +214,20 @@ func (f *fundingPlay) waste(
 	if json.Unmarshal(r.Result, &tx) != nil || tx.PSBT == "" {
 		return c, 0, false
 	}
-	var decoded struct {
-		Fee float64
-		Tx  struct {
-			Vin []struct {
-				TxID string
-				Vout int
-			}
-			Vout []struct {
-				ScriptPubKey struct{ Hex string }
-			}
-		}
-	}
+	var decoded struct{ Fee float64 }
 	if f.p.Core.Call(f.t.Context(), &decoded, "decodepsbt", tx.PSBT) != nil {
 		return c, 0, false
 	}
-	size = 11
-	for _, out := range decoded.Tx.Vout {
-		size += 9 + int64(len(out.ScriptPubKey.Hex)/2)
+	p, err := psbt.Decode(tx.PSBT) // of either version
+	if err != nil {
+		return c, 0, false
 	}
-	for _, in := range decoded.Tx.Vin {
-		v, known := values[fmt.Sprint(in.TxID, in.Vout)]
+	size = 11
+	for _, out := range p.Tx.TxOut {
+		size += 9 + int64(len(out.PkScript))
+	}
+	for _, in := range p.Tx.TxIn {
+		v, known := values[fmt.Sprint(in.PreviousOutPoint.Hash.String(), in.PreviousOutPoint.Index)]
 		if !known {
 			return c, 0, false
 		}
@@ -242,7 +236,7 @@ func (f *fundingPlay) waste(
 		c.waste += (rate - longTerm) * float64(v.size)
 	}
 	c.fee = int64(math.Round(decoded.Fee * 1e8))
-	c.change = len(decoded.Tx.Vout) > asked.payments
+	c.change = len(p.Tx.TxOut) > asked.payments
 	if excess := float64(c.fee) - rate*float64(size); c.change {
 		c.waste += rate*changeSize + longTerm*changeSpend
 	} else {

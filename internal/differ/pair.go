@@ -57,6 +57,7 @@ type Pair struct {
 	Core    *jsonrpc.Client
 	CoreDir string // bitcoind's data directory
 	CoreP2P string // host:port for peers; empty: none
+	Later   bool   // the bitcoind is of version 31 or 32, and trawld speaks as 32
 
 	Report *Report
 
@@ -94,7 +95,11 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	if c.Qbit {
 		trawl.Args = append(trawl.Args, "-dialect=qbit")
 	} else {
-		trawl.Args = append(trawl.Args, "-core="+referenceOf(tb, binary))
+		reference := "30"
+		if p.Later = isLater(tb, binary); p.Later {
+			reference = "32"
+		}
+		trawl.Args = append(trawl.Args, "-core="+reference)
 	}
 	if c.Peers {
 		trawl.P2P, p.CoreP2P = e2e.FreeAddr(tb), e2e.FreeAddr(tb)
@@ -111,25 +116,23 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 
 var versionForm = regexp.MustCompile(`version v(\d+)\.`)
 
-// referenceOf returns what -core has to be beside a bitcoind; without one the answers are those of Core 30.2.
-func referenceOf(tb testing.TB, binary string) string {
+// isLater reports whether a bitcoind is later than Core 30; without one the answers are those of Core 30.2.
+func isLater(tb testing.TB, binary string) bool {
 	tb.Helper()
 	if binary == "" {
-		return "30"
+		return false
 	}
 	text, err := exec.CommandContext(tb.Context(), binary, "-version").Output()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	const later = 31 // speaks as 32 does
 	found := versionForm.FindSubmatch(text)
 	if found == nil {
 		tb.Fatalf("%s says no version: %.100s", binary, text)
 	}
-	if major, err := strconv.Atoi(string(found[1])); err == nil && major >= later {
-		return "32"
-	}
-	return "30"
+	const last = 30
+	major, err := strconv.Atoi(string(found[1]))
+	return err == nil && major > last
 }
 
 // KillCore ends the bitcoind at once.

@@ -21,7 +21,7 @@ import (
 // value, and some PSBTs are damaged anywhere.
 func TestPSBTs(t *testing.T) {
 	p := differ.Start(t, differ.Config{})
-	x := psbts{transactions{keys: keys{differ.Random(t)}}}
+	x := psbts{transactions{keys: keys{differ.Random(t)}}, p.Later}
 	for left := differ.Cases(t, 4000); left > 0; left -= batch {
 		calls := make([]differ.Call, batch)
 		for i := range calls {
@@ -34,13 +34,20 @@ func TestPSBTs(t *testing.T) {
 }
 
 // psbts makes PSBTs by chance.
-type psbts struct{ transactions }
+type psbts struct {
+	transactions
+
+	later bool // of version 2, too
+}
 
 func (x psbts) make() []byte {
 	previous := wire.NewMsgTx(2)
 	previous.AddTxIn(&wire.TxIn{})
 	for range 1 + x.IntN(3) {
 		previous.AddTxOut(&wire.TxOut{Value: int64(x.IntN(1e9)), PkScript: x.script()})
+	}
+	if x.later && x.IntN(2) == 0 {
+		return x.damaged(x.version2(previous))
 	}
 	tx := wire.NewMsgTx(2)
 	for range x.IntN(3) {
@@ -95,6 +102,9 @@ func (x psbts) field(raw *bytes.Buffer, key, value []byte) {
 }
 
 func (x psbts) global() (key, value []byte) {
+	if x.later && x.IntN(30) == 0 { // which version 0 refuses
+		return x.optionalGlobal()
+	}
 	switch x.IntN(4) {
 	case 0:
 		key := []byte{byte(psbt.XPub), 0x04, 0x35, 0x87, 0xcf, byte(x.IntN(3))}
@@ -110,6 +120,9 @@ func (x psbts) global() (key, value []byte) {
 }
 
 func (x psbts) input(previous *wire.MsgTx) (key, value []byte) {
+	if x.later && x.IntN(30) == 0 {
+		return x.optionalInput()
+	}
 	switch x.IntN(23) {
 	case 0:
 		return []byte{byte(psbt.NonWitnessUTXO)}, serialized(previous.Serialize)

@@ -42,6 +42,11 @@ func NewReport(tb testing.TB, exceptions ...Exception) *Report {
 	return r
 }
 
+// Except adds differences that are there on purpose, as beside one version of Core alone.
+func (r *Report) Except(exceptions ...Exception) {
+	r.exceptions = append(slices.Clip(r.exceptions), exceptions...)
+}
+
 // Compare notes whether the replies to a call are the same.
 func (r *Report) Compare(call Call, got Replies) {
 	r.tb.Helper()

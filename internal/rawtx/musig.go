@@ -59,10 +59,15 @@ type musig struct {
 	hash   [32]byte
 }
 
-// newMusig returns a key of participants, or nil if x does not derive from the key. It notes the origins of
-// participants.
+// newMusig returns a key of participants, or nil if x does not derive from the key. As in Core it notes the origins of
+// the participants in any case.
 func (p *producer) newMusig(aggregate [33]byte, participants [][]byte, x []byte, leaf *[32]byte, tweaks bool) *musig {
 	s := &musig{producer: p, raw: participants}
+	for _, participant := range participants {
+		if origin := p.with.Origins[hash160(participant)]; origin != nil {
+			p.data.tap.noteOrigin(participant[1:], origin, leaf)
+		}
+	}
 	for _, participant := range participants {
 		key, err := btcec.ParsePubKey(participant)
 		if err != nil {
@@ -72,11 +77,6 @@ func (p *producer) newMusig(aggregate [33]byte, participants [][]byte, x []byte,
 	}
 	if len(s.keys) == 0 || !s.follow(aggregate, x) {
 		return nil
-	}
-	for _, participant := range participants {
-		if origin := p.with.Origins[hash160(participant)]; origin != nil {
-			p.data.tap.noteOrigin(participant[1:], origin, leaf)
-		}
 	}
 	place := script.TapPlace{}
 	if leaf != nil {

@@ -195,3 +195,35 @@ func TestMusigNonces(t *testing.T) {
 	}
 	m.nonces.Zero()
 }
+
+// As in Core, a packet is told where the keys of all participants come from that a signer knows, of other keys too.
+func TestMusigOrigins(t *testing.T) {
+	_, public := extendedKeys(t, 3)
+	known := newSigning(new(wire.MsgTx), nil)
+	var script []byte
+	for _, other := range public[1:] {
+		branches, err := descriptor.Parse("tr(musig("+public[0]+","+other+")/0/*)", regtest, descriptor.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := known.AddDescriptor(branches[0], 3, true); err != nil {
+			t.Fatal(err)
+		}
+		scripts, err := branches[0].Expand(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script = scripts[0]
+	}
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{7}}})
+	p := psbt.New(tx, 0)
+	p.Inputs[0].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(10000, script))
+	if _, _, err := rawtx.NewPacketSigning(p, newSigning).Input(0, rawtx.PacketRole{Known: known}); err != nil {
+		t.Fatal(err)
+	}
+	// Three are participants, and the internal key has an origin too.
+	if n := len(p.Inputs[0].Of(psbt.TapDerivation)); n != 4 {
+		t.Errorf("%d origins", n)
+	}
+}

@@ -101,6 +101,14 @@ var steps = []step{
 		run: "^TestLiveAttach(|Reindex|Modes|Pool|Pruned)$", packages: []string{"./internal/e2e"}, needs: later,
 	},
 	{
+		name: "core-32",
+		what: "packets of both versions in all roles, wallets and their files, refusals, arguments, the pool, " +
+			"evictions and templates, beside a Bitcoin Core 32",
+		run: "^Test(PSBT.*|Transactions|Descriptors|Arguments|Wallet(s|Files|Packets|Funding|Refusals)|PaymentRefusals|" +
+			"ExportWatchOnly|Templates|TemplateErrors|Fees|Later.*)$",
+		packages: []string{"./internal/differ", "./internal/differ/mempool"}, needs: later,
+	},
+	{
 		name: "rest", what: "every REST endpoint in every format, beside Bitcoin Core",
 		run: "^TestLive", packages: []string{"./rpc/rest"}, needs: "core",
 	},
@@ -135,7 +143,7 @@ var steps = []step{
 	},
 	{
 		name: "wallets", what: "wallets that receive, spend, see reorganisations and are migrated, beside Bitcoin Core",
-		run: "Wallets|Migrate|ExportWatchOnly", packages: []string{"./internal/differ"}, needs: "core",
+		run: "Wallets|WalletFiles|Migrate|ExportWatchOnly", packages: []string{"./internal/differ"}, needs: "core",
 	},
 	{
 		name: "spending",

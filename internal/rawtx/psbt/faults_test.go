@@ -112,6 +112,7 @@ func TestErrorsOfCore32(t *testing.T) {
 		"out participants":    {inOutput + "\x02\x08\x00", "Size of key was not 34 for the type Output MuSig2 Participants Pubkeys"},
 		"out participant key": {inOutput + "\x22\x08" + zeros[:33], "Output musig2 aggregate pubkey is invalid"},
 		"out unknown twice":   {inOutput + "\x01\x70\x00\x01\x70", "Duplicate Key, output key \"70\" already provided"},
+		"bytes are missing":   {inInput + "\x01\x03\x04\x00", "SpanReader::read(): end of data"},
 	} {
 		_, err := psbt.DecodeCore32(base64.StdEncoding.EncodeToString([]byte(test.raw)))
 		if err == nil || strings.TrimSuffix(err.Error(), ": iostream error") != test.want {

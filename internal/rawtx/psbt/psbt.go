@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 
@@ -87,6 +88,9 @@ func (e Error) Error() string { return string(e) }
 // Core's streams fail with these words behind their own.
 const streamSuffix = ": iostream error"
 
+// errEndOfSpan is what Core 32 says where bytes are missing.
+const errEndOfSpan = Error("SpanReader::read(): end of data" + streamSuffix)
+
 // A format is which packets are read, and how those that are not are refused.
 type format struct {
 	v0, v2 mapRules // nothing in v2: there is no version 2
@@ -133,6 +137,8 @@ func (f *format) decode(text string) (*Packet, error) {
 	r := &serial.Reader{Rest: raw}
 	p, err := f.readPSBT(r)
 	switch {
+	case f.core32 && errors.Is(err, serial.ErrEndOfData):
+		return nil, errEndOfSpan
 	case err != nil:
 		return nil, Error(err.Error() + streamSuffix)
 	case len(r.Rest) > 0:

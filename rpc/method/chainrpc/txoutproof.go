@@ -204,7 +204,7 @@ func (d *Deps) provenTxs(a *command.Args) (any, error) {
 	}
 	header, proof, err := merkleproof.Read(raw, d.Network.HeaderLen(raw))
 	if err != nil {
-		return nil, command.Error{Code: command.MiscError, Message: err.Error()}
+		return nil, command.Error{Code: command.MiscError, Message: d.Network.Answers.ProofError(err)}
 	}
 	ids := []chainhash.Hash{}
 	root, found, ok := proof.Verify(merkleproof.MaxTxs(d.Network.Rules.MaxWeight, d.Network.Rules.WitnessScale))

@@ -10,7 +10,7 @@ func exportASMap() command.Command {
 	return command.Command{
 		Name:     "exportasmap",
 		Category: command.Network,
-		About:    command.State, Effect: command.Reads, Since: 32,
+		About:    command.State, Since: 32, // beside a Core that has a map it writes a file of that node's user
 		Summary: "Writes the map of autonomous systems that is built into the program to a file. Here none is: " +
 			"-asmap takes one from a file.",
 		Params: []command.Param{{Name: "path", Type: command.String, Help: "the file"}},

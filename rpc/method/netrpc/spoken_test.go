@@ -38,3 +38,16 @@ func TestPeersAreSpoken(t *testing.T) {
 		}
 	}
 }
+
+// No map is built in. Beside a Core that has one the call writes a file there, which callers may not that only read.
+func TestExportASMap(t *testing.T) {
+	_, err := tryAs(t, dialect.Core32, netrpc.Deps{}, "exportasmap", "map")
+	if err == nil || !strings.Contains(err.Error(), "No embedded ASMap data available") {
+		t.Error(err)
+	}
+	for _, c := range netrpc.Commands(netrpc.Deps{}) {
+		if c.Name == "exportasmap" && c.LooksOnly() {
+			t.Error("it is believed to look only")
+		}
+	}
+}

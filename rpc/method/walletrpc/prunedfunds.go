@@ -57,7 +57,7 @@ func (m *methods) readProof(text string, q *messages.ImportTx) error {
 	}
 	header, proof, err := merkleproof.Read(raw, m.Network.HeaderLen(raw))
 	if err != nil {
-		return command.Error{Code: command.MiscError, Message: err.Error()}
+		return command.Error{Code: command.MiscError, Message: m.Network.Answers.ProofError(err)}
 	}
 	root, found, ok := proof.Verify(merkleproof.MaxTxs(m.Network.Rules.MaxWeight, m.Network.Rules.WitnessScale))
 	if !ok || root != header.MerkleRoot {
