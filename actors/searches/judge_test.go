@@ -124,8 +124,8 @@ func TestDroppedCountsNoMore(t *testing.T) {
 	}
 	jobs[0].shown = nil
 	for id, want := range map[string]*job{
-		jobs[2].ID.String(): jobs[2], jobs[0].ID.String(): nil, jobs[1].ID.String(): nil, "2": jobs[2], "1": nil, "": nil,
-		"000000000000000g": nil, "00000000000000002": nil,
+		jobs[2].ID.String(): jobs[2], jobs[0].ID.String(): nil, jobs[1].ID.String(): nil,
+		"2": jobs[2], "1": nil, "": nil, "000000000000000g": nil, "00000000000000002": nil,
 	} {
 		if s.find(id) != want {
 			t.Errorf("%q is found: %v", id, want == nil)

@@ -131,7 +131,7 @@ func (s usage) widened(j *job, ranges []searchdb.Range, scripts []searchdb.Scrip
 		s.join(j, prepared{scripts: scripts}, j.Status.Start)
 		s.writer.then = append(s.writer.then, func(err error) {
 			if err == nil && s.jobs[j.ID] == j {
-				mempool{s.Searches}.look(j)
+				mempool(s).look(j)
 			}
 		})
 	}

@@ -196,7 +196,7 @@ func credentialsOf(s *options.Settings) credentials {
 }
 
 // noPassword ends what is said of a cookie.
-const noPassword = " and no rpcpassword was specified."
+const noPassword = " and no rpcpassword was specified." //nolint:gosec // words
 
 // post sends the body of a request, to a wallet or to none, and returns the
 // reply.

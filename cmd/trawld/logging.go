@@ -113,9 +113,10 @@ const goneCategory = "libevent"
 // warnsOfGone is how often options name a category that is gone. Of -debug nothing counts before 0 or none.
 func warnsOfGone(s *options.Settings) (times int) {
 	for _, name := range s.Strings("debug") {
-		if name == "0" || name == "none" {
+		switch name {
+		case "0", "none":
 			times = 0
-		} else if name == goneCategory {
+		case goneCategory:
 			times++
 		}
 	}

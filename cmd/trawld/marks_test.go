@@ -35,7 +35,7 @@ var secretTexts = []string{
 	"sendall options solving_data descriptors descriptor",
 	"signmessagewithprivkey privkey",
 	"signrawtransactionwithkey privkeys",
-	"utxoupdatepsbt descriptors",
+	"utxoupdatepsbt descriptors", "verifyreceipt scanobjects",
 	"walletcreatefundedpsbt options solving_data descriptors descriptor",
 	"walletpassphrase passphrase",
 	"walletpassphrasechange newpassphrase",

@@ -65,9 +65,9 @@ func (f *fileJourney) make() {
 		var address string
 		f.get(f.from, &address, f.name, "getnewaddress", "of "+kind, kind)
 		f.addresses = append(f.addresses, address)
-		f.walletPlay.mine(address, 2)
+		f.mine(address, 2)
 	}
-	f.walletPlay.mine(f.faucet(), 101)
+	f.mine(f.faucet(), 101)
 	var coins []unspent
 	f.get(f.from, &coins, f.name, "listunspent")
 	locked := []any{map[string]any{"txid": coins[0].TxID, "vout": coins[0].Vout}}

@@ -111,7 +111,7 @@ func (m attachMode) wantSources(t *testing.T, c *bitcoind, d *e2e.Daemon) {
 	case m.name == "filters" && files.Filters > 0:
 	case m.name == "files" && files.Undo > 0 && files.Filters == 0:
 	case m.name == "rest" && from["rest"].Undo > 0 && from["rpc"].Undo == 0:
-	case m.name == "rpc" && from["rpc"].Blocks+from["rpc"].Filters > 0: // blocks until it is known that there is no REST
+	case m.name == "rpc" && from["rpc"].Blocks+from["rpc"].Filters > 0: // blocks until REST is known to be off
 	default:
 		t.Errorf("%+v", from)
 	}

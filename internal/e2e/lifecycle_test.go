@@ -124,7 +124,8 @@ func testCommandLine(t *testing.T) {
 	d.WantCleanEnd()
 
 	p := cli(t, d.Dir, d.Addr, "getblockcount")
-	if status := p.Wait(t); status != 1 || !strings.Contains(p.Stderr(), "communicate with server "+d.Addr+" (Could not connect to the server)") {
+	want := "communicate with server " + d.Addr + " (Could not connect to the server)"
+	if status := p.Wait(t); status != 1 || !strings.Contains(p.Stderr(), want) {
 		t.Errorf("without a daemon: got %d, %q", status, p.Stderr())
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"unicode/utf16"
 )
 
-func canonical(t testing.TB, text string) (string, error) {
-	t.Helper()
+func canonical(tb testing.TB, text string) (string, error) {
+	tb.Helper()
 	v, err := Parse([]byte(text))
 	if err != nil {
-		t.Fatalf("%s: %v", text, err)
+		tb.Fatalf("%s: %v", text, err)
 	}
 	out, err := v.AppendCanonical(nil)
 	return string(out), err

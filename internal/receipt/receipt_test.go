@@ -29,11 +29,11 @@ func made() *receipt.Receipt {
 	return r
 }
 
-func parse(t testing.TB, text string) (*receipt.Receipt, receipt.Digest, error) {
-	t.Helper()
+func parse(tb testing.TB, text string) (*receipt.Receipt, receipt.Digest, error) {
+	tb.Helper()
 	v, err := jsontree.Parse([]byte(text))
 	if err != nil {
-		t.Fatalf("%s: %v", text, err)
+		tb.Fatalf("%s: %v", text, err)
 	}
 	return receipt.Parse(v)
 }

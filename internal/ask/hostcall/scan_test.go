@@ -90,6 +90,7 @@ func with(t *testing.T, do func(t *testing.T, s *scanner, ref *ask.Ref, chain *a
 // A scan tells how far it is, and gives its slot back. Without a last block it goes up to the tip.
 func TestScan(t *testing.T) {
 	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
+		t.Helper()
 		told := 0
 		result, err := hostcall.Scan(t.Context(), chain, ref, messages.RunScan{Start: 2}, func(st messages.ScanStatus) {
 			told++
@@ -114,6 +115,7 @@ func TestScan(t *testing.T) {
 // The end of the context aborts the scan, once; the slot is free when the call returns.
 func TestScanIsCancelled(t *testing.T) {
 	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
+		t.Helper()
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(why) })
@@ -127,6 +129,7 @@ func TestScanIsCancelled(t *testing.T) {
 // Of two scans the second is refused, and leaves the slot alone.
 func TestScanIsBusy(t *testing.T) {
 	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
+		t.Helper()
 		first := make(chan error, 1)
 		go func() {
 			_, err := hostcall.Scan(t.Context(), chain, ref, messages.RunScan{}, nil)

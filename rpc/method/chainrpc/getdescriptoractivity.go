@@ -126,7 +126,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	w, err := d.widening(ctx, new(holder), p.Net, objects, nil)
+	w, err := newWidening(ctx, d, new(holder), p.Net, objects, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func sumOf(events []any) *receipt.Activity {
 // Complete sets in a receipt what the chain says: its beginning, and height, hash and filter header of the last block.
 // Descriptors from which not everyone can derive are left out.
 func (d *Deps) Complete(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error {
-	cannot := func(one receipt.Descriptor) bool {
+	cannot := func(one receipt.Descriptor) bool { //nolint:contextcheck // a single index
 		return !arg.Derivable(one.Text, one.First, d.Network.Descriptors())
 	}
 	if slices.ContainsFunc(r.Descriptors, cannot) {

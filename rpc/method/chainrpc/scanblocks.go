@@ -7,10 +7,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
@@ -207,124 +205,6 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	}
 	completed = answer.Completed
 	return answer, nil
-}
-
-// search looks for scan objects with a slot that the call holds.
-func (s *scan) search(
-	ctx context.Context, slot messages.ScanSlot, objects *jsontree.Value, order *scanOrder,
-) (*scanResult, error) {
-	h, told := s.holder(ctx, slot), order.told(objects)
-	w, err := s.deps.widening(ctx, h, s.net, objects, told)
-	if err == nil && order.receipt && w.widens() {
-		err = errGapOfReceipt
-	}
-	if errors.Is(err, errAborted) {
-		return order.empty(), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	answer := order.empty()
-	sought, err := s.find(ctx, w, slot.ID, order, answer)
-	if err != nil {
-		return nil, err
-	}
-	if order.activity {
-		if err := s.addActivity(ctx, h, sought, answer); err != nil {
-			return nil, err
-		}
-	}
-	if order.receipt && answer.Completed {
-		if answer.Receipt, err = s.receipt(ctx, told, sought, order, answer); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
-// errGapOfReceipt answers a scan with both: which range is looked for is known at its end alone.
-var errGapOfReceipt = command.Error{
-	Code:    command.InvalidParameter,
-	Message: "receipt cannot be given with gap: scan again with the ranges that the answer tells",
-}
-
-// find makes the scan, into an answer, and returns the scripts that it has looked for.
-func (s *scan) find(
-	ctx context.Context, w *widening, slot uint64, order *scanOrder, answer *scanResult,
-) (*filters.Query, error) {
-	look := func(q *filters.Query) (passed, error) {
-		result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
-			Slot: slot, Set: q, Hold: true, Uses: w.widens(), Start: order.start, Stop: order.stop.Hash,
-			CheckBlocks: order.checkBlocks || order.activity || order.receipt || w.widens(),
-		})
-		if err != nil {
-			return passed{}, scanFailure(err)
-		}
-		answer.From, answer.To, answer.Blocks = result.From, result.To, result.Blocks
-		return passed{result.Blocks, result.Uses, result.Completed}, nil
-	}
-	if w.widens() {
-		return s.widened(ctx, w, answer, look)
-	}
-	sought := w.round.Query()
-	found, err := look(sought)
-	answer.Completed = found.completed
-	return sought, err
-}
-
-// widened looks for scan objects of which some have a gap. It returns the scripts that were found. After an abort the
-// result ends where the present round has ended.
-func (s *scan) widened(
-	ctx context.Context, w *widening, answer *scanResult, look func(*filters.Query) (passed, error),
-) (sought *filters.Query, err error) {
-	completed, err := w.all(ctx, look, func() { answer.To = answer.From })
-	if err != nil {
-		return nil, err
-	}
-	reader, err := s.deps.open()
-	if err != nil {
-		return nil, err
-	}
-	answer.Completed, answer.Blocks, answer.Ranges = completed, w.blocks(reader, answer.To), w.ranges(completed)
-	return w.sought(), nil
-}
-
-// empty is the result of a scan that was aborted before its first block.
-func (o *scanOrder) empty() *scanResult {
-	result := &scanResult{From: o.start, To: o.start}
-	if o.activity {
-		result.Activity = &[]any{}
-	}
-	return result
-}
-
-// addActivity adds what happened in the blocks found. After an abort the result ends
-// before the first block that was not read.
-func (s *scan) addActivity(ctx context.Context, h *holder, query *filters.Query, result *scanResult) error {
-	reader, err := s.deps.open()
-	if err != nil {
-		return err
-	}
-	found := activities{printer: s.printer, sought: query, events: []any{}}
-	result.Activity = &found.events
-	for i := range result.Blocks {
-		b, err := lookup(reader, &result.Blocks[i])
-		if err != nil {
-			return err
-		}
-		if err := h.ended(ctx); errors.Is(err, errAborted) {
-			result.Blocks, result.Completed = result.Blocks[:i], false
-			result.To = max(b.Height-1, result.From)
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := found.addBlock(reader, b); err != nil {
-			return err
-		}
-		h.report(float64(i+1) / float64(len(result.Blocks)))
-	}
-	return nil
 }
 
 // reserve takes the slot. release gives it back and says whether the scan completed.

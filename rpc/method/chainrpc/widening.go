@@ -99,10 +99,10 @@ type passed struct {
 	completed bool
 }
 
-// widening reads scan objects and derives the scripts of those without a gap. told learns which descriptors these are.
-// The error is errAborted once the scan is aborted.
-func (d *Deps) widening(
-	ctx context.Context, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
+// newWidening reads scan objects and derives the scripts of those without a gap. told learns which descriptors these
+// are. The error is errAborted once the scan is aborted.
+func newWidening(
+	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
 ) (*widening, error) {
 	w := &widening{
 		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()),

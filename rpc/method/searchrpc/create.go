@@ -177,6 +177,7 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 	}
 	at, of := -1, (*descriptor.Descriptor)(nil) // whose text is the last
 	var refused error
+	//nolint:contextcheck // a single index of what widens
 	err = d.Chain.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		if object != at || branch != of {
 			at, of = object, branch

@@ -67,8 +67,8 @@ func checkWithoutPrivate(t *testing.T, got string) {
 	}
 }
 
-// paying are the methods that Core does not have, those whose answers are other ones each time, and those about what was paid: tests of their own, and
-// comparisons with a live Core, look at these.
+// paying are methods that have tests of their own. Some are not Core's, and some answer otherwise each time. The others
+// are about what was paid.
 var paying = map[string]bool{
 	"importprunedfunds": true, "removeprunedfunds": true, "migratewallet": true,
 	"previewrestore": true, "walletdisplayaddress": true,

@@ -62,11 +62,12 @@ func TestNoLines(t *testing.T) {
 // Written labels are read again.
 func TestReadAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	text := func() (s string) {
-		for range r.IntN(8) {
-			s += string([]rune{'a', '"', '\\', '\n', '\r', 0, 0x2028, '😀', 0x7f}[r.IntN(9)])
+	text := func() string {
+		s := make([]rune, r.IntN(8))
+		for i := range s {
+			s[i] = []rune{'a', '"', '\\', '\n', '\r', 0, 0x2028, '😀', 0x7f}[r.IntN(9)]
 		}
-		return s
+		return string(s)
 	}
 	for range 2000 {
 		var all []labels.Label
