@@ -12,7 +12,7 @@ import (
 // MempoolConfig says which unconfirmed transactions a node keeps and relays. The defaults are Bitcoin Core 30.2's.
 // Fees are in the smallest unit, for 1000 virtual bytes.
 type MempoolConfig struct {
-	MaxBytes       int64         // of memory, default 300,000,000
+	MaxBytes       int64         // of memory, default 300,000,000; negative: nothing is kept
 	Expiry         time.Duration // after which a transaction is dropped, default 336 hours
 	MinRelayFee    *int64        // default: the network's, 100 on Bitcoin's
 	IncrementalFee *int64        // what a replacement must add, default: the network's, 100 on Bitcoin's

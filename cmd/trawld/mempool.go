@@ -67,6 +67,10 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 			return c, err
 		}
 	}
+	if c.MaxBytes == 0 && laterCore(o) {
+		c.MaxBytes = -1 // Core 32 takes it for a pool that keeps nothing
+		return c, nil
+	}
 	if least := largest * mempoolPerSet; c.MaxBytes < 0 || c.MaxBytes < least {
 		return c, refuse("-maxmempool must be at least %d MB", (least+megabyte-1)/megabyte)
 	}

@@ -8,7 +8,7 @@ import (
 // Choices are an operator's settings of a pool; zero values keep the defaults. Fees are
 // in the smallest unit, for 1000 virtual bytes.
 type Choices struct {
-	MaxBytes       int64
+	MaxBytes       int64 // negative: nothing is kept
 	Expiry         time.Duration
 	MinRelayFee    *int64
 	IncrementalFee *int64
@@ -30,7 +30,7 @@ type Choices struct {
 
 // With returns the policy with the choices applied.
 func (p Policy) With(c Choices) Policy {
-	p.MaxBytes = cmp.Or(c.MaxBytes, p.MaxBytes)
+	p.MaxBytes = max(cmp.Or(c.MaxBytes, p.MaxBytes), 0)
 	p.Expiry = cmp.Or(int64(c.Expiry/time.Second), p.Expiry)
 	for _, rate := range []struct {
 		from *int64

@@ -44,6 +44,9 @@ func TestChoices(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", test.field, got, want)
 		}
 	}
+	if got := txpool.DefaultPolicy().With(txpool.Choices{MaxBytes: -1}).MaxBytes; got != 0 {
+		t.Errorf("%d bytes are kept, want none", got)
+	}
 	if got := txpool.DefaultPolicy().With(txpool.Choices{}); got != txpool.DefaultPolicy() {
 		t.Errorf("without a choice: %+v", got)
 	}
