@@ -99,7 +99,10 @@ func isAddress(text string) bool {
 
 // isKey reports whether a text looks like an extended key, perhaps with its origin.
 func isKey(text string) bool {
-	key := text[strings.LastIndexByte(text, ']')+1:]
+	key := text
+	if strings.HasPrefix(text, "[") {
+		_, key, _ = strings.Cut(text, "]")
+	}
 	isPrefix := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
 	return len(key) >= leastLength && slices.ContainsFunc([]string{"xpub", "tpub", "xprv", "tprv"}, isPrefix)
 }

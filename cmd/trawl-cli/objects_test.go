@@ -14,12 +14,14 @@ func TestBareObjects(t *testing.T) {
 	const origin = "[d34db33f/84h/1h/0h]"
 	const ranged = `"combo(` + key + `/<0;1>/*)","tr(` + key + `/<0;1>/*)"`
 	for word, want := range map[string]string{
-		address:                         `["addr(` + address + `)"]`,
-		key:                             `[` + ranged + `]`,
-		origin + key:                    `["combo(` + origin + key + `/<0;1>/*)","tr(` + origin + key + `/<0;1>/*)"]`,
-		key + "/0/*":                    `["combo(` + key + `/0/*)","tr(` + key + `/0/*)"]`,
-		"wpkh(" + key + "/0/*)":         `["wpkh(` + key + `/0/*)"]`,
-		`["raw(51)","` + address + `"]`: `["raw(51)","addr(` + address + `)"]`,
+		address:                        `["addr(` + address + `)"]`,
+		key:                            `[` + ranged + `]`,
+		origin + key:                   `["combo(` + origin + key + `/<0;1>/*)","tr(` + origin + key + `/<0;1>/*)"]`,
+		key + "/0/*":                   `["combo(` + key + `/0/*)","tr(` + key + `/0/*)"]`,
+		"wpkh(" + key + "/0/*)":        `["wpkh(` + key + `/0/*)"]`,
+		"wpkh(" + origin + key + "/0)": `["wpkh(` + origin + key + `/0)"]`,
+		`[{"desc":"pkh(` + origin + key + `/*)#3f2lsha7"}]`: `[{"desc":"pkh(` + origin + key + `/*)#3f2lsha7"}]`,
+		`["raw(51)","` + address + `"]`:                     `["raw(51)","addr(` + address + `)"]`,
 		`[{"range":9,"desc":"` + key + `"}]`: `[{"range":9,"desc":"combo(` + key + `/<0;1>/*)"},` +
 			`{"range":9,"desc":"tr(` + key + `/<0;1>/*)"}]`,
 		`[{"desc":"raw(51)"},5,null,{"a":1}]`: `[{"desc":"raw(51)"},5,null,{"a":1}]`,
