@@ -119,7 +119,8 @@ func testCommandLine(t *testing.T) {
 	run(t, cli(t, d.Dir, d.Addr, "getblockhash", "1"), 8, "", "error code: -8\nerror message:\nBlock height out of range\n")
 	run(t, cli(t, d.Dir, d.Addr, "nosuchmethod"), 89, "", "error code: -32601\nerror message:\nMethod not found\n")
 	run(t, cli(t, d.Dir, d.Addr, "-rpcpassword=wrong", "getblockcount"), 1, "",
-		"error: Authorization failed: Incorrect rpcuser or rpcpassword\n")
+		"error: Authorization failed: Incorrect rpcuser or rpcpassword were specified. "+
+			"Configuration file: ("+filepath.Join(d.Dir, "trawl.conf")+")\n")
 	run(t, cli(t, d.Dir, d.Addr, "stop"), 0, "Trawl stopping\n", "")
 	d.WantCleanEnd()
 
