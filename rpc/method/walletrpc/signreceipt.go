@@ -138,10 +138,6 @@ func (m *methods) coinsOf(ctx context.Context, w chosen, r *receipt.Receipt) (c 
 			Code: command.InvalidParameter, Message: "The last block of the receipt is not in the active chain",
 		}
 	}
-	scripts, err := m.scriptsOf(ctx, r)
-	if err != nil {
-		return c, err
-	}
 	coins, err := ask.Ask(ctx, w.ref, messages.ListUnspent{
 		MinConf: active.Height() - r.To + 1, MaxConf: 1<<31 - 1, IncludeUnsafe: true, IncludeImmature: true,
 		MaxAmount: btcutil.Amount(m.Network.Rules.MaxMoney),
@@ -149,8 +145,15 @@ func (m *methods) coinsOf(ctx context.Context, w chosen, r *receipt.Receipt) (c 
 	if err != nil {
 		return c, err
 	}
+	told := map[string]bool{}
 	for i := range coins {
-		if !scripts[string(coins[i].Script)] {
+		told[string(coins[i].Script)] = false
+	}
+	if err := m.findTold(ctx, r, told); err != nil {
+		return c, err
+	}
+	for i := range coins {
+		if !told[string(coins[i].Script)] {
 			continue
 		}
 		if c.first == nil {
@@ -167,15 +170,15 @@ func (m *methods) coinsOf(ctx context.Context, w chosen, r *receipt.Receipt) (c 
 	return c, nil
 }
 
-// scriptsOf returns the output scripts of a receipt's descriptors.
-func (m *methods) scriptsOf(ctx context.Context, r *receipt.Receipt) (map[string]bool, error) {
+// findTold sets those of some output scripts that a receipt's descriptors have. A receipt may tell more of them than
+// memory holds.
+func (m *methods) findTold(ctx context.Context, r *receipt.Receipt, told map[string]bool) error {
 	if r.Descriptors == nil {
-		return nil, command.Error{
+		return command.Error{
 			Code:    command.InvalidParameter,
 			Message: "The receipt tells no descriptors: it does not say which coins it is about",
 		}
 	}
-	all := map[string]bool{}
 	for i := range r.Descriptors {
 		d := &r.Descriptors[i]
 		branches, err := descriptor.Parse(d.Text, m.net, descriptor.Options{})
@@ -183,17 +186,19 @@ func (m *methods) scriptsOf(ctx context.Context, r *receipt.Receipt) (map[string
 			if err == nil {
 				err = branch.ExpandRange(ctx, d.First, d.Last, 1, func(_ uint32, scripts [][]byte) error {
 					for _, script := range scripts {
-						all[string(script)] = true
+						if _, is := told[string(script)]; is {
+							told[string(script)] = true
+						}
 					}
 					return nil
 				})
 			}
 		}
 		if err != nil {
-			return nil, command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+			return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // sign322 signs a message by BIP322, and verifies the signature.
