@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -314,14 +315,23 @@ func (d *Daemon) LogTail() string {
 	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
 }
 
-// FreeAddr returns an address of this machine, host:port, that nobody listens on for now. Its port
-// is any, but none that the system gives to connections, which other tests make meanwhile.
+// firstPort and nextPort make FreeAddr give each port once. So two who have not begun to listen never have the same.
+// Tests of another process begin elsewhere.
+var (
+	firstPort = rand.IntN(ports) //nolint:gosec // any will do
+	nextPort  atomic.Int64
+)
+
+// ports is how many ports there are for tests: none that the system gives to connections.
+const ports = 22_000
+
+// FreeAddr returns an address of this machine, host:port, that nobody listens on for now.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
-	const first, count, tries = 10_000, 22_000, 100
+	const lowest, tries = 10_000, 100
 	var err error
 	for range tries {
-		addr := "127.0.0.1:" + strconv.Itoa(first+rand.IntN(count)) //nolint:gosec // any will do
+		addr := "127.0.0.1:" + strconv.Itoa(lowest+(firstPort+int(nextPort.Add(1)))%ports)
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(tb.Context(), "tcp", addr); err == nil {
 			_ = l.Close()
