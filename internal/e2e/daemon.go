@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -117,7 +116,8 @@ func (d *Daemon) tryPort(args []string) bool {
 	switch {
 	case d.Client != nil:
 		return true
-	case strings.Contains(d.process.Stderr(), "Unable to start HTTP server"):
+	case strings.Contains(d.process.Stderr(), "Unable to start HTTP server"),
+		strings.Contains(d.process.Stderr(), d.Addr+": bind: address already in use"): // by this node itself
 		return false
 	}
 	d.tb.Fatalf("trawld refused to start: %v\n%s\nlog:\n%s", d.process.Err(), d.process.Stderr(), d.LogTail())
@@ -315,23 +315,14 @@ func (d *Daemon) LogTail() string {
 	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
 }
 
-// firstPort and nextPort make FreeAddr give each port once. So two who have not begun to listen never have the same.
-// Tests of another process begin elsewhere.
-var (
-	firstPort = rand.IntN(ports) //nolint:gosec // any will do
-	nextPort  atomic.Int64
-)
-
-// ports is how many ports there are for tests: none that the system gives to connections.
-const ports = 22_000
-
-// FreeAddr returns an address of this machine, host:port, that nobody listens on for now.
+// FreeAddr returns an address of this machine, host:port, that nobody listens on for now. Its port
+// is any, but none that the system gives to connections, which other tests make meanwhile.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
-	const lowest, tries = 10_000, 100
+	const first, count, tries = 10_000, 22_000, 100
 	var err error
 	for range tries {
-		addr := "127.0.0.1:" + strconv.Itoa(lowest+(firstPort+int(nextPort.Add(1)))%ports)
+		addr := "127.0.0.1:" + strconv.Itoa(first+rand.IntN(count)) //nolint:gosec // any will do
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(tb.Context(), "tcp", addr); err == nil {
 			_ = l.Close()
