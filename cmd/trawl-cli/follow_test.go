@@ -158,18 +158,23 @@ func TestSearchPauses(t *testing.T) {
 	s.cli(t, nil, "-follow", "getsearchentries", "00c3").want(t, 0, "", "The search pauses: disk full\n")
 }
 
-// An interrupt leaves the search running and prints how to see its further entries.
-func TestInterruptLeavesSearch(t *testing.T) {
-	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a",`+`"more":false,`+running,
-		`"entries":[],"cursor":"a","more":false,`+running)
+// interruptAtLastPage returns signals that have an interrupt once the last page is asked for.
+func (s *searchServer) interruptAtLastPage() chan os.Signal {
 	s.hold = make(chan struct{})
 	hits, held := make(chan os.Signal, 1), s.hold
 	go func() {
 		<-held
 		hits <- os.Interrupt
 	}()
+	return hits
+}
+
+// An interrupt leaves the search running and prints how to see its further entries.
+func TestInterruptLeavesSearch(t *testing.T) {
+	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a",`+`"more":false,`+running,
+		`"entries":[],"cursor":"a","more":false,`+running)
 	again := "trawl-cli -regtest " + (&server{Server: s.Server}).port() + " '-rpcuser=a b'" // and no password
-	s.cli(t, hits, "-regtest", "-rpcuser=a b", "-follow", "getsearchentries", "00c3").want(t, interrupted,
+	s.cli(t, s.interruptAtLastPage(), "-regtest", "-rpcuser=a b", "-follow", "getsearchentries", "00c3").want(t, interrupted,
 		strings.SplitAfter(asText, "\n")[0],
 		"The search goes on. To see what comes, and to end it:\n"+
 			"  "+again+" -follow getsearchentries 00c3 a\n  "+again+" abortsearch 00c3\n")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,13 +88,7 @@ func TestDidYouMean(t *testing.T) {
 func TestWatch(t *testing.T) {
 	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a",`+`"more":false,`+running,
 		`"entries":[],"cursor":"a","more":false,`+running)
-	s.hold = make(chan struct{})
-	hits, held := make(chan os.Signal, 1), s.hold
-	go func() {
-		<-held
-		hits <- os.Interrupt
-	}()
-	s.cli(t, hits, "watch", "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "raw(51)").want(
+	s.cli(t, s.interruptAtLastPage(), "watch", "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "raw(51)").want(
 		t, interrupted, strings.SplitAfter(asText, "\n")[0], "The watch has ended.\n",
 	)
 	s.mu.Lock()

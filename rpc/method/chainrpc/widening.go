@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/search/widen"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // scriptLimit bounds the scripts of scan objects with a gap where no option says another limit.
@@ -331,12 +332,7 @@ var widenedResult = command.Result{
 	Help: "of scan objects with a gap: the ranges that were looked for",
 	Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
 		{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
-		{
-			Type: command.Array, Key: "range", Help: "the indices that were looked for: the first and the last",
-			Inner: []command.Result{
-				{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
-			},
-		},
+		arg.RangeResult("the indices that were looked for: the first and the last", false),
 		{Type: command.Number, Key: "highest_used", Optional: true, Help: "highest index at which something was found"},
 		{Type: command.Number, Key: "gap", Help: "as it was given"},
 		{

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // A Printer makes of entries what is written as JSON.
@@ -223,12 +224,7 @@ func fullStatusResult(help string) command.Result {
 		Help: "descriptors with a range, each once, the first 10000",
 		Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
-			{
-				Type: command.Array, Key: "range", Help: "the indices that are looked for: the first and the last",
-				Inner: []command.Result{
-					{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
-				},
-			},
+			arg.RangeResult("the indices that are looked for: the first and the last", false),
 			{
 				Type: command.Number, Key: "highest_used", Optional: true,
 				Help: "highest index at which something was found, also in blocks that have left the chain",

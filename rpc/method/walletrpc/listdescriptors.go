@@ -6,6 +6,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // descriptorList is what listdescriptors returns.
@@ -76,14 +77,9 @@ func (m *methods) listDescriptors() command.Command {
 							Type: command.Bool, Key: "internal", Optional: true,
 							Help: "(active ones only) whether these are addresses for change",
 						},
-						{
-							Type: command.Array, Key: "range", Optional: true,
-							Help: "(ranged ones only) the indices that are watched: the first and the last",
-							Inner: []command.Result{
-								{Type: command.Number, Help: "the first index"},
-								{Type: command.Number, Help: "the last index"},
-							},
-						},
+						arg.RangeResult(
+							"(ranged ones only) the indices that are watched: the first and the last", true,
+						),
 						{
 							Type: command.Number, Key: "next", Optional: true,
 							Help: "(ranged ones only) the same as next_index",

@@ -29,7 +29,7 @@ func (m *methods) signReceipt() command.Command {
 		Params: []command.Param{
 			{Name: "receipt", Type: command.Object, Help: "the receipt"},
 			{
-				Name: "address", Type: command.String, Default: "that of the first coin",
+				Name: "address", Type: command.String, Default: "address of the first coin",
 				Help: "an address of the wallet, whose key signs in any case",
 			},
 			{

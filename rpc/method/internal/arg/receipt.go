@@ -21,12 +21,7 @@ var receiptResults = []command.Result{
 		Type: command.Array, Key: "descriptors", Optional: true, Help: "what was looked for",
 		Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "desc", Help: "a descriptor without private keys"},
-			{
-				Type: command.Array, Key: "range", Optional: true, Help: "the first and the last index",
-				Inner: []command.Result{
-					{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
-				},
-			},
+			RangeResult("the first and the last index", true),
 		}}},
 	},
 	{Type: command.Hex, Key: "digest", Help: "SHA-256 of the receipt without this member, by RFC 8785"},
@@ -46,4 +41,14 @@ var receiptResults = []command.Result{
 // ReceiptResult describes the member of an answer that is a receipt.
 func ReceiptResult(help string) command.Result {
 	return command.Result{Type: command.Object, Key: "receipt", Optional: true, Inner: receiptResults, Help: help}
+}
+
+// RangeResult is the member of a result that tells the range of a descriptor.
+func RangeResult(help string, optional bool) command.Result {
+	return command.Result{
+		Type: command.Array, Key: "range", Optional: optional, Help: help,
+		Inner: []command.Result{
+			{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
+		},
+	}
 }
