@@ -212,7 +212,7 @@ func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
 func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }
 
 // Scan runs a whole scan; a zero Stop is the tip of this moment. The end of ctx aborts it. progress, which may be nil,
-// is called four times a second. Errors: [ErrAbsent], those of ctx, [messages.ReserveScan] and [messages.RunScan].
+// is called four times a second. Errors: [ErrAbsent], that of ctx, what ReserveScan and RunScan of messages return.
 func (n *Node) Scan(
 	ctx context.Context, q messages.RunScan, progress func(messages.ScanStatus),
 ) (messages.ScanResult, error) {

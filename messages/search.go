@@ -85,8 +85,8 @@ type SearchObjects struct {
 	Scripts []SearchScript // of two with the same script the first counts
 
 	// Gaps has the gap of each descriptor of Texts; 0: none, nil: none has any. With a gap the range is widened until
-	// so many unused indices follow the highest used index. Its scripts must be those of the text at each index, and
-	// of no other descriptor.
+	// so many unused indices follow the highest used index. The text must give the descriptor's scripts at each index,
+	// and no other descriptor may have them.
 	Gaps []int32
 }
 

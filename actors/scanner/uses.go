@@ -35,8 +35,8 @@ func (u *uses) note(q *filters.Query, block *chainhash.Hash, raw []byte, headerL
 	return len(places) > 0, nil
 }
 
-// noteMatches notes those of some scripts that a block's filter has as well. A few may match by chance: a range that
-// is wider than necessary is no harm.
+// noteMatches adds the scripts that match a block's filter to the notes of the block. A script may match by chance:
+// then a range becomes wider than necessary, which does no harm.
 func (u *uses) noteMatches(q *filters.Query, block *chainhash.Hash, filter []byte, scripts [][]byte) error {
 	places := slices.Clone(u.of(block))
 	for _, script := range scripts {

@@ -17,9 +17,9 @@ import (
 	"github.com/seed61375155/trawl/store/searchdb"
 )
 
-// A scan object with a gap has its range widened until so many unused indices follow the highest used one. The scripts
-// of further indices join as those of [messages.ExtendSearch] do, and are looked for in all blocks from the search's
-// first on. Until they have joined, a search does not end, nor does it say that it waits for blocks.
+// The range of a scan object with a gap is widened until so many unused indices follow the highest used index. The
+// search takes in the scripts of further indices as [messages.ExtendSearch] does, and looks for them in all blocks from
+// its first one on. Meanwhile the search does not end, nor does it say that it waits for blocks.
 
 // lacking returns the indices that a search has to look for as well.
 func (j *job) lacking() (ranges []searchdb.Range) {

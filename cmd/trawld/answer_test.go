@@ -69,7 +69,7 @@ func TestGoneCategory(t *testing.T) {
 	}
 }
 
-// The error about a damaged settings file is that of the version spoken as.
+// A damaged settings file is refused in the words of the version of Core that the node speaks as.
 func TestDamagedSettings(t *testing.T) {
 	const later = "This may be caused by a crash, power loss, full disk, or storage error, and can be fixed by removing"
 	for args, want := range map[string]string{

@@ -116,7 +116,8 @@ func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 
 var versionForm = regexp.MustCompile(`version v(\d+)\.`)
 
-// isLater reports whether a bitcoind is later than Core 30; without one the answers are those of Core 30.2.
+// isLater reports whether a bitcoind is later than Core 30. Without a bitcoind the recordings answer, which are of
+// Core 30.2.
 func isLater(tb testing.TB, binary string) bool {
 	tb.Helper()
 	if binary == "" {

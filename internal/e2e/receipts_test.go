@@ -136,7 +136,7 @@ func signedBy(t *testing.T, d, other *e2e.Daemon, params ...any) (s signedReceip
 	return s
 }
 
-// The labels of a wallet are those of its copy after an export and an import, byte for byte, over a kill too.
+// A copy of a wallet that imports the exported labels exports the same bytes, after a kill, too.
 func TestLabelsBothWays(t *testing.T) {
 	t.Parallel()
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-keypool=5", "-fallbackfee=0.0001"}})

@@ -9,8 +9,8 @@ import (
 
 // Expand reads scan objects as scanblocks does, and visits their scripts: of the object at a
 // place, those that a branch of its descriptor has at an index. The branch is nil for raw scripts
-// and addresses. A gap was looked at when the first script of its object is visited, and changes nothing. Errors are
-// those of scanblocks.
+// and addresses. A gap was looked at when the first script of its object is visited, and changes nothing. The errors
+// are the same as with scanblocks.
 func (d *Deps) Expand(ctx context.Context, objects *jsontree.Value,
 	visit func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte),
 ) error {

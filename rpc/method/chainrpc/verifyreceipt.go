@@ -90,7 +90,7 @@ func scanObjectsOf(r *receipt.Receipt) *jsontree.Value {
 	return list
 }
 
-// placeOf tells why the blocks of a receipt are not those of the active chain, nil if they are.
+// placeOf tells why the last block of a receipt is not in the active chain, nil if it is.
 func placeOf(reader chainview.Reader, r *receipt.Receipt) *receipt.Difference {
 	active := reader.Active()
 	if active.At(0) == nil || active.At(0).Hash != r.Genesis {

@@ -61,7 +61,7 @@ func (d *Deps) receipt(ctx context.Context, id string, blocksOnly bool) (*receip
 	return r, d.Chain.Complete(ctx, r, &page.Block)
 }
 
-// add counts an entry of a list, or takes back those of a block that has left the chain.
+// add counts an entry of a list. The entry of a block that has left the chain takes back what the block had counted.
 func add(found map[int32]*foundBlock, e *messages.SearchEntry) {
 	if e.Type == messages.SearchDisconnect {
 		delete(found, e.Height)
