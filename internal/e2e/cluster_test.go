@@ -260,7 +260,7 @@ func TestClusterSecretChanges(t *testing.T) {
 	if err := os.WriteFile(next, secret, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	scan := scanner(manyScripts(rng, 20_000), 0, l.blocks, nil)
+	scan := scanner(manyScripts(rng, 6_000), 0, l.blocks, nil)
 	for i, secrets := range [][]string{{l.secret, next}, {next, l.secret}, {next}} {
 		var accepted []string
 		for _, s := range secrets {

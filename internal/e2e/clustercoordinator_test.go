@@ -17,7 +17,7 @@ func TestClusterFrontEnds(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	l := newLongCluster(t, 2)
-	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), 100_000)
+	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), 40_000)
 	want := scanner(objects, 0, l.blocks, nil)(l.lone)
 	got := make(chan any, 1)
 	begin := func() {

@@ -19,7 +19,7 @@ func TestClusterMemory(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(8, 8))
-	scripts, from, garbage := 150_000, 0, 64
+	scripts, from, garbage := 60_000, 0, 64
 	objects := func() any { return manyScripts(rng, scripts) }
 	if count(t, "TRAWL_SOAK", 0) > 0 {
 		const ranges, each = 5, 1_000_000

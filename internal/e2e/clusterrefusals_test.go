@@ -44,7 +44,7 @@ func TestClusterRefusesOthers(t *testing.T) {
 	})
 	l.finish(l.loaded(program, l.file, l.blocks-ownBlocks, cluster(2)...))
 	l.up(4)
-	objects := append(manyScripts(rand.New(rand.NewPCG(5, 5)), 20_000), "raw(51)")
+	objects := append(manyScripts(rand.New(rand.NewPCG(5, 5)), 8_000), "raw(51)")
 	for _, check := range []bool{false, true} {
 		l.same("a scan beside three that refuse", scanner(objects, 0, l.blocks, map[string]bool{"filter_false_positives": check}))
 	}

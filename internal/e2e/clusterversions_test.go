@@ -70,7 +70,7 @@ func TestClusterVersions(t *testing.T) {
 	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	l := newLongCluster(t, 0)
-	objects := manyScripts(rand.New(rand.NewPCG(4, 4)), 20_000)
+	objects := manyScripts(rand.New(rand.NewPCG(4, 4)), 6_000)
 	var want any
 	for _, test := range []struct {
 		name    string
