@@ -242,7 +242,7 @@ var mayImport = map[string][]string{
 	// Help for tests.
 	"internal/actortest":  {"messages", "internal/ask"},
 	"internal/arch":       nil,
-	"internal/chaintest":  {"internal/chainview", "internal/consensus", "internal/dialect"},
+	"internal/chaintest":  {"descriptor", "internal/chainview", "internal/consensus", "internal/dialect"},
 	"internal/differ":     {"descriptor", "filters", "internal/consensus", "internal/e2e"},
 	"internal/e2e":        {"filters", "internal/jsontree"},
 	"internal/synth":      {"internal/consensus"},

@@ -36,6 +36,10 @@ var steps = []step{
 		run: signatures, packages: []string{"./internal/consensus/script"},
 	},
 	{
+		name: "gaps", what: "wallets of all kinds with gaps, looked for by scans and searches beside whole blocks",
+		run: "^Test(Gaps|LargeGaps)$", packages: []string{"./rpc/method/chainrpc", "./actors/searches", "./internal/e2e"},
+	},
+	{
 		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",
 		run: disks, packages: []string{"./internal/e2e"}, needs: "root",
 	},
