@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"time"
 
@@ -60,7 +61,9 @@ func (c *client) entries(method string, params *jsontree.Value) error {
 		return err
 	}
 	l.node = c.api()
-	return l.run()
+	hits, stop := c.interrupts()
+	defer stop()
+	return l.run(hits)
 }
 
 // listing returns a listing of no search yet.
@@ -120,11 +123,9 @@ func (l *listing) pages(ctx context.Context) iter.Seq2[api.Page, error] {
 }
 
 // run prints all pages. An interrupt leaves the search as it is.
-func (l *listing) run() error {
+func (l *listing) run(hits <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	hits, stop := l.interrupts()
-	defer stop()
 	pages, ended := make(chan api.Page), make(chan error, 1)
 	go func() {
 		for page, err := range l.pages(ctx) {
@@ -222,13 +223,16 @@ var reaching = []string{
 	"rpctlscert", "rpcuser", "rpccookiefile", "stdinrpcpass",
 }
 
+// watchEnded is said at the end of a watch.
+const watchEnded = "The watch has ended."
+
 // farewell tells how to see the rest.
 func (l *listing) farewell() string {
 	if !l.follow {
 		return "Interrupted: these are not all entries."
 	}
 	if l.goes {
-		return "The watch has ended."
+		return watchEnded
 	}
 	cli := options.NamesOf(l.settings.Dialect()).CLI
 	program := strings.Join(append([]string{cli}, options.Given(l.settings, reaching...)...), " ")

@@ -24,6 +24,8 @@ type searchServer struct {
 	polls int
 	asked []string // methods and their parameters
 	hold  chan struct{}
+	made  func() // is called while a search is made; nil: nothing is
+	keeps bool   // searches cannot be removed
 }
 
 func newSearchServer(t *testing.T, pages ...string) *searchServer {
@@ -51,7 +53,13 @@ func (s *searchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = `"result":7`
 	case "removesearch":
 		answer = `"result":true`
+		if s.keeps {
+			answer = `"error":{"code":-1,"message":"no"}`
+		}
 	case "createsearch":
+		if s.made != nil {
+			s.made()
+		}
 		answer = `"result":{"id":"00c3","name":"shop","created":true}`
 	case "getsearch":
 		answer = `"error":{"code":-8,"message":"Search not found"}`

@@ -9,6 +9,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -35,6 +36,7 @@ func main() {
 
 func interrupts() (hits <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt)
+	// A closed terminal and a closed pipe end a program that is not notified, which would leave the search of a watch.
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	return c, func() { signal.Stop(c) }
 }

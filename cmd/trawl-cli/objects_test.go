@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +107,55 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	cli(t, "", "-rpcpassword=p", "watch").want(t, 1, "", "error: watch takes addresses, extended keys or descriptors\n")
+}
+
+// A watch whose reader goes leaves no search behind: `trawl-cli watch … | head -1`.
+func TestWatchIntoClosedPipe(t *testing.T) {
+	s := newSearchServer(t, `"entries":[`+received+`],"cursor":"a","more":false,`+running)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := (&server{Server: s.Server}).port()
+	cmd := exec.CommandContext(t.Context(), program, port, "-rpcpassword=p", "watch", "raw(51)")
+	cmd.Args[0], cmd.Stdout, cmd.Env = "trawl-cli", write, append(os.Environ(), "HOME="+t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReaderSize(read, 16).ReadString('\n'); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(read.Close(), write.Close()); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // not with 0: it was interrupted
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.asked, `removesearch["00c3"]`) {
+		t.Errorf("the search stays; asked %q", s.asked[max(0, len(s.asked)-3):])
+	}
+}
+
+// An interrupt that comes while the search is made is not lost, and a search that cannot be removed is told.
+func TestWatchInterruptedEarly(t *testing.T) {
+	s := newSearchServer(t, `"entries":[],"cursor":"a","more":false,`+running)
+	hits := make(chan os.Signal, 1)
+	s.made = func() { hits <- os.Interrupt }
+	s.keeps = true
+	s.cli(t, hits, "watch", "raw(51)").want(t, 1, "", "error: The watch has ended.\n"+
+		"The search 00c3 could not be removed: error code: -1\nerror message:\nno\n")
+}
+
+// The end of a search that is watched, which is no error, does not hide that it could not be removed.
+func TestWatchedSearchEnds(t *testing.T) {
+	s := newSearchServer(t, `"entries":[],"cursor":"a","more":false,"height":9,"state":"done","error":""`)
+	s.keeps = true
+	s.cli(t, nil, "watch", "raw(51)").want(t, 1, "", "error: The watch has ended.\n"+
+		"The search 00c3 could not be removed: error code: -1\nerror message:\nno\n")
 }
 
 func TestSearchPage(t *testing.T) {

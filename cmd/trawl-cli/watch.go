@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -28,6 +29,8 @@ func (c *client) watch(words []string) error {
 	if err != nil {
 		return err
 	}
+	hits, stop := c.interrupts() // from before there is a search that would stay
+	defer stop()
 	made, err := c.startWatch(objects, height, true)
 	if err != nil && strings.Contains(err.Error(), noPool) {
 		made, err = c.startWatch(objects, height, false)
@@ -38,12 +41,15 @@ func (c *client) watch(words []string) error {
 	l := c.listing()
 	l.id, l.follow, l.goes = made.Get("id").Text(), true, true
 	l.node = c.api()
-	err = l.run()
+	err = l.run(hits)
 	if _, gone := c.result("removesearch", jsontree.NewArray(jsontree.NewString(l.id))); gone != nil {
-		return failf("%v\nThe search %s could not be removed: %v", err, l.id, gone)
+		return failf("%v\nThe search %s could not be removed: %v", cmp.Or(err, errWatchEnded), l.id, gone)
 	}
 	return err
 }
+
+// errWatchEnded says so where nothing is wrong.
+var errWatchEnded = failf("%s", watchEnded)
 
 // startWatch makes a search that begins with the present tip.
 func (c *client) startWatch(objects, height *jsontree.Value, pool bool) (*jsontree.Value, error) {
