@@ -145,3 +145,52 @@ func TestScanIsBusy(t *testing.T) {
 		}
 	})
 }
+
+// A host that does not come back from progress keeps the slot from nobody, and its abort reaches the scanner.
+func TestScanOfStuckHost(t *testing.T) {
+	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		stuck := make(chan struct{})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := hostcall.Scan(ctx, chain, ref, messages.RunScan{Start: 1}, func(messages.ScanStatus) { <-stuck })
+			ended <- err
+		}()
+		time.Sleep(time.Second)
+		cancel()
+		synctest.Wait()
+		if n := s.aborted.Load(); n != 1 {
+			t.Errorf("aborted %d times", n)
+		}
+		time.Sleep(time.Minute)
+		if n := s.free.Load(); n != 1 {
+			t.Errorf("freed %d times", n)
+		}
+		if _, err := hostcall.Scan(t.Context(), chain, ref, messages.RunScan{}, nil); err != nil {
+			t.Errorf("the next scan: %v", err)
+		}
+		if n := s.aborted.Load(); n != 1 {
+			t.Errorf("aborted %d times, the scan of another as well", n)
+		}
+		close(stuck)
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// A context that has ended before begins no scan, and one that ends at once aborts it.
+func TestScanOfEndedContext(t *testing.T) {
+	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := hostcall.Scan(ctx, chain, ref, messages.RunScan{}, nil); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if _, err := hostcall.Scan(t.Context(), chain, ref, messages.RunScan{}, nil); err != nil {
+			t.Errorf("the next scan: %v", err)
+		}
+	})
+}
