@@ -196,5 +196,15 @@ func TestUsedUpIsReported(t *testing.T) {
 		notified(false)
 		j.shownUsed = searchdb.Used{0: 190}
 		notified(true)
+
+		// A range with a gap is about to be widened, except at the highest index.
+		j.Gaps, j.exhausted = searchdb.Gaps{0: 20}, nil
+		notified(false)
+		j.Ranges[0] = searchdb.Range{First: math.MaxInt32 - 30, Last: math.MaxInt32 - 1}
+		j.shownUsed = searchdb.Used{0: math.MaxInt32 - 5}
+		notified(false)
+		j.Ranges[0].Last++
+		notified(true)
+		notified(false)
 	})
 }

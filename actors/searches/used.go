@@ -157,7 +157,7 @@ func (s usage) notifyExhausted(j *job) {
 	}
 	all := j.descriptors()
 	for i := range all {
-		if all[i].Gap > 0 && j.Status.Mode == searchdb.Running {
+		if all[i].Gap > 0 && all[i].Last < math.MaxInt32 && j.Status.Mode == searchdb.Running {
 			all[i].Exhausted = false // it is about to be widened
 		}
 		if all[i].Exhausted && !j.exhausted[all[i].Desc] {
