@@ -116,9 +116,9 @@ func (d *reader) number(v *jsontree.Value, key string, most uint64) uint64 {
 }
 
 func (d *reader) digest(v *jsontree.Value, key string) (digest Digest) {
-	text := v.Get(key).Text()
+	text, wrong := v.Get(key).AsString()
 	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != len(digest) || hex.EncodeToString(raw) != text {
+	if wrong != nil || err != nil || len(raw) != len(digest) || hex.EncodeToString(raw) != text {
 		d.fail(key, "is no SHA-256 in lower case")
 		return digest
 	}

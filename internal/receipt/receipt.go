@@ -172,6 +172,26 @@ func (r *Receipt) tree() *jsontree.Value {
 	return v
 }
 
+// Parts returns a descriptor with its range in parts of at most so many indices.
+func (d *Descriptor) Parts(most uint32) (parts []Descriptor) {
+	rest := *d
+	for rest.Ranged && rest.Last-rest.First >= most {
+		part := rest
+		part.Last = part.First + most - 1
+		parts = append(parts, part)
+		rest.First = part.Last + 1
+	}
+	return append(parts, rest)
+}
+
+// Indices returns how many indices the descriptors have.
+func (r *Receipt) Indices() (n uint64) {
+	for i := range r.Descriptors {
+		n += uint64(r.Descriptors[i].Last-r.Descriptors[i].First) + 1
+	}
+	return n
+}
+
 // ScanObject returns a descriptor as a scan object.
 func (d *Descriptor) ScanObject() *jsontree.Value {
 	v := jsontree.NewObject()

@@ -148,10 +148,46 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%s: %v", c[1], err)
 		}
 	}
+	// A digest may have no letters: as a number it is no text.
+	digits := strings.Repeat("1", 64)
+	number := strings.Replace(whole, `"scripts_digest":"`+made().ScriptsDigest.String()+`"`, `"scripts_digest":`+digits, 1)
+	if _, _, err := parse(t, number); !errors.Is(err, receipt.ErrMalformed) || number == whole {
+		t.Errorf("%s: %v", number, err)
+	}
 	for _, text := range []string{`null`, `[]`, `{}`, `"receipt"`} {
 		if _, _, err := parse(t, text); !errors.Is(err, receipt.ErrMalformed) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A range has parts that follow each other, none of them too large; other descriptors have a single part.
+func TestParts(t *testing.T) {
+	const highest = 1<<31 - 1
+	for _, c := range []struct {
+		first, last uint32
+		parts       int
+	}{{0, 0, 1}, {5, 1_000_004, 1}, {5, 1_000_005, 2}, {0, 2_999_999, 3}, {0, highest, 2148}, {highest, highest, 1}} {
+		d := receipt.Descriptor{Text: "wpkh(x/*)", Ranged: true, First: c.first, Last: c.last}
+		next := uint64(c.first)
+		parts := d.Parts(1_000_000)
+		for _, part := range parts {
+			if uint64(part.First) != next || part.Last-part.First >= 1_000_000 || part.Text != d.Text || !part.Ranged {
+				t.Fatalf("%+v: part %+v", d, part)
+			}
+			next = uint64(part.Last) + 1
+		}
+		if len(parts) != c.parts || next != uint64(c.last)+1 {
+			t.Errorf("%+v: %d parts up to %d", d, len(parts), next)
+		}
+		r := receipt.Receipt{Descriptors: []receipt.Descriptor{d, {Text: "raw(51)"}}}
+		if n := r.Indices(); n != uint64(c.last-c.first)+2 {
+			t.Errorf("%+v: %d indices", d, n)
+		}
+	}
+	fixed := receipt.Descriptor{Text: "raw(51)"}
+	if parts := fixed.Parts(1); len(parts) != 1 || parts[0] != fixed {
+		t.Errorf("%+v", parts)
 	}
 }
 

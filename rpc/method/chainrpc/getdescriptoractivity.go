@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -105,7 +106,8 @@ type receiveEvent struct {
 type activities struct {
 	printer *txjson.Printer
 	sought  *filters.Query
-	events  []any // of spendEvent and receiveEvent
+	events  []any // of spendEvent and receiveEvent; nil: they are only summed up
+	sum     receipt.Activity
 }
 
 // printer prints transactions and scripts of the node's network.
@@ -335,6 +337,11 @@ func (s *activities) addSpends(tx *wire.MsgTx, known int, b *chainview.Block, sp
 		if !s.sought.HasScript(script) {
 			continue
 		}
+		s.sum.Entries++
+		s.sum.Spent += uint64(value)
+		if s.events == nil {
+			continue
+		}
 		event := spendEvent{
 			Type: "spend", Amount: jsontree.Amount(value), TxID: tx.TxHash(), Input: n,
 			FromTxID: in.PreviousOutPoint.Hash, FromIndex: in.PreviousOutPoint.Index,
@@ -351,6 +358,11 @@ func (s *activities) addSpends(tx *wire.MsgTx, known int, b *chainview.Block, sp
 func (s *activities) addReceipts(tx *wire.MsgTx, b *chainview.Block) {
 	for n, out := range tx.TxOut {
 		if !s.sought.HasScript(out.PkScript) {
+			continue
+		}
+		s.sum.Entries++
+		s.sum.Received += uint64(out.Value)
+		if s.events == nil {
 			continue
 		}
 		event := receiveEvent{

@@ -82,22 +82,9 @@ func (s *scan) receipt(
 	r.SetScripts(query.Scripts())
 	r.SetFound(result.Blocks)
 	if order.activity {
-		r.Activity = sumOf(*result.Activity)
+		r.Activity = result.sum
 	}
 	return r, s.deps.Complete(ctx, r, &order.stop.Hash)
-}
-
-func sumOf(events []any) *receipt.Activity {
-	sum := &receipt.Activity{Entries: uint64(len(events))}
-	for _, e := range events {
-		switch e := e.(type) {
-		case spendEvent:
-			sum.Spent += uint64(e.Amount)
-		case receiveEvent:
-			sum.Received += uint64(e.Amount)
-		}
-	}
-	return sum
 }
 
 // Complete sets in a receipt what the chain says: its beginning, and height, hash and filter header of the last block.

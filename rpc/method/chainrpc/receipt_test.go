@@ -3,6 +3,7 @@ package chainrpc_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/method/chainrpc"
 )
 
 // scanReceipt returns the receipt of a scan.
@@ -178,5 +180,49 @@ func TestVerifyingIsAScan(t *testing.T) {
 	r.expectRelease()
 	if got := <-done; got != "-1 The scan was aborted" {
 		t.Error(got)
+	}
+}
+
+// Verifying a receipt sums up what was received and spent, of which there may be more than memory holds.
+func TestVerifyingKeepsNoEntries(t *testing.T) {
+	const outputs = 5_000
+	r := newRig(t, "regtest")
+	r.simulate()
+	tx := r.spend(r.chain.MineN(1), 0)
+	tx.TxOut = nil
+	for range outputs {
+		tx.AddTxOut(wire.NewTxOut(7, []byte{0x52}))
+	}
+	r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{tx}})
+	text := r.scanReceipt(`["start",["raw(52)"],0,2,"basic",{"receipt":true,"activity":true}]`)
+	if !strings.Contains(text, `"activity":{"entries":5000,"received":"35000","spent":"0"}`) {
+		t.Error(text)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if got := r.call("verifyreceipt", "["+text+"]"); got != `{"valid":true}` {
+		t.Error(got)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / outputs; n > 300 {
+		t.Errorf("%d bytes for each output", n)
+	}
+}
+
+// The ranges of a receipt may be larger than those of scan objects, up to the limit of scripts.
+func TestLargeRangesOfReceipts(t *testing.T) {
+	d := chainrpc.Deps{ScriptLimit: 3_000_000}
+	r := &receipt.Receipt{Descriptors: []receipt.Descriptor{
+		{Text: "raw(51)"}, {Text: "wpkh(x/*)", Ranged: true, First: 5, Last: 2_500_000},
+	}}
+	objects, err := d.ScanObjectsOf(r)
+	const want = `[{"desc":"raw(51)"},{"desc":"wpkh(x/*)","range":[5,1000004]},{"desc":"wpkh(x/*)",` +
+		`"range":[1000005,2000004]},{"desc":"wpkh(x/*)","range":[2000005,2500000]}]`
+	if err != nil || objects.String() != want {
+		t.Errorf("%v, %v", objects, err)
+	}
+	r.Descriptors[1].Last = 1<<31 - 1
+	if _, err := d.ScanObjectsOf(r); err == nil || !strings.Contains(err.Error(), "Limit of -searchscripts is reached") {
+		t.Error(err)
 	}
 }

@@ -180,6 +180,8 @@ type scanResult struct {
 	Activity  *[]any           `json:"activity,omitempty"`
 	Ranges    []widenedRange   `json:"descriptors,omitempty"`
 	Receipt   *receipt.Receipt `json:"receipt,omitempty"`
+
+	sum *receipt.Activity // of the activity
 }
 
 // start runs a scan. It holds the node's one slot for a scan from before its
@@ -237,6 +239,7 @@ type scanOrder struct {
 	activity    bool
 	receipt     bool
 	hide        bool // the receipt tells no descriptors
+	sumOnly     bool // of the activity only its sum is wanted
 }
 
 // order reads all arguments but the scan objects, in Core's order.

@@ -32,7 +32,7 @@ func (s *scan) search(
 		return nil, err
 	}
 	if order.activity {
-		if err := s.addActivity(ctx, h, sought, answer); err != nil {
+		if err := s.addActivity(ctx, h, sought, order, answer); err != nil {
 			return nil, err
 		}
 	}
@@ -102,13 +102,18 @@ func (o *scanOrder) empty() *scanResult {
 
 // addActivity adds what happened in the blocks found. After an abort the result ends
 // before the first block that was not read.
-func (s *scan) addActivity(ctx context.Context, h *holder, query *filters.Query, result *scanResult) error {
+func (s *scan) addActivity(
+	ctx context.Context, h *holder, query *filters.Query, order *scanOrder, result *scanResult,
+) error {
 	reader, err := s.deps.open()
 	if err != nil {
 		return err
 	}
 	found := activities{printer: s.printer, sought: query, events: []any{}}
-	result.Activity = &found.events
+	result.Activity, result.sum = &found.events, &found.sum
+	if order.sumOnly {
+		found.events = nil // there may be more of them than memory holds
+	}
 	for i := range result.Blocks {
 		b, err := lookup(reader, &result.Blocks[i])
 		if err != nil {

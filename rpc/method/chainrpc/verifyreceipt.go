@@ -5,9 +5,11 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/receipt"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -59,10 +61,8 @@ func (s *scan) verify(ctx context.Context, a *command.Args) (any, error) {
 	}
 	objects := a.Value(1)
 	if objects.IsNull() {
-		if objects = scanObjectsOf(stated); objects == nil {
-			return nil, command.Error{
-				Code: command.InvalidParameter, Message: "The receipt tells no descriptors: scanobjects are needed",
-			}
+		if objects, err = s.scanObjectsOf(stated); err != nil {
+			return nil, err
 		}
 	}
 	if stated.Digest() != digest {
@@ -78,16 +78,26 @@ func (s *scan) verify(ctx context.Context, a *command.Args) (any, error) {
 	return s.scanAgain(ctx, reader, stated, objects)
 }
 
-// scanObjectsOf returns the descriptors of a receipt as scan objects, nil if it tells none.
-func scanObjectsOf(r *receipt.Receipt) *jsontree.Value {
+// scanObjectsOf returns the descriptors of a receipt as scan objects. A range may be larger than that of a scan object:
+// a search has widened it.
+func (s *scan) scanObjectsOf(r *receipt.Receipt) (*jsontree.Value, error) {
 	if r.Descriptors == nil {
-		return nil
+		return nil, command.Error{
+			Code: command.InvalidParameter, Message: "The receipt tells no descriptors: scanobjects are needed",
+		}
 	}
 	list := jsontree.NewArray()
 	for i := range r.Descriptors {
-		list.Append(r.Descriptors[i].ScanObject())
+		parts := r.Descriptors[i].Parts(descriptor.MaxRange)
+		if len(parts) > 1 && r.Indices() > uint64(s.deps.scriptLimit()) {
+			limit := messages.SearchLimitError{Option: "-searchscripts"}
+			return nil, command.Error{Code: command.InvalidParameter, Message: limit.Error()}
+		}
+		for j := range parts {
+			list.Append(parts[j].ScanObject())
+		}
 	}
-	return list
+	return list, nil
 }
 
 // placeOf tells why the last block of a receipt is not in the active chain, nil if it is.
@@ -122,7 +132,7 @@ func (s *scan) scanAgain(
 	defer func() { release(completed) }()
 	result, err := s.search(ctx, slot, objects, &scanOrder{
 		start: stated.From, stop: reader.Lookup(&stated.Block), checkBlocks: true, receipt: true, hide: true,
-		activity: stated.Activity != nil,
+		activity: stated.Activity != nil, sumOnly: true,
 	})
 	if err != nil {
 		return nil, err

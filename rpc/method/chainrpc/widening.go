@@ -19,8 +19,8 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// scriptLimit bounds the scripts of scan objects with a gap where no option says another limit.
-const scriptLimit = 10_000_000
+// scriptLimit bounds the scripts of scan objects with a gap.
+func (d *Deps) scriptLimit() int { return cmp.Or(d.ScriptLimit, 10_000_000) }
 
 // maxGap is the largest gap of a scan object.
 const maxGap = 100_000
@@ -106,7 +106,7 @@ func newWidening(
 	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
 ) (*widening, error) {
 	w := &widening{
-		limit: cmp.Or(d.ScriptLimit, scriptLimit), round: filters.NewQueryBuilder(objects.Len()),
+		limit: d.scriptLimit(), round: filters.NewQueryBuilder(objects.Len()),
 		found: map[chainhash.Hash][]sighting{},
 	}
 	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
