@@ -2,6 +2,7 @@ package bip322_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -78,7 +79,11 @@ func scriptOf(t *testing.T, address string) []byte {
 }
 
 func verify(pkScript []byte, message, signature string) bip322.Result {
-	return bip322.Verify(&network.Rules, pkScript, message, signature)
+	r, err := bip322.Verify(context.Background(), &network.Rules, pkScript, message, signature)
+	if err != nil {
+		panic(err) // the context does not end
+	}
+	return r
 }
 
 func TestHashes(t *testing.T) {

@@ -2,6 +2,8 @@ package bip322_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -92,6 +94,33 @@ func TestFundsBeyondAllMoney(t *testing.T) {
 		p.Inputs[1].Put(psbt.WitnessUTXO, nil, buf.Bytes())
 		if r := verify(pkScript, "", "pof"+p.Encode()); r.Reason != want {
 			t.Errorf("%d: %+v, want %q", value, r, want)
+		}
+	}
+}
+
+// endingContext ends after it was asked so often.
+type endingContext struct {
+	context.Context
+	left int
+}
+
+func (c *endingContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The end of the context ends the verification between two inputs.
+func TestVerificationEnds(t *testing.T) {
+	pkScript, signature := proof("m", func(*psbt.Packet, *wire.MsgTx) {})
+	for left := range 5 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		cancel(why)
+		r, err := bip322.Verify(&endingContext{ctx, left}, &network.Rules, pkScript, "m", signature)
+		if ended := left < 3; ended != errors.Is(err, why) || ended != (r.State == "") {
+			t.Errorf("after %d inputs: %+v, %v", left, r, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package bip322
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -39,11 +40,14 @@ var (
 )
 
 // Verify tells whether a signature signs a message for the address with an output script. The
-// address's network has the rules.
-func Verify(rules *consensus.Rules, pkScript []byte, message, signature string) Result {
+// address's network has the rules. A proof of many outputs may take minutes: the end of ctx ends it, and the error is
+// the cause of that end.
+func Verify(
+	ctx context.Context, rules *consensus.Rules, pkScript []byte, message, signature string,
+) (Result, error) {
 	if txscript.IsPayToPubKeyHash(pkScript) {
 		if raw, err := decode(signature); err == nil && len(raw) == compactSize {
-			return verifyLegacy(pkScript, message, raw)
+			return verifyLegacy(pkScript, message, raw), nil
 		}
 	}
 	toSpend := ToSpend(pkScript, message)
@@ -52,9 +56,9 @@ func Verify(rules *consensus.Rules, pkScript []byte, message, signature string) 
 		err = s.check(rules)
 	}
 	if err != nil {
-		return Result{State: Invalid, Form: s.form, Reason: err.Error()}
+		return Result{State: Invalid, Form: s.form, Reason: err.Error()}, nil
 	}
-	return s.verify()
+	return s.verify(ctx)
 }
 
 // compactSize is the size of a signature from which the key can be recovered, in bytes.
@@ -212,7 +216,7 @@ func asError(v *consensus.Violation) error {
 }
 
 // verify runs the scripts of all inputs.
-func (s *signed) verify() Result {
+func (s *signed) verify(ctx context.Context) (Result, error) {
 	r := Result{
 		State: Valid, Form: s.form, Time: s.tx.LockTime, Age: s.tx.TxIn[0].Sequence,
 	}
@@ -221,18 +225,22 @@ func (s *signed) verify() Result {
 	}
 	spend := script.NewSpend(s.tx, s.spent)
 	for i := range s.tx.TxIn {
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		unknown := spend.VerifyInput(i, required|upgradable)
+		if unknown == nil {
+			continue
+		}
 		if err := spend.VerifyInput(i, required); err != nil {
-			return Result{State: Invalid, Form: s.form, Reason: err.Error()}
+			return Result{State: Invalid, Form: s.form, Reason: err.Error()}, nil
+		}
+		if r.State == Valid {
+			r.State, r.Reason = Inconclusive, unknown.Error()
 		}
 	}
-	for i := range s.tx.TxIn {
-		if err := spend.VerifyInput(i, required|upgradable); err != nil {
-			r.State, r.Reason = Inconclusive, err.Error()
-			return r
-		}
-	}
-	if v := s.tx.Version; v != 0 && v != 2 {
+	if v := s.tx.Version; v != 0 && v != 2 && r.State == Valid {
 		r.State, r.Reason = Inconclusive, "the transaction is of an unknown version"
 	}
-	return r
+	return r, nil
 }

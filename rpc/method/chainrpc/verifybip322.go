@@ -101,7 +101,10 @@ func verifySigned(ctx context.Context, d *Deps, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: "Invalid address"}
 	}
-	r := bip322.Verify(&d.Network.Rules, pkScript, message, signature)
+	r, err := bip322.Verify(ctx, &d.Network.Rules, pkScript, message, signature)
+	if err != nil {
+		return nil, err
+	}
 	result := bip322Result{
 		Valid: r.State == bip322.Valid, State: r.State, Reason: r.Reason, Format: r.Form, LockTime: r.Time,
 		Sequence: r.Age,

@@ -170,6 +170,9 @@ func (m *methods) coinsOf(ctx context.Context, w chosen, r *receipt.Receipt) (c 
 	return c, nil
 }
 
+// maxIndices bounds the indices of a receipt with ranges that only searches have.
+const maxIndices = 10_000_000
+
 // findTold sets those of some output scripts that a receipt's descriptors have. A receipt may tell more of them than
 // memory holds.
 func (m *methods) findTold(ctx context.Context, r *receipt.Receipt, told map[string]bool) error {
@@ -179,19 +182,25 @@ func (m *methods) findTold(ctx context.Context, r *receipt.Receipt, told map[str
 			Message: "The receipt tells no descriptors: it does not say which coins it is about",
 		}
 	}
+	note := func(_ uint32, scripts [][]byte) error {
+		for _, script := range scripts {
+			if _, is := told[string(script)]; is {
+				told[string(script)] = true
+			}
+		}
+		return nil
+	}
 	for i := range r.Descriptors {
-		d := &r.Descriptors[i]
-		branches, err := descriptor.Parse(d.Text, m.net, descriptor.Options{})
-		for _, branch := range branches {
-			if err == nil {
-				err = branch.ExpandRange(ctx, d.First, d.Last, 1, func(_ uint32, scripts [][]byte) error {
-					for _, script := range scripts {
-						if _, is := told[string(script)]; is {
-							told[string(script)] = true
-						}
-					}
-					return nil
-				})
+		branches, err := descriptor.Parse(r.Descriptors[i].Text, m.net, descriptor.Options{})
+		parts := r.Descriptors[i].Parts(descriptor.MaxRange)
+		if len(parts) > 1 && r.Indices() > maxIndices {
+			err = descriptor.ErrRangeSize
+		}
+		for _, part := range parts {
+			for _, branch := range branches {
+				if err == nil {
+					err = branch.ExpandRange(ctx, part.First, part.Last, 1, note)
+				}
 			}
 		}
 		if err != nil {
@@ -219,7 +228,12 @@ func (m *methods) sign322(
 		return nil, cannot
 	}
 	text, form, err := bip322.Signature(p, full)
-	if err != nil || bip322.Verify(&m.Network.Rules, script, message, text).State != bip322.Valid {
+	if err != nil {
+		return nil, cannot
+	}
+	if result, err := bip322.Verify(ctx, &m.Network.Rules, script, message, text); err != nil {
+		return nil, err
+	} else if result.State != bip322.Valid {
 		return nil, cannot
 	}
 	return signedReceipt{
