@@ -36,7 +36,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-gaps bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -226,6 +226,9 @@ bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 me
 
 bench-page: ## measure 1,000 open pages with 10 running searches, and a call beside them; ROUNDS, BLOCKS, OUTPUTS
 	$(GO) -C bench run ./report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-gaps: ## measure scans with a gap, receipts and their verification beside scans of known ranges; ROUNDS, BLOCKS, OUTPUTS
+	$(GO) -C bench run ./report -name gaps -bench '^BenchmarkGaps$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-attach: ## measure the first index beside a Bitcoin Core from its files, REST and filters, news and calls passed on; ROUNDS, CHAINS, BITCOIND
 	$(GO) -C bench run ./report -name attach -bench '^Benchmark(Attach|Attached)$$' -rounds $(ROUNDS) -chains $(CHAINS)

@@ -153,6 +153,8 @@ func BenchmarkGaps(b *testing.B) {
 			b.ReportMetric(milliseconds(c.best()), "best-ms")
 			b.ReportMetric(ratio(c.median(), scan.median()), "x-scan")
 			b.ReportMetric(ratio(c.best(), scan.best()), "x-scan-best")
+			b.ReportMetric(milliseconds(c.cpu)/float64(len(c.wall)), "cpu-ms")
+			b.ReportMetric(ratio(c.cpu, scan.cpu), "x-scan-cpu")
 		})
 	}
 }

@@ -4,6 +4,9 @@ package main
 // may have others, which come last.
 var units = []struct{ name, meaning string }{
 	{"answers", ""},
+	{"x-scan", "ms divided by that of call=scan"},
+	{"x-scan-best", "the same by the fastest rounds of both"},
+	{"x-scan-cpu", "the same by processor time, which other programs disturb least"},
 	{"p50-ms", "half of the answers came in that time, in milliseconds"},
 	{"p99-ms", "99 of 100"},
 	{"max-ms", "all"},
