@@ -106,6 +106,20 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s was not asked, but %q", want, s.asked)
 		}
 	}
+	// The range of a public key widens, a private one's may be unable to.
+	const public, private = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgX", "tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuE"
+	hits := make(chan os.Signal, 1)
+	hits <- os.Interrupt
+	s.asked = nil
+	s.mu.Unlock()
+	s.cli(t, hits, "watch", public, private+"/7/*")
+	s.mu.Lock()
+	const want = `createsearch[[{"desc":"combo(` + public + `/<0;1>/*)","gap":1000},{"desc":"tr(` + public +
+		`/<0;1>/*)","gap":1000},"combo(` + private + `/7/*)","tr(` + private + `/7/*)"],` +
+		`{"follow":true,"mempool":true,"start_height":7}]`
+	if !slices.Contains(s.asked, want) {
+		t.Errorf("%s was not asked, but %q", want, s.asked)
+	}
 	cli(t, "", "-rpcpassword=p", "watch").want(t, 1, "", "error: watch takes addresses, extended keys or descriptors\n")
 }
 

@@ -22,7 +22,7 @@ func (c *client) watch(words []string) error {
 	objects := jsontree.NewArray()
 	for _, word := range words {
 		for _, text := range descriptorsOf(word) {
-			objects.Append(jsontree.NewString(text))
+			objects.Append(watched(text, isKey(word) && !strings.Contains(word, "prv")))
 		}
 	}
 	height, err := c.result("getblockcount", jsontree.NewArray())
@@ -50,6 +50,20 @@ func (c *client) watch(words []string) error {
 
 // errWatchEnded says so where nothing is wrong.
 var errWatchEnded = failf("%s", watchEnded)
+
+// watchGap is the gap with which extended keys are watched: a shop comes to the end of any range.
+const watchGap = 1000
+
+// watched returns a descriptor as a scan object.
+func watched(text string, widens bool) *jsontree.Value {
+	if !widens {
+		return jsontree.NewString(text)
+	}
+	object := jsontree.NewObject()
+	object.Add("desc", jsontree.NewString(text))
+	object.Add("gap", jsontree.NewInt(watchGap))
+	return object
+}
 
 // startWatch makes a search that begins with the present tip.
 func (c *client) startWatch(objects, height *jsontree.Value, pool bool) (*jsontree.Value, error) {
