@@ -14,8 +14,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// TestGaps holds searches for wallets of all kinds, with gaps and without, against what whole blocks have: while they
-// look at the past, follow the chain, which moves to other branches, and are read again after a restart.
+// TestGaps holds searches for wallets of all kinds, with gaps and without, against whole blocks. They look at the past,
+// or follow the chain, which moves to other branches, over restarts.
 func TestGaps(t *testing.T) {
 	const few, share = 16, 50
 	cases := walletgen.Cases(t, few*share) / share
@@ -82,7 +82,7 @@ func (r *gapSearches) check(g *walletgen.Generator, wallets []*walletgen.Wallet)
 	}
 }
 
-// again has the searches go on with what is new, perhaps after a restart.
+// again has the searches look at new blocks, perhaps after a restart.
 func (r *gapSearches) again() {
 	if r.random.IntN(3) == 0 {
 		r.restart()

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -221,6 +222,12 @@ func (l *gapsLive) heldOf(s *gapsSearch) {
 	var search struct{ Descriptors []gapsRange }
 	l.d.Get(&search, "getsearch", s.id)
 	want, entries := l.hold(s.wallet, s.ranges, search.Descriptors)
+	var receipt struct{ Receipt json.RawMessage }
+	var verdict struct{ Valid bool }
+	l.d.Get(&receipt, "getsearch", s.id, true)
+	if l.d.Get(&verdict, "verifyreceipt", receipt.Receipt); !verdict.Valid {
+		l.t.Fatalf("%s is not valid", receipt.Receipt)
+	}
 	sum := 0
 	for _, n := range blocks {
 		sum += n

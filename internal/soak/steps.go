@@ -37,7 +37,8 @@ var steps = []step{
 	},
 	{
 		name: "gaps", what: "wallets of all kinds with gaps, looked for by scans and searches beside whole blocks",
-		run: "^Test(Gaps|LargeGaps)$", packages: []string{"./rpc/method/chainrpc", "./actors/searches", "./internal/e2e"},
+		run:      "^Test(Gaps|LargeGaps)$",
+		packages: []string{"./rpc/method/chainrpc", "./actors/searches", "./internal/e2e"},
 	},
 	{
 		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",

@@ -180,7 +180,7 @@ func TestScanOfStuckHost(t *testing.T) {
 	})
 }
 
-// A context that has ended before begins no scan, and one that ends at once aborts it.
+// A context that has ended before begins no scan, and takes no slot.
 func TestScanOfEndedContext(t *testing.T) {
 	with(t, func(t *testing.T, s *scanner, ref *ask.Ref, chain *ask.Ref) {
 		t.Helper()

@@ -99,7 +99,7 @@ func (g *Generator) gap() int32 {
 	return int32(math.Pow(float64(g.Gap)+1, g.Random.Float64()))
 }
 
-// object returns a descriptor to look for. Only one that is paid has used indices.
+// object returns a descriptor to look for, without used indices unless it is paid.
 func (g *Generator) object(s *Source, gap int32, paid bool) *Object {
 	o := &Object{Source: s, Gap: gap, First: s.Branches[0].base, used: make([][]int32, len(s.Branches))}
 	if g.Random.IntN(4) == 0 && s.Account == nil {

@@ -63,9 +63,9 @@ func (r *rig) realScanner() (source *turning, tip *ask.Feed[messages.TipChanged]
 	return source, tip
 }
 
-// TestGaps holds scans with a gap against what whole blocks have, for wallets of all kinds: with gaps that find
-// everything, gaps that are too small, whose answer says up to where was looked for, and the gaps that would have been
-// needed. Meanwhile the chain moves to other branches.
+// TestGaps holds scans with a gap against whole blocks, for wallets of all kinds. Some gaps find everything. Others are
+// too small: their answers tell the least range, and the gap that would have been needed finds everything. Meanwhile
+// the chain moves to other branches.
 func TestGaps(t *testing.T) {
 	const few = 64
 	cases := walletgen.Cases(t, few)
@@ -243,7 +243,7 @@ func (r *gapRig) scan(q *query) {
 	}
 }
 
-// What whole blocks have of a query.
+// Whole blocks have these payments of a query.
 type sighted struct {
 	ranges  []widenedRange
 	entries []walletgen.Entry
@@ -266,7 +266,8 @@ func (r *gapRig) seenBy(q *query) (s sighted) {
 			for i, branch := range o.Branches {
 				least := r.seen.Range(o, i, q.gap(o), q.in)
 				told := widenedRange{
-					Desc: branch.String(), Range: [2]int32{o.First, least.Last}, Gap: q.gap(o), Exhausted: least.Exhausted,
+					Desc: branch.String(), Range: [2]int32{o.First, least.Last}, Gap: q.gap(o),
+					Exhausted: least.Exhausted,
 				}
 				if len(o.Branches) == 1 {
 					told.Desc = o.Text

@@ -89,7 +89,7 @@ func (s *scan) scanObjectsOf(r *receipt.Receipt) (*jsontree.Value, error) {
 	list := jsontree.NewArray()
 	for i := range r.Descriptors {
 		parts := r.Descriptors[i].Parts(descriptor.MaxRange)
-		if len(parts) > 1 && r.Indices() > uint64(s.deps.scriptLimit()) {
+		if len(parts) > 1 && r.Indices() > uint64(scriptLimit(s.deps)) {
 			limit := messages.SearchLimitError{Option: "-searchscripts"}
 			return nil, command.Error{Code: command.InvalidParameter, Message: limit.Error()}
 		}

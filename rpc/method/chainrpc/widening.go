@@ -20,7 +20,7 @@ import (
 )
 
 // scriptLimit bounds the scripts of scan objects with a gap.
-func (d *Deps) scriptLimit() int { return cmp.Or(d.ScriptLimit, 10_000_000) }
+func scriptLimit(d *Deps) int { return cmp.Or(d.ScriptLimit, 10_000_000) }
 
 // maxGap is the largest gap of a scan object.
 const maxGap = 100_000
@@ -106,7 +106,7 @@ func newWidening(
 	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
 ) (*widening, error) {
 	w := &widening{
-		limit: d.scriptLimit(), round: filters.NewQueryBuilder(objects.Len()),
+		limit: scriptLimit(d), round: filters.NewQueryBuilder(objects.Len()),
 		found: map[chainhash.Hash][]sighting{},
 	}
 	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
