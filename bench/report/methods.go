@@ -48,9 +48,9 @@ cache of unspent outputs is almost empty.`,
 	"Gaps": `Behind the chain lie 14 blocks that pay to 240 wallets, to every 300th index of wpkh(key/*) up to 3,900, the
 higher indices earlier. Calls go over HTTP, in turn, each for another wallet, whose scripts the node derives: scan is
 scanblocks with filter_false_positives and the range up to 4,900; receipt the same with a receipt; gap begins with one
-index and a gap of 1,000, and ends with the same range; verifyreceipt gets a receipt that was made before, and scan objects with
-another text for the same scripts, so that it derives them, too. known is a scan for a wallet whose scripts the node
-remembers. All answers are checked.`,
+index and a gap of 1,000, and ends with the same range; verifyreceipt gets a receipt that was made before, and scan
+objects with another text for the same scripts, so that it derives them, too. known is a scan for a wallet whose
+scripts the node remembers. All answers are checked.`,
 
 	"Searches": `A hundred searches for 100 scripts each are made by 32 callers at a time, and their entries read
 to the end by waitforsearch, one after the other. One scanblocks for all 10,000 scripts, with filter_false_positives, is
