@@ -3,7 +3,6 @@ package actortest
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -154,22 +153,44 @@ func (f *faults) note(p place) (fails, after bool) {
 	return f.fired, f.armed.after
 }
 
-var (
-	digits   = regexp.MustCompile(`\d+`)
-	packages = regexp.MustCompile(`[\w.-]+/`)
-)
+// nameOf returns an actor's name with N for each number.
+func nameOf(id string) string {
+	name := make([]byte, 0, len(id))
+	for i := range len(id) {
+		switch digit := '0' <= id[i] && id[i] <= '9'; {
+		case !digit:
+			name = append(name, id[i])
+		case i == 0 || name[len(name)-1] != 'N' || id[i-1] == 'N':
+			name = append(name, 'N')
+		}
+	}
+	return string(name)
+}
 
-// nameOf returns an actor's name without its number.
-func nameOf(id string) string { return digits.ReplaceAllString(id, "N") }
-
-// typeOf returns the type of a message; of a call that of its request.
+// typeOf returns the type of a message, without the paths of packages; of a call that of its request.
 func typeOf(m any) string {
-	name := packages.ReplaceAllString(fmt.Sprintf("%T", m), "")
+	name := fmt.Sprintf("%T", m)
 	if call, ok := strings.CutPrefix(name, "*ask.Call["); ok {
 		name, _, _ = strings.Cut(call, ",")
 	}
-	return name
+	if !strings.Contains(name, "/") {
+		return name
+	}
+	short := make([]byte, 0, len(name))
+	from := 0 // where a path begins, or a name
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '/':
+			from = i + 1
+		case !strings.ContainsRune("_.-", rune(c)) && !isWord(c):
+			short = append(short, name[from:i+1]...)
+			from = i + 1
+		}
+	}
+	return string(append(short, name[from:]...))
 }
+
+func isWord(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // faultsOf returns the options for the actors of a test in their system.
 func faultsOf(tb testing.TB, root *actor.RootContext) []actor.PropsOption {

@@ -2,7 +2,6 @@ package walletfile
 
 import (
 	"crypto/sha256"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,8 +58,25 @@ func parseDescriptor(key, value *cursor) Entry {
 	return d
 }
 
-// hardenedStep matches a hardened step of a key's path that is marked with h.
-var hardenedStep = regexp.MustCompile(`(/(?:[0-9]+|\*))h`)
+// withApostrophes returns a key expression with its hardened steps marked with '.
+func withApostrophes(key string) []byte {
+	text := []byte(key)
+	for i, c := range text {
+		if c == 'h' && endsInStep(key[:i]) {
+			text[i] = '\''
+		}
+	}
+	return text
+}
+
+// endsInStep tells whether text ends in a slash and a number or an asterisk.
+func endsInStep(text string) bool {
+	before := strings.TrimRight(text, "0123456789")
+	if len(before) == len(text) {
+		before = strings.TrimSuffix(text, "*")
+	}
+	return len(before) < len(text) && strings.HasSuffix(before, "/")
+}
 
 // DescriptorID returns the id of a descriptor: the SHA256 of its canonical
 // public text with the hardened steps marked with ' instead of h, and with the
@@ -80,7 +96,7 @@ func DescriptorID(d *descriptor.Descriptor) chainhash.Hash {
 			continue
 		}
 		text = append(text, body[done:key.start]...)
-		text = append(text, hardenedStep.ReplaceAllString(body[key.start:key.end], "$1'")...)
+		text = append(text, withApostrophes(body[key.start:key.end])...)
 		done = key.end
 	}
 	text = append(text, body[done:]...)
