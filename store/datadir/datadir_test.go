@@ -259,7 +259,7 @@ func TestForeignDatabase(t *testing.T) {
 	for name, key := range map[string]string{
 		"chainstate": "B", "indexes/txindex": "B",
 		"indexes/blockfilter/basic/db": "B", "indexes/coinstatsindex/db": "M", "indexes/txospenderindex/db": "s",
-		"indexes/txospenderindex": "s",
+		"indexes/txospenderindex": "s", "indexes/scriptindex": "s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

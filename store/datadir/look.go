@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/store/blockrows"
 	"github.com/seed61375155/trawl/store/chaindb"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
+	"github.com/seed61375155/trawl/store/scriptindex"
 	"github.com/seed61375155/trawl/store/segment"
 	"github.com/seed61375155/trawl/store/spenders"
 	"github.com/seed61375155/trawl/store/txindex"
@@ -74,6 +75,7 @@ func (l *looked) lookAtIndexes() error {
 		"indexes/txindex":           txindex.Look,
 		"indexes/coinstatsindex":    lookBeside(blockrows.Look),
 		"indexes/txospenderindex":   lookBeside(spenders.Look),
+		"indexes/scriptindex":       scriptindex.Look,
 	} {
 		whose, err := look(l.path(name))
 		if err != nil {
