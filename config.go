@@ -27,19 +27,16 @@ const (
 // A StartError is a reason not to start, in Core's words and meant for the operator.
 type StartError = messages.StartError
 
-// Config is everything a [Node] is told. The zero value of a field is its
-// documented default.
+// Config is everything a [Node] is told. The zero value of a field is its documented default.
 type Config struct {
-	// Dir holds the node's files: blocks, chainstate and indexes are folders
-	// in it, made when missing. Required. Only one node may use it at a time;
-	// locking it is the host's business.
+	// Dir holds the node's files: blocks, chainstate and indexes are folders in it, made when missing. Required. Only
+	// one node may use it at a time; locking it is the host's business.
 	Dir string
 
 	// Chain is one of main, test, testnet4, signet and regtest. Required.
 	Chain string
 
-	// Dialect is whose networks those are: bitcoin, the default, or qbit, whose
-	// chains pay to P2MR outputs.
+	// Dialect is whose networks those are: bitcoin, the default, or qbit, whose chains pay to P2MR outputs.
 	Dialect string
 
 	Reference int // speak as Bitcoin Core 30 or 32; default: as the one attached to, or else 32; not for qbit
@@ -53,20 +50,16 @@ type Config struct {
 	BlocksDir string   // default: blocks in Dir
 	LoadBlock []string // files of blocks to import, in order
 
-	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans
-	// need.
+	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans need.
 	BlockFilterIndex bool
 
-	// FilterLayout says which index of the filters' elements is kept beside the
-	// filters. The layouts auto (the default) and probe keep probe lines: they
-	// take some 28 % of the filters' size and make searches for few scripts
-	// many times as fast. The layout plain keeps none. With probe, lines are
-	// used even where they are slower.
+	// FilterLayout says which index of the filters' elements is kept beside the filters. The layouts auto (the
+	// default) and probe keep probe lines: they take some 28 % of the filters' size and make searches for few scripts
+	// many times as fast. The layout plain keeps none. With probe, lines are used even where they are slower.
 	FilterLayout string
 
-	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 %
-	// of the block filters' size. With them, scans that look into blocks, and
-	// rescans of wallets, pass over most of the chain.
+	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 % of the block filters' size. With
+	// them, scans that look into blocks, and rescans of wallets, pass over most of the chain.
 	RangeFilters bool
 	// Searches bounds the searches that are kept, which need BlockFilterIndex.
 	Searches SearchesConfig
@@ -79,6 +72,7 @@ type Config struct {
 	TxIndex bool
 
 	TxoSpenderIndex bool // keeps an index of the spenders of all outputs; as TxIndex, not together with Prune
+	ScriptIndex     bool // keeps an index of the blocks of each script, for [Node.Scripts]; not together with Prune
 
 	// CoinStatsIndex keeps sums and hashes of the unspent outputs as of every block.
 	CoinStatsIndex bool
@@ -96,16 +90,14 @@ type Config struct {
 	MaxCalls     int                   // unanswered requests an actor takes on, default DefaultMaxCalls
 	Warnings     []string              // told to the operator as long as the node runs, beside its own
 
-	// Workers is the number of goroutines that match filters for all searches together, and of goroutines that
-	// build filters. Default: the number of processors. If Workers equals GOMAXPROCS, data from the network may
-	// wait for 10 ms while they work, the time after which Go polls the network in any case. A higher GOMAXPROCS
-	// avoids the wait.
+	// Workers is the number of goroutines that match filters for all searches together, and of goroutines that build
+	// filters. Default: the number of processors. If Workers equals GOMAXPROCS, data from the network may wait for 10
+	// ms while they work, the time after which Go polls the network in any case. A higher GOMAXPROCS avoids the wait.
 	Workers int
 
-	// StartWorker starts a goroutine that computes for long, of which there are up to
-	// Workers at a time, better than the go statement would: on a core that is idle.
-	// Default: the go statement, and no thread of the program is bound to a core. The
-	// daemon, which has the machine to itself, binds one to each.
+	// StartWorker starts a goroutine that computes for long, of which there are up to Workers at a time, better than
+	// the go statement would: on a core that is idle. Default: the go statement, and no thread of the program is bound
+	// to a core. The daemon, which has the machine to itself, binds one to each.
 	StartWorker func(work func())
 
 	AllowNoOutputs    bool          // lets createrawtransaction make a transaction without outputs, as Core does
@@ -122,26 +114,22 @@ type Config struct {
 	Wallets *WalletConfig  // how wallets are kept; nil: none are
 	Signer  device.Program // for signing devices: its Chain is the node's
 
-	// Peers says how the node takes part in the network of its peers. Default:
-	// it does not.
+	// Peers says how the node takes part in the network of its peers. Default: it does not.
 	Peers *PeerConfig
 
 	// Attach says which Bitcoin Core the node is attached to: what it validates is the
 	// chain. Default: none, the node validates its chain itself.
 	Attach *Attachment
 
-	// MinimumChainWork is the work that the active chain must have before the node
-	// counts as up to date, and a peer's chain before its blocks are fetched, in
-	// hex. Default: that of the network.
+	// MinimumChainWork is the work that the active chain must have before the node counts as up to date, and a peer's
+	// chain before its blocks are fetched, in hex. Default: that of the network.
 	MinimumChainWork string
 
-	// AssumeValid is the hash of a block, in hex, whose ancestors' scripts are not
-	// executed as long as it is in the best chain; "0": all are. Default: the
-	// network's.
+	// AssumeValid is the hash of a block, in hex, whose ancestors' scripts are not executed as long as it is in the
+	// best chain; "0": all are. Default: the network's.
 	AssumeValid string
 
-	// MaxTipAge is the age of the tip from which on the node counts as behind.
-	// Default: 24 hours.
+	// MaxTipAge is the age of the tip from which on the node counts as behind. Default: 24 hours.
 	MaxTipAge time.Duration
 
 	// System is the actor system to live in. Default: one of the node's own.
@@ -163,9 +151,8 @@ type RegtestConfig struct {
 	ASERT, Periodic bool // targets follow the time of blocks, by lane; or change after a number of blocks, as Bitcoin's
 }
 
-// VersionBitsRules say when and where miners can signal for a rule (BIP9). Times
-// are medians, in seconds since 1970. A start of -1 makes the rule hold always, one
-// of -2 never.
+// VersionBitsRules say when and where miners can signal for a rule (BIP9). Times are medians, in seconds since 1970. A
+// start of -1 makes the rule hold always, one of -2 never.
 type VersionBitsRules = dialect.VersionBits
 
 // HasActivation reports whether a rule of that name has a height that a [RegtestConfig] of the dialect can choose.

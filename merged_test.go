@@ -102,8 +102,8 @@ func TestMergeMinedBlocks(t *testing.T) {
 	node := open(t, trawl.Config{
 		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)},
 		Mempool: trawl.MempoolConfig{NoPersist: true}, BlockFilterIndex: true, TxIndex: true, CoinStatsIndex: true,
-		TxoSpenderIndex: true,
-		Wallets:         &trawl.WalletConfig{NoSync: true},
+		TxoSpenderIndex: true, ScriptIndex: true,
+		Wallets: &trawl.WalletConfig{NoSync: true},
 	})
 	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
 		t.Fatal(err)

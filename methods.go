@@ -134,7 +134,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtxrpc.Commands(txMethods),
-		searchrpc.Commands(searchrpc.Deps{Network: n.net, Searches: ref(searchesPart), Chain: &chainMethods}),
+		searchrpc.Commands(searchrpc.Deps{
+			Network: n.net, Searches: ref(searchesPart), Chain: &chainMethods, Scripts: n.scripts,
+		}),
 		utilrpc.Commands(utilrpc.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
 	if w := n.cfg.Wallets; w != nil {
@@ -167,7 +169,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool)
 		Dir: n.cfg.Dir, LastWarning: lastWarning, Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart),
 		Initial: n.initial, Warnings: n.warnings, Stale: ref(stalePart), Spread: n.cfg.StartWorker,
 		Attached: n.cfg.Attach != nil, CoinStats: n.stats, Txs: n.txs, ScriptLimit: n.cfg.Searches.Scripts,
-		Others: chainrpc.NamedIndexes(ref, txindexPart, coinstatsPart, spendersPart),
+		Others: chainrpc.NamedIndexes(ref, txindexPart, coinstatsPart, spendersPart, scriptsPart),
 	}
 	if p := (parts{n}).pruning(); p != nil {
 		d.Pruning = &chainrpc.Pruning{Target: p.Target, After: p.After}

@@ -70,6 +70,7 @@ type Node struct {
 	stats     chainrpc.CoinStats
 	txs       rawtxrpc.TxIndex
 	spenders  mempoolrpc.Spenders
+	scripts   messages.Scripts
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks
@@ -207,6 +208,9 @@ func (n *Node) Peers() *Ref { return n.set.Ref(peersPart) }
 // Indexer returns the actor that keeps the block filter index, absent when there
 // is none. It serves the requests of messages/index.go.
 func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
+
+// Scripts returns what answers from the index of scripts, nil where there is none.
+func (n *Node) Scripts() messages.Scripts { return n.scripts }
 
 // Scanner returns the actor that runs scans, absent when there is no index. It serves the requests of messages/scan.go.
 func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }

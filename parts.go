@@ -52,6 +52,7 @@ const (
 	coinstatsPart = blocks.CoinStatsName
 	txindexPart   = blocks.TxIndexName
 	spendersPart  = blocks.SpendersName
+	scriptsPart   = blocks.ScriptsName
 	pruningPart   = "pruning"
 	clusterPart   = "cluster"
 	scannerPart   = "scanner"
@@ -85,6 +86,7 @@ func (n parts) table() []part.Part {
 		{Name: coinstatsPart, Needs: names{chainPart}, Off: !c.CoinStatsIndex, Start: n.startCoinStats},
 		{Name: txindexPart, Off: !c.TxIndex, Start: n.startTxIndex},
 		{Name: spendersPart, Off: !c.TxoSpenderIndex, Start: n.startSpenders},
+		{Name: scriptsPart, Off: !c.ScriptIndex, Start: n.startScripts},
 		// Blocks are deleted from when all have started who keep some.
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
 		{Name: clusterPart, Off: c.Cluster == nil || off, Start: n.startCluster},
@@ -230,13 +232,20 @@ func (n parts) startSpenders(ctx context.Context, u *part.Uses) (part.Running, e
 	return r, err
 }
 
+// startScripts starts the index of scripts.
+func (n parts) startScripts(ctx context.Context, u *part.Uses) (part.Running, error) {
+	x, r, err := startBlockIndex(ctx, n, u, nil, scriptsPart, blocks.OpenScripts)
+	n.scripts = &blocks.ScriptReader{Index: x, Network: n.net, Chain: n.view, Keeper: r.Ref}
+	return r, err
+}
+
 // startBlockIndex opens an index of blocks, and starts what keeps it.
 func startBlockIndex[X blocks.Index](
 	ctx context.Context, n parts, u *part.Uses, locks *Ref, name string, open func(blocks.Config) (X, error),
 ) (x X, r part.Running, err error) {
 	x, err = open(blocks.Config{
 		Dir: filepath.Join(n.cfg.Dir, "indexes"), Network: n.net, Prunes: n.cfg.Prune != nil,
-		Anew: n.cfg.Reindex || n.cfg.ReindexState, Log: n.cfg.Log,
+		Anew: n.cfg.Reindex || n.cfg.ReindexState, Importing: n.view.Importing, Log: n.cfg.Log,
 	})
 	if err != nil {
 		return x, r, err
@@ -270,8 +279,7 @@ func (n parts) startCluster(ctx context.Context, _ *part.Uses) (part.Running, er
 
 func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
-		News:      &n.scans,
-		Scheduler: n.scheduler, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
+		News: &n.scans, Scheduler: n.scheduler, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
 }
@@ -296,9 +304,7 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 func (n parts) startEvents(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(eventsPart, events.New(events.Config{
 		Tip: n.tip, Pool: n.pool, Wallets: &n.walletsLoaded, WalletTxs: &n.walletTxs, Scans: &n.scans,
-		Searches: &n.searches,
-		Peers:    &n.peersJoined,
-		Scanner:  u.Ref(scannerPart),
+		Searches: &n.searches, Peers: &n.peersJoined, Scanner: u.Ref(scannerPart),
 	}), events.Requests, nil)
 }
 

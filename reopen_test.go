@@ -138,6 +138,7 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	told := &heard{list: make(map[string][]string)}
 	cfg := regtest(t.TempDir())
 	cfg.TxIndex, cfg.CoinStatsIndex, cfg.TxoSpenderIndex, cfg.RangeFilters = true, true, true, true
+	cfg.ScriptIndex = true
 	cfg.Searches.LeastRoom = 1
 	cfg.Wallets = &trawl.WalletConfig{KeyPool: 2}
 	cfg.Notify = &trawl.NotifyConfig{
@@ -262,7 +263,7 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 		lent(t, n)
 		lent(t, other)
 		web.shows(n.search, last)
-		attachedAnswers(t, attached, last)
+		attachedAnswers(t, attached, last, addresses["two"])
 	}
 	for _, by := range []string{"tips", "command", "published"} {
 		if got := told.told(by); !slices.Equal(got[len(got)-len(mined):], mined) {
@@ -279,7 +280,7 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	}
 	last := mined[len(mined)-1]
 	got, pages := n.answers(), web.shows(n.search, last)
-	follows := attachedAnswers(t, attached, last)
+	follows := attachedAnswers(t, attached, last, addresses["two"])
 	states, _ := members(t, n)
 	cancel()
 	readers.Wait()
@@ -298,5 +299,5 @@ func TestEveryPartOverReopenedChain(t *testing.T) {
 	freshStates, _ := members(t, fresh)
 	same(t, "the cluster", states, freshStates)
 	attached = &whole{Node: open(t, attachedTo(t, freshWeb, attachedDir)), t: t}
-	same(t, "the attached node", follows, attachedAnswers(t, attached, last))
+	same(t, "the attached node", follows, attachedAnswers(t, attached, last, addresses["two"]))
 }

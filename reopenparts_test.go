@@ -215,19 +215,27 @@ func attachedTo(t *testing.T, s *site, dir string) trawl.Config {
 		t.Fatal(err)
 	}
 	cfg := regtest(dir)
-	cfg.Attach, cfg.Searches.LeastRoom = attachment, 1
+	cfg.Attach, cfg.Searches.LeastRoom, cfg.ScriptIndex = attachment, 1, true
 	return cfg
 }
 
-// attachedAnswers returns what an attached node says of the chain that it follows, once it is at a block.
-func attachedAnswers(t *testing.T, n *whole, tip string) (list []string) {
+// attachedAnswers returns what an attached node says of the chain that it follows, once it is at a block, and of a
+// script that has an address there.
+func attachedAnswers(t *testing.T, n *whole, tip, paid string) (list []string) {
 	t.Helper()
 	n.call(nil, "", "waitforblock", tip, 60_000)
 	n.call(nil, "", "scanblocks", "start", []string{"raw(51)"}) // the index is there by then
+	table, err := n.Methods(trawl.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitForIndexes(t, table)
 	for _, c := range [][]any{
 		{"getbestblockhash"},
 		{"getblockcount"},
 		{"getindexinfo"},
+		{"getscripthistory", paid},
+		{"getscriptbalance", paid},
 		{"getblockfilter", tip},
 		{"getblock", tip},
 		{"scanblocks", "start", []string{"raw(51)"}},

@@ -30,7 +30,7 @@ func TestNumbersAreServed(t *testing.T) {
 	served := map[string][]ask.Served{
 		alertsPart: alerts.Requests, stalePart: stale.Requests,
 		indexerPart: indexer.Requests, txindexPart: blockindex.Requests,
-		coinstatsPart: blockindex.Requests, spendersPart: blockindex.Requests,
+		coinstatsPart: blockindex.Requests, spendersPart: blockindex.Requests, scriptsPart: blockindex.Requests,
 		scannerPart: scanner.Requests, searchesPart: searches.Requests,
 		peersPart: peers.Requests, mempoolPart: mempool.Requests, mempoolPart + attached: corepool.Requests,
 		walletsPart: wallets.Requests, chainPart + attached: chain.Requests,
@@ -77,7 +77,7 @@ func (s somebody) Ref(name string) *ask.Ref {
 func TestStats(t *testing.T) {
 	node, err := Open(t.Context(), Config{
 		Dir: t.TempDir(), Chain: "regtest", Cache: 1 << 20, BlockFilterIndex: true, TxIndex: true, CoinStatsIndex: true,
-		TxoSpenderIndex: true, Wallets: &WalletConfig{}, Peers: &PeerConfig{},
+		TxoSpenderIndex: true, ScriptIndex: true, Wallets: &WalletConfig{}, Peers: &PeerConfig{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestStats(t *testing.T) {
 	if s.Chain == nil || s.Chain.Height != 2 || s.Chain.Headers != 2 || s.Chain.Branches != 1 {
 		t.Errorf("chain %+v", s.Chain)
 	}
-	if len(s.Indexes) != 4 || s.Scan == nil || s.Searches == nil || s.Peers == nil || s.Pool == nil ||
+	if len(s.Indexes) != 5 || s.Scan == nil || s.Searches == nil || s.Peers == nil || s.Pool == nil ||
 		s.Matching == nil || s.Warnings == nil || s.Wallets == nil || s.Wallets.Loaded != 1 ||
 		s.Attached != nil || s.Copied != nil {
 		t.Errorf("%+v", s)

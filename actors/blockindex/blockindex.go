@@ -8,6 +8,7 @@
 package blockindex
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,16 +56,26 @@ type Updater struct {
 	cfg      Config
 	follower *follow.Follower
 	progress corelog.Progress
+
+	tidier  index.Tidier    // nil: nothing is to be tidied up
+	tidying ask.Tasks       // at most one
+	untidy  bool            // the index has moved since it was tidied up
+	ctx     context.Context //nolint:containedctx // ends the tidying
+	cancel  context.CancelFunc
 }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		u := &Updater{cfg: cfg}
+		u.ctx, u.cancel = context.WithCancel(context.Background())
+		if target, ok := cfg.Target.(*index.Target); ok {
+			u.tidier, _ = target.Blocks.(index.Tidier)
+		}
 		u.follower = follow.New(follow.Config{
 			Name: cfg.Name, Target: cfg.Target, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
 			Batch: batchBlocks, SyncAtTip: !cfg.PruneLocks.IsAbsent(),
-			Moved: u.logProgress, Synced: u.logSynced, Failed: u.failed,
+			Moved: u.moved, Synced: u.logSynced, Failed: u.failed,
 			LeftOut: func(b *chainview.Block, err error) {
 				cfg.Log.Warn("index leaves a stale branch out", "index", cfg.Name, "block", b.Hash, "err", err)
 			},
@@ -79,12 +90,45 @@ func (u *Updater) Receive(c actor.Context) {
 		return
 	}
 	switch m := c.Message().(type) {
+	case *actor.Started:
+		u.tidy(c)
+	case *actor.Stopping, *actor.Restarting:
+		u.cancel()
+		u.tidying.Drop()
 	case messages.TipChanged:
 	case index.Damaged:
 		u.follower.Damaged(c, m.Err)
 	default:
 		table.Serve(u, c)
 	}
+}
+
+func (u *Updater) moved(c actor.Context) {
+	u.logProgress(c)
+	u.untidy = true
+	u.tidy(c)
+}
+
+// tidy has the index tidied up in a worker, and again if the index has moved meanwhile.
+func (u *Updater) tidy(c actor.Context) {
+	if u.tidier == nil || u.tidying.Len() > 0 {
+		return
+	}
+	u.untidy = false
+	u.tidying.Go(c, func() func() {
+		err := u.tidier.Tidy(u.ctx)
+		return func() {
+			switch {
+			case errors.Is(err, index.ErrDamaged):
+				u.follower.Damaged(c, err)
+			case err != nil && u.ctx.Err() == nil:
+				u.cfg.Log.Warn("index cannot be tidied up, trying again with the next block", "index", u.cfg.Name,
+					"err", err)
+			case u.untidy:
+				u.tidy(c)
+			}
+		}
+	})
 }
 
 func (u *Updater) waitIdle(c actor.Context, m *ask.Call[messages.WaitIndexIdle, messages.Done]) {

@@ -150,6 +150,7 @@ var jsonParameters = map[string]string{
 	"extendsearch":          "1:scanobjects 2:start_height",
 	"getsearch":             "1:receipt",
 	"getsearchentries":      "2:limit",
+	"getscripthistory":      "2:limit",
 	"verifyreceipt":         "0:receipt 1:scanobjects",
 	"signreceipt":           "0:receipt",
 	"signdatapqchash":       "2:options",

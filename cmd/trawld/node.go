@@ -282,6 +282,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
 		Wallets: keep, Peers: connections, Prune: prune, PruneWitnesses: strip, TxIndex: o.Bool("txindex", false),
 		TxoSpenderIndex: o.Bool("txospenderindex", false),
+		ScriptIndex:     o.Bool("scriptindex", false),
 		CoinStatsIndex:  o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Reference: core, Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		StaleFeeEstimates: stale,

@@ -86,8 +86,8 @@ var markedCalls = []string{
 // A daemon shows numbers of all its parts, and no name or text that somebody chose.
 func TestMetricsOfDaemon(t *testing.T) {
 	port := freePort(t)
-	d := runDaemon(t, "-prometheus="+port, "-txindex", "-coinstatsindex", "-txospenderindex", "-listen=0", "-connect=0",
-		"-rpcuser=mark-login", "-rpcpassword=mark-password", "-uacomment=mark-agent")
+	d := runDaemon(t, "-prometheus="+port, "-txindex", "-coinstatsindex", "-txospenderindex", "-scriptindex", "-listen=0",
+		"-connect=0", "-rpcuser=mark-login", "-rpcpassword=mark-password", "-uacomment=mark-agent")
 	const login = "mark-login:mark-password"
 	for _, call := range markedCalls {
 		answer := d.post(t, login, call)
@@ -107,7 +107,7 @@ func TestMetricsOfDaemon(t *testing.T) {
 	}
 	for _, line := range []string{
 		`trawl_chain_height_blocks 3`, `trawl_index_height_blocks{index="indexer"} `,
-		`trawl_index_height_blocks{index="txospenderindex"} `,
+		`trawl_index_height_blocks{index="txospenderindex"} `, `trawl_index_height_blocks{index="scriptindex"} `,
 		`trawl_index_height_blocks{index="txindex"} `, `trawl_index_height_blocks{index="coinstatsindex"} `,
 		`trawl_rpc_call_duration_seconds_count{method="scanblocks"} 1`,
 		`trawl_rpc_failed_calls_total{method="other"} 1`, `trawl_rpc_failed_calls_total{method="getblockhash"} 1`,

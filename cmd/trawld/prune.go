@@ -29,6 +29,8 @@ func pruneConfig(o *options.Settings) (*trawl.PruneConfig, error) {
 		return nil, refuse("Prune mode is incompatible with -txindex.")
 	case o.Bool("txospenderindex", false):
 		return nil, refuse("Prune mode is incompatible with -txospenderindex.")
+	case o.Bool("scriptindex", false):
+		return nil, refuse("Prune mode is incompatible with -scriptindex.")
 	case o.Bool("reindex-chainstate", false):
 		return nil, refuse("Prune mode is incompatible with -reindex-chainstate. Use full -reindex instead.")
 	case target < 0:

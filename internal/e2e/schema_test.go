@@ -30,7 +30,7 @@ func TestSchemaListsEveryFile(t *testing.T) {
 	}
 	schema := digits.ReplaceAllString(strings.ReplaceAll(string(text), "?????", "0"), "0")
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", P2P: e2e.FreeAddr(t), Args: []string{
-		"-blockfilterindex", "-rangefilters", "-txindex", "-coinstatsindex", "-txospenderindex", "-keypool=5",
+		"-blockfilterindex", "-rangefilters", "-txindex", "-coinstatsindex", "-txospenderindex", "-scriptindex", "-keypool=5",
 	}})
 	d.Get(nil, "createwallet", "w", false, false, "", false, true, true)
 	d.Get(nil, "createwallet", "plain")

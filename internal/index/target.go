@@ -49,6 +49,20 @@ type Recording interface {
 	Record
 }
 
+// A Parallel index takes in several blocks at a time, on all cores.
+type Parallel interface {
+	// ConnectSome is Connect for the first of some blocks that follow each other: for one, and for more as long as
+	// goesOn reports true. That may be called by several goroutines.
+	ConnectSome(reader chainview.Reader, blocks []*chainview.Block, goesOn func() bool) error
+}
+
+// A Tidier is an index that is to be tidied up now and then, while it is used.
+type Tidier interface {
+	// Tidy tidies up if that is due. The goroutine is another than that of the methods of Blocks. Errors are as
+	// theirs, and that of ctx.
+	Tidy(ctx context.Context) error
+}
+
 // NewTarget returns the target of an index, whose lines of the log are of Core's category index.
 func NewTarget(name string, blocks Recording, log *slog.Logger) *Target {
 	return &Target{Name: name, Blocks: blocks, Log: log.With(slog.String("category", "index"))}
@@ -78,6 +92,9 @@ func (t *Target) Advance(ctx context.Context, s follow.Step) (apply func() error
 		if err := t.Blocks.Disconnect(s.Reader, b); err != nil {
 			return nil, err
 		}
+	}
+	if x, ok := t.Blocks.(Parallel); ok && len(s.Connect) > 1 && goesOn() {
+		return nil, x.ConnectSome(s.Reader, s.Connect, goesOn)
 	}
 	for _, b := range s.Connect {
 		if !goesOn() {

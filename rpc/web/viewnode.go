@@ -175,6 +175,7 @@ const filterIndex = "Block filter index"
 var indexNames = map[string]string{
 	"basic block filter index": filterIndex, "txindex": "Transaction index", "coinstatsindex": "Index of sums",
 	"txospenderindex": "Index of spenders",
+	"scriptindex":     "Index of scripts",
 }
 
 // indexes returns all, by name.

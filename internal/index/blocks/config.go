@@ -16,7 +16,10 @@ type Config struct {
 	Network *dialect.Network
 	Prunes  bool // old blocks are deleted
 	Anew    bool // the index is emptied
-	Log     *slog.Logger
+
+	Importing func() bool // reports whether files of blocks are being read; nil: they are not
+
+	Log *slog.Logger
 }
 
 func (c *Config) dir(name string) string { return filepath.Join(c.Dir, name) }
@@ -35,7 +38,7 @@ type Index interface {
 	Close() error
 }
 
-var _, _, _ Index = (*TxIndex)(nil), (*CoinStats)(nil), (*Spenders)(nil)
+var _, _, _, _ Index = (*TxIndex)(nil), (*CoinStats)(nil), (*Spenders)(nil), (*Scripts)(nil)
 
 // failed is the error of an index that cannot be opened.
 func failed(err error) error { return fmt.Errorf("trawl: %w", err) }

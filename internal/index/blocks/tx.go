@@ -1,5 +1,6 @@
-// Package blocks has the indexes that actors of actors/blockindex keep: transactions by their
-// ids, the spenders of all outputs, and sums of the unspent outputs as of every block.
+// Package blocks has the indexes that actors of actors/blockindex keep. They have transactions by
+// their ids, the spenders of all outputs, the blocks of each script, and sums of the unspent
+// outputs.
 package blocks
 
 import (

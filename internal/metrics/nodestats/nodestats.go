@@ -60,7 +60,7 @@ func New(cfg Config) *Reader {
 		s.Warnings = &n
 	})
 	add(r, "stale", nodemsg.GetStaleStats{}, func(s *messages.NodeStats, v messages.StaleStats) { s.Stale = &v })
-	for _, name := range []string{"indexer", "txindex", "coinstatsindex", "txospenderindex"} {
+	for _, name := range []string{"indexer", "txindex", "coinstatsindex", "txospenderindex", "scriptindex"} {
 		add(r, name, messages.GetIndexStatus{}, func(s *messages.NodeStats, status messages.IndexStatus) {
 			s.Indexes = append(s.Indexes, messages.IndexStats{Name: name, IndexStatus: status})
 		})

@@ -74,8 +74,8 @@ func part(wait <-chan struct{}) actor.Producer {
 }
 
 var parts = []string{
-	"alerts", "stale", "indexer", "txindex", "coinstatsindex", "txospenderindex", "scanner", "searches", "peers", "mempool",
-	"wallets", "chain",
+	"alerts", "stale", "indexer", "txindex", "coinstatsindex", "txospenderindex", "scriptindex", "scanner", "searches", "peers",
+	"mempool", "wallets", "chain",
 }
 
 // newNode starts the named parts.
@@ -120,7 +120,7 @@ func TestRead(t *testing.T) {
 		s.Stale.Stale != 14 || s.Chain != nil || s.Matching != nil {
 		t.Errorf("%+v", s)
 	}
-	if len(s.Indexes) != 4 || s.Indexes[3].Name != "txospenderindex" || s.Indexes[3].Height != 7 {
+	if len(s.Indexes) != 5 || s.Indexes[4].Name != "scriptindex" || s.Indexes[4].Height != 7 {
 		t.Errorf("indexes %+v", s.Indexes)
 	}
 	if x := s.Searches; x.Scripts != 22 || x.Entries != 33 || x.Rate != 44 || len(x.States) != 7 ||

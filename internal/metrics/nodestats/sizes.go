@@ -30,7 +30,7 @@ func stores(blocks, dir string) []store {
 	for _, name := range []string{"chainstate", "follow", "searches", "wallets"} {
 		list = append(list, store{name, filepath.Join(dir, name)})
 	}
-	for _, name := range []string{"txindex", "coinstatsindex", "txospenderindex"} {
+	for _, name := range []string{"txindex", "coinstatsindex", "txospenderindex", "scriptindex"} {
 		list = append(list, store{name, filepath.Join(dir, "indexes", name)})
 	}
 	return list

@@ -153,6 +153,8 @@ var general = []options.Option{
 		"40 % more space (default: 0)"},
 	{Name: "reindex", Help: "Build the chain state and the indexes again from the block files"},
 	{Name: "reindex-chainstate", Help: "Build the chain state again from the block files"},
+	{Name: "scriptindex", Help: "Keep an index of the blocks of each output script, for getscripthistory and " +
+		"getscriptbalance, of some 10 GB on the main chain (default: 0)"},
 	{Name: "searchentries", Arg: "<n>", Help: "Entries that all searches keep at most (default: 100000000)"},
 	{Name: "searchquota", Arg: "<n>", Help: "Searches that one login may keep (default: no limit)"},
 	{

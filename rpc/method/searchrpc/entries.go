@@ -92,9 +92,15 @@ func pageArgs(a *command.Args) (id, cursor string, limit int, err error) {
 	if cursor, err = a.StringOr(1, ""); err != nil {
 		return "", "", 0, err
 	}
-	n, err := a.Int32Or(2, defaultLimit)
+	limit, err = limitArg(a, 2)
+	return id, cursor, limit, err
+}
+
+// limitArg reads how many entries a page has at most.
+func limitArg(a *command.Args, place int) (int, error) {
+	n, err := a.Int32Or(place, defaultLimit)
 	if err == nil && (n < 1 || n > maxLimit) {
 		err = command.Errorf(command.InvalidParameter, "limit must be 1 to %d", maxLimit)
 	}
-	return id, cursor, int(n), err
+	return int(n), err
 }

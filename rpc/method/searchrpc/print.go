@@ -48,9 +48,9 @@ type received struct {
 
 // key is which of the scan objects it was.
 type key struct {
-	Time  *int64 `json:"time,omitempty"`
-	Desc  string `json:"desc"`
-	Index *int32 `json:"index,omitempty"`
+	Time  *int64  `json:"time,omitempty"`
+	Desc  *string `json:"desc,omitempty"`
+	Index *int32  `json:"index,omitempty"`
 }
 
 type blockEntry struct {
@@ -67,8 +67,12 @@ type disconnected struct {
 }
 
 // Entry returns what is written of an entry.
-func (p *Printer) Entry(e *messages.SearchEntry) any {
-	k := key{Desc: e.Object}
+func (p *Printer) Entry(e *messages.SearchEntry) any { return p.entry(e, key{Desc: &e.Object}) }
+
+// historyEntry returns what is written of an entry that is of no scan object.
+func (p *Printer) historyEntry(e *messages.SearchEntry) any { return p.entry(e, key{}) }
+
+func (p *Printer) entry(e *messages.SearchEntry, k key) any {
 	if e.Index >= 0 {
 		k.Index = &e.Index
 	}

@@ -1,5 +1,5 @@
-// Package searchrpc holds the JSON-RPC methods of searches that are kept, which Bitcoin Core
-// has none of.
+// Package searchrpc holds the JSON-RPC methods of searches that are kept, and of histories of scripts, which Bitcoin
+// Core has none of.
 package searchrpc
 
 import (
@@ -23,6 +23,7 @@ type Deps struct {
 	Network  *dialect.Network
 	Searches *ask.Ref
 	Chain    Chain
+	Scripts  messages.Scripts // nil: there is no index of scripts
 }
 
 // Chain is what searches have in common with scans of the chain.
@@ -40,7 +41,7 @@ func Commands(d Deps) []command.Command {
 	p := NewPrinter(d.Network)
 	return []command.Command{
 		createSearch(&d), extendSearch(&d), getSearch(&d), listSearches(&d), getSearchEntries(&d, p),
-		waitForSearch(&d, p),
+		waitForSearch(&d, p), getScriptHistory(&d, p), getScriptBalance(&d),
 		steer(&d, "pausesearch", "Pauses a search until resumesearch.",
 			func(id string) messages.PauseSearch { return messages.PauseSearch{ID: id} }),
 		steer(&d, "resumesearch", "Goes on with a search that was paused.",
