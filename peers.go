@@ -30,14 +30,13 @@ type PeerConfig struct {
 
 	// Automatic has the node find peers and connect to them: by DNSSeeds, where the
 	// network has some, and by SeedNodes.
-	Automatic     bool
-	DNSSeeds      bool
-	ForceDNSSeeds bool // also when addresses are known
-	SeedNodes     []string
-	Seeds         []string // names that DNSSeeds asks for, in place of the network's
-	NoFixedSeeds  bool     // do not take built-in addresses where no others are known
-	ASMap         string   // file that maps addresses to autonomous systems; each system counts as one hand
-	Capture       bool     // write all messages of peers to files
+	Automatic, DNSSeeds bool
+	ForceDNSSeeds       bool // also when addresses are known
+	SeedNodes           []string
+	Seeds               []string // names that DNSSeeds asks for, in place of the network's
+	NoFixedSeeds        bool     // do not take built-in addresses where no others are known
+	ASMap               string   // file that maps addresses to autonomous systems; each system counts as one hand
+	Capture             bool     // write all messages of peers to files
 
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
 	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
@@ -65,10 +64,10 @@ type PeerConfig struct {
 	BloomFilters, Filters  bool          // serve bloom filters (BIP37), block filters (with Config.BlockFilterIndex)
 	MaxPeers               int           // connections not asked for, in both directions; 0: none
 	MaxIncoming            int           // of these, by others; default all, with Automatic all but 11; below 0: none
+	MaxRelaying, SendRate  int           // of those, by peers that relay, default all; transactions told a second, 14
 	Lookup, Inactive       bool          // look up names of nodes; begin without network
-	V2, Reconcile          bool          // speak the encrypted transport; offer to reconcile transactions (BIP330)
+	LogIPs, V2, Reconcile  bool          // log addresses of peers; speak the encrypted transport; reconcile (BIP330)
 	Comments               []string      // in the user agent
-	LogIPs                 bool          // lines of the log name peers by their addresses
 	Timeout, PeerTimeout   time.Duration // for a connection, default 5 s, and for the handshake, default 60 s
 	SendBuffer, RecvBuffer int           // bytes for one peer, default 1,000,000 and 5,000,000
 	UploadLimit            uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
@@ -89,7 +88,8 @@ func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) 
 func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(relayPart, relay.New(relay.Config{
 		Pool: u.Ref(mempoolPart), Changes: n.pool, Network: n.net, Chain: n.view, Tip: n.tip, Log: n.cfg.Log,
-		BlocksOnly: n.cfg.BlocksOnly, MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin,
+		BlocksOnly: n.cfg.BlocksOnly, SendRate: n.cfg.Peers.SendRate,
+		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin,
 	}), relay.Requests, nil)
 	n.clock.OnSet(func() { r.Ref.Tell(relay.ClockSet{}) })
 	return r, err

@@ -47,6 +47,7 @@ type PrivateBroadcast struct {
 	ID, WID chainhash.Hash
 	Added   time.Time
 	Sent    []PrivateSend
+	Left    int // how often it may be handed over yet
 }
 
 // PrivateSend is a node that gets a transaction.

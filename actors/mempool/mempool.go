@@ -57,7 +57,7 @@ var table = ask.TableOf(
 	ask.On((*Mempool).advanceTimers),
 
 	reading((*Mempool).getInfo), reading((*Mempool).txs), reading((*Mempool).ids), reading((*Mempool).tx),
-	reading((*Mempool).relatives), reading((*Mempool).clusters), reading((*Mempool).cluster),
+	reading((*Mempool).sort), reading((*Mempool).relatives), reading((*Mempool).clusters), reading((*Mempool).cluster),
 	reading((*Mempool).chunks), reading((*Mempool).spenders),
 	reading((*Mempool).outputs), reading((*Mempool).prioritise), reading((*Mempool).prioritised),
 	reading((*Mempool).selectTxs), reading((*Mempool).estimateFee), reading((*Mempool).estimateRaw),

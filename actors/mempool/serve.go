@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -63,6 +64,22 @@ func (m *Mempool) ids(*messages.GetPoolIDs) (messages.PoolIDs, error) {
 		reply.IDs[i] = e.ID
 	}
 	return reply, nil
+}
+
+// sort orders transactions as they are mined.
+func (m *Mempool) sort(q *nodemsg.SortTxs) ([]chainhash.Hash, error) {
+	list := make([]*txpool.Entry, 0, len(q.WIDs))
+	for i := range q.WIDs {
+		if e := m.pool.LookupWitness(&q.WIDs[i]); e != nil {
+			list = append(list, e)
+		}
+	}
+	txpool.Sort(m.pool, list)
+	wids := make([]chainhash.Hash, len(list))
+	for i, e := range list {
+		wids[i] = e.WID
+	}
+	return wids, nil
 }
 
 func (m *Mempool) tx(q *messages.GetPoolTx) (messages.PoolTx, error) {

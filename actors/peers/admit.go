@@ -26,17 +26,21 @@ func (t *Table) accepted(c actor.Context, m accepted) {
 			t.evicting = make(map[net.Conn]accepted)
 		}
 		t.evicting[m.conn] = m
-		t.evictFor(c, evictionQuery{accepted: m})
+		evictor{t}.evictFor(c, evictionQuery{accepted: m})
 		return
 	}
 	defer m.handled()
 	t.take(c, m, false)
 }
 
+// An evictor is the table where it ends inbound connections for others.
+type evictor struct{ *Table }
+
 // An evictionQuery collects what the actors of blocks and transactions know of the
-// inbound peers, when one of them must go for a connection that was accepted.
+// inbound peers. One of them must go for a connection that was accepted, or for a peer that relays transactions.
 type evictionQuery struct {
 	accepted accepted
+	relaying *relaying // in place of a connection
 	sync     map[int64]nodemsg.PeerSync
 	relay    map[int64]nodemsg.PeerRelay
 	asked    int // of the two actors
@@ -44,7 +48,7 @@ type evictionQuery struct {
 
 // evictFor finds out about the inbound peers, then evicts one for a connection that
 // is there already, and takes that.
-func (t *Table) evictFor(c actor.Context, q evictionQuery) {
+func (t evictor) evictFor(c actor.Context, q evictionQuery) {
 	switch {
 	case q.asked == 0 && !t.cfg.Sync.IsAbsent():
 		ask.Then(t.ctx, c, t.cfg.Sync, nodemsg.GetPeerSync{}, func(got map[int64]nodemsg.PeerSync, _ error) any {
@@ -56,6 +60,8 @@ func (t *Table) evictFor(c actor.Context, q evictionQuery) {
 			q.relay, q.asked = got, 2
 			return q
 		})
+	case q.relaying != nil:
+		t.evictRelaying(q)
 	default:
 		delete(t.evicting, q.accepted.conn)
 		defer q.accepted.handled()
@@ -65,26 +71,63 @@ func (t *Table) evictFor(c actor.Context, q evictionQuery) {
 }
 
 // evict ends an inbound connection, unless all are protected.
-func (t *Table) evict(q evictionQuery) {
-	inbound := t.inboundPeers()
+func (t evictor) evict(q evictionQuery) {
+	t.evictOf(q, func(*entry) bool { return true })
+}
+
+// evictOf ends one of the inbound connections that fit. It reports false where all of them are protected.
+func (t evictor) evictOf(q evictionQuery, fits func(*entry) bool) bool {
+	inbound := t.inboundPeers(fits)
 	for i := range inbound {
 		p := &inbound[i]
 		p.lastBlock, p.lastTx = q.sync[p.id].LastBlock, q.relay[p.id].LastTx
 	}
 	id, ok := chooseEvicted(inbound)
 	if !ok {
-		return
+		return false
 	}
 	e := t.peers.byID(id)
 	t.debugf("selected %s connection for eviction, %s", e.typ, e.disconnecting())
 	e.session.Close(errEvicted)
+	return true
 }
 
-// inboundPeers lists the inbound connections that may be evicted.
-func (t *Table) inboundPeers() []inboundPeer {
+// relaying reports that an inbound peer wants transactions from now on, by a message of that name. The name is empty if
+// the peer has said so from the start.
+type relaying struct {
+	id int64
+	by string
+}
+
+// relaying looks whether a peer that relays transactions may stay: since these take more of the node, some of the
+// inbound connections are kept for others.
+func (t evictor) relaying(c actor.Context, m relaying) {
+	if e := t.peers.byID(m.id); e != nil && e.typ == p2p.Inbound && t.peers.relayingCount() > t.limits.relaying {
+		t.evictFor(c, evictionQuery{relaying: &m})
+	}
+}
+
+// evictRelaying ends an inbound connection with a peer that relays transactions, in place of a new one; if all are
+// protected it ends the new one.
+func (t evictor) evictRelaying(q evictionQuery) {
+	e := t.peers.byID(q.relaying.id)
+	if e == nil || t.peers.relayingCount() <= t.limits.relaying || // others have left since
+		t.evictOf(q, func(other *entry) bool { return other != e && other.relays() }) {
+		return
+	}
+	after := ""
+	if q.relaying.by != "" {
+		after = " after " + q.relaying.by + " message"
+	}
+	t.debugf("failed to find a tx-relaying eviction candidate - connection dropped%s, %s", after, e.disconnecting())
+	e.session.Close(errNoRelay)
+}
+
+// inboundPeers lists the inbound connections that may be evicted, of those that fit.
+func (t evictor) inboundPeers(fits func(*entry) bool) []inboundPeer {
 	var list []inboundPeer
 	for _, e := range t.peers {
-		if e.typ != p2p.Inbound || e.allowed.NoBan || e.conn.isClosed() {
+		if e.typ != p2p.Inbound || e.allowed.NoBan || e.conn.isClosed() || !fits(e) {
 			continue
 		}
 		st := e.session.Stats()

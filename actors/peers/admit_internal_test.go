@@ -1,8 +1,10 @@
 package peers
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -78,6 +80,50 @@ func TestAdmits(t *testing.T) {
 		if got := table.admits(e, test.full); got != test.want || e.discouraged != test.discouraged {
 			t.Errorf("%s: admitted %v, discouraged %v", test.name, got, e.discouraged)
 		}
+	}
+}
+
+// If too many peers relay transactions, the newest of them takes the place of another, or goes itself if the others are
+// protected. Peers that relay none stay.
+func TestEvictsRelaying(t *testing.T) {
+	for _, test := range []struct {
+		relaying, quiet, limit int
+		by                     string
+		gone                   bool // one of the others
+		refused                bool
+	}{
+		{relaying: 3, quiet: 60, limit: 3},
+		{relaying: 3, quiet: 60, limit: 2, refused: true},
+		{relaying: 3, quiet: 60, limit: 2, by: "filterload", refused: true},
+		{relaying: 60, limit: 59, gone: true},
+		{relaying: 60, quiet: 5, limit: 50, gone: true},
+		{relaying: 1, quiet: 60, limit: 0, refused: true},
+	} {
+		var lines strings.Builder
+		table := newTable(t, func(c *Config) {
+			c.MaxPeers, c.MaxRelaying = 211, cmp.Or(test.limit, -1)
+			c.Log = slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		table.enter(test.relaying + test.quiet)
+		for i, e := range table.peers {
+			e.id, e.established, e.remote.Version.NoTransactions = int64(i), true, i < test.quiet
+		}
+		newest := table.peers[len(table.peers)-1]
+		evictor{table}.relaying(nil, relaying{newest.id, test.by})
+		closed := table.peers.find(func(e *entry) bool { return e.conn.isClosed() })
+		switch {
+		case test.refused && closed != newest, test.gone && (closed == nil || closed == newest || !closed.relays()),
+			!test.refused && !test.gone && closed != nil:
+			t.Errorf("%+v: %+v is left", test, closed)
+		}
+		words := "failed to find a tx-relaying eviction candidate - connection dropped"
+		if test.by != "" {
+			words += " after " + test.by + " message"
+		}
+		if strings.Contains(lines.String(), words) != test.refused {
+			t.Errorf("%+v: logged %s", test, &lines)
+		}
+		evictor{table}.relaying(nil, relaying{id: 1000}) // which has left
 	}
 }
 

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/wire"
+
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/nodefiles"
@@ -116,4 +119,23 @@ func TestInboundLimit(t *testing.T) {
 	n.peersOf(t, room)
 	knock(t, n) // all that are there are spared
 	n.peersOf(t, room)
+}
+
+// Some of the inbound connections are for peers that relay no transactions. A peer that begins to relay some counts.
+func TestRelayingLimit(t *testing.T) {
+	n := start(t, func(c *peers.Config) {
+		c.MaxPeers, c.MaxRelaying, c.Services = 11+3, 1, c.Services|wire.SFNodeBloom
+	})
+	silent := func(c *p2p.Config) { c.NoTransactions = true }
+	connect(t, n)
+	left(t, dial(t, n), "too many relay")
+	n.peersOf(t, 1)
+	r := dial(t, n, silent)
+	dial(t, n, silent)
+	n.peersOf(t, 3)
+	if err := r.Send(&wire.MsgFilterClear{}); err != nil {
+		t.Fatal(err)
+	}
+	left(t, r, "too many relay")
+	n.peersOf(t, 2)
 }

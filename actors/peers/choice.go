@@ -21,14 +21,15 @@ const (
 )
 
 // limits are how many connections there may be: of each type that the node makes for
-// itself, and of those that peers make.
-type limits struct{ fullRelay, blockRelay, feelers, inbound int }
+// itself, of those that peers make, and how many of the latter relay transactions.
+type limits struct{ fullRelay, blockRelay, feelers, inbound, relaying int }
 
 // newLimits returns the limits where all connections are at most so many.
 func newLimits(peers int) limits {
 	l := limits{fullRelay: min(fullRelaySlots, peers), feelers: feelerSlots}
 	l.blockRelay = min(blockRelaySlots, peers-l.fullRelay)
 	l.inbound = max(peers-l.fullRelay-l.blockRelay-l.feelers, 0)
+	l.relaying = l.inbound
 	return l
 }
 
@@ -37,6 +38,9 @@ func (c *Config) limits() limits {
 	l := newLimits(c.MaxPeers)
 	if c.MaxIncoming != 0 {
 		l.inbound = max(c.MaxIncoming, 0)
+	}
+	if l.relaying = l.inbound; c.MaxRelaying != 0 {
+		l.relaying = max(c.MaxRelaying, 0)
 	}
 	return l
 }

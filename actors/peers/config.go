@@ -115,6 +115,7 @@ type Config struct {
 	Services    wire.ServiceFlag
 	MaxPeers    int           // connections that are not manual, in both directions
 	MaxIncoming int           // of them, those that others make; 0: what Core leaves for them, below 0: none
+	MaxRelaying int           // of these, those that relay transactions; 0: all, below 0: none
 	Timeout     time.Duration // for a connection to be made; default 5 s
 	PeerTimeout time.Duration // for the handshake; default 60 s
 	SendLimit   int           // bytes; default that of p2p.Config

@@ -115,6 +115,7 @@ const (
 	errEvicted      closed = "evicted"
 	errMisbehaving  closed = "misbehaving" // does what no honest peer does
 	errInactive     closed = "network is not active"
+	errNoRelay      closed = "too many peers relay transactions"
 	errInVain       closed = "nothing to hand over"
 	errHandedOver   closed = "transaction handed over"
 )

@@ -327,7 +327,8 @@ func TestChooseOdd(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	for peers, want := range map[int]limits{
-		0: {0, 0, 1, 0}, 5: {5, 0, 1, 0}, 9: {8, 1, 1, 0}, 11: {8, 2, 1, 0}, 12: {8, 2, 1, 1}, 125: {8, 2, 1, 114},
+		0: {0, 0, 1, 0, 0}, 5: {5, 0, 1, 0, 0}, 9: {8, 1, 1, 0, 0}, 11: {8, 2, 1, 0, 0}, 12: {8, 2, 1, 1, 1},
+		125: {8, 2, 1, 114, 114},
 	} {
 		if got := newLimits(peers); got != want {
 			t.Errorf("%d: got %+v", peers, got)

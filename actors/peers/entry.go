@@ -38,6 +38,11 @@ type entry struct {
 	confirmed   bool // has got the transaction that the connection was made for
 }
 
+// relays reports whether the peer wants transactions.
+func (e *entry) relays() bool {
+	return e.established && (!e.remote.Version.NoTransactions || e.conn.listens.Load())
+}
+
 // disconnecting is how lines of the log say that the peer is left.
 func (e *entry) disconnecting() string { return e.conn.info.Disconnecting() }
 
@@ -62,8 +67,7 @@ func (e *entry) info() messages.PeerInfo {
 		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
 		Services: uint64(e.conn.peerServices(st.Remote.Version.Services)), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
-		RelayTxs: e.established && (!st.Remote.Version.NoTransactions || e.conn.listens.Load()) &&
-			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler && e.typ != p2p.PrivateBroadcast,
+		RelayTxs:    e.relays() && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler && e.typ != p2p.PrivateBroadcast,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
@@ -173,6 +177,16 @@ func (s peerSet) count() messages.PeerCount {
 func (s peerSet) inboundCount() (n int) {
 	for _, e := range s {
 		if e.typ == p2p.Inbound && !e.conn.isClosed() {
+			n++
+		}
+	}
+	return n
+}
+
+// relayingCount returns how many of these want transactions.
+func (s peerSet) relayingCount() (n int) {
+	for _, e := range s {
+		if e.typ == p2p.Inbound && !e.conn.isClosed() && e.relays() {
 			n++
 		}
 	}

@@ -52,19 +52,21 @@ func TestTimeOffset(t *testing.T) {
 // How many connections of each kind there may be, of so many in all, and where the operator limits those that come.
 func TestIncomingLimits(t *testing.T) {
 	for _, test := range []struct {
-		peers, incoming int
-		want            limits
+		peers, incoming, relaying int
+		want                      limits
 	}{
-		{125, 0, limits{8, 2, 1, 114}},
-		{12, 0, limits{8, 2, 1, 1}},
-		{11, 0, limits{8, 2, 1, 0}},
-		{10, 0, limits{8, 2, 1, 0}},
-		{9, 0, limits{8, 1, 1, 0}},
-		{5, 0, limits{5, 0, 1, 0}},
-		{125, 7, limits{8, 2, 1, 7}},
-		{125, -1, limits{8, 2, 1, 0}},
+		{125, 0, 0, limits{8, 2, 1, 114, 114}},
+		{12, 0, 0, limits{8, 2, 1, 1, 1}},
+		{11, 0, 0, limits{8, 2, 1, 0, 0}},
+		{10, 0, 0, limits{8, 2, 1, 0, 0}},
+		{9, 0, 0, limits{8, 1, 1, 0, 0}},
+		{5, 0, 0, limits{5, 0, 1, 0, 0}},
+		{125, 7, 0, limits{8, 2, 1, 7, 7}},
+		{125, 7, 3, limits{8, 2, 1, 7, 3}},
+		{125, 7, -1, limits{8, 2, 1, 7, 0}},
+		{125, -1, 0, limits{8, 2, 1, 0, 0}},
 	} {
-		c := Config{MaxPeers: test.peers, MaxIncoming: test.incoming}
+		c := Config{MaxPeers: test.peers, MaxIncoming: test.incoming, MaxRelaying: test.relaying}
 		if got := c.limits(); got != test.want {
 			t.Errorf("%d, %d incoming: %+v", test.peers, test.incoming, got)
 		}

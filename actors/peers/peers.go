@@ -137,9 +137,11 @@ func (t *Table) Receive(c actor.Context) {
 	case accepted:
 		t.accepted(c, m)
 	case evictionQuery:
-		t.evictFor(c, m)
+		evictor{t}.evictFor(c, m)
 	case joined:
-		t.joined(m)
+		t.joined(c, m)
+	case relaying:
+		evictor{t}.relaying(c, m)
 	case addrMessage:
 		defer m.handled()
 		t.addrs.receive(m.id, m.message)

@@ -269,9 +269,10 @@ func (t *Table) staleJudged(c actor.Context, m staleJudged) {
 // tryAgain has a transaction handed over again, unless the pool refuses it. If the pool did not judge at all, the next
 // look asks again.
 func (t *Table) tryAgain(tx *privateTx, err error) {
-	if len(tx.Sent) >= maxCopies {
-		err = fmt.Errorf("handed over %d times", maxCopies)
-	} else if _, refused := errors.AsType[*messages.TxReject](err); err != nil && !refused {
+	if tx.spent() {
+		return
+	}
+	if _, refused := errors.AsType[*messages.TxReject](err); err != nil && !refused {
 		return
 	}
 	if err != nil {

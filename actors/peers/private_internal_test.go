@@ -120,3 +120,39 @@ func TestPrivateDialed(t *testing.T) {
 		}
 	}
 }
+
+// A connection ends that has nothing to hand over, or whose peer asks for something else than it was offered.
+func TestPrivateEndsInVain(t *testing.T) {
+	other := numbered(7).TxHash()
+	for _, test := range []struct {
+		name    string
+		offered bool
+		ask     []*wire.InvVect // nil: it has not asked yet
+		ends    bool
+	}{
+		{name: "nothing to hand over", ends: true},
+		{name: "offered", offered: true},
+		{name: "asks without an offer", ask: []*wire.InvVect{{Type: wire.InvTypeTx}}, ends: true},
+		{name: "another", offered: true, ask: []*wire.InvVect{{Type: wire.InvTypeTx, Hash: other}}, ends: true},
+		{name: "asks for nothing", offered: true, ask: []*wire.InvVect{}, ends: true},
+	} {
+		table := newTable(t, func(c *Config) { c.Private = true })
+		table.enter(1)
+		e := table.peers[0]
+		e.typ, e.id = p2p.PrivateBroadcast, 1
+		if test.offered {
+			if _, err := table.private.queue.add(numbered(0), time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.offered || test.ask == nil {
+			table.privateJoined(e)
+		}
+		if test.ask != nil {
+			table.private.handOver(e, &wire.MsgGetData{InvList: test.ask})
+		}
+		if e.conn.isClosed() != test.ends {
+			t.Errorf("%s: ended %v", test.name, !test.ends)
+		}
+	}
+}

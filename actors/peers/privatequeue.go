@@ -19,7 +19,8 @@ const (
 	// maxPrivate is how many transactions may wait at a time.
 	maxPrivate = 10_000
 
-	// maxCopies is how often a transaction is handed over at most, so that what nobody passes on ends.
+	// maxCopies is how often a transaction is handed over at most. It stays in the queue then, until a caller sends it
+	// once more.
 	maxCopies = 1000
 
 	// unsentFor is how long a transaction waits that no node has got, before it is tried again. unseenFor
@@ -63,13 +64,21 @@ func newPrivateQueue() privateQueue {
 	return privateQueue{byWID: make(map[chainhash.Hash]*privateTx), byPeer: make(map[int64]*privateTx)}
 }
 
-// add takes a transaction in, and reports whether it is new.
+// spent reports whether the transaction was handed over as often as may be.
+func (t *privateTx) spent() bool { return len(t.Sent) >= maxCopies }
+
+// add takes a transaction in, and reports whether it is new or was handed over as often as may be.
 //
 // Errors: [messages.ErrPrivateFull].
 func (q *privateQueue) add(tx *wire.MsgTx, now time.Time) (isNew bool, err error) {
 	wid := tx.WitnessHash()
+	known := q.byWID[wid]
+	if known != nil && known.spent() {
+		q.drop(known)
+		known = nil
+	}
 	switch {
-	case q.byWID[wid] != nil:
+	case known != nil:
 		return false, nil
 	case len(q.list) >= maxPrivate:
 		return false, messages.ErrPrivateFull
@@ -107,7 +116,7 @@ func (q *privateQueue) named(id *chainhash.Hash) (list []*privateTx) {
 func (q *privateQueue) pick(peer int64, addr netaddr.Addr, now time.Time) *privateTx {
 	var first *privateTx
 	for _, t := range q.list {
-		if len(t.Sent) < maxCopies && (first == nil || t.isBefore(first)) {
+		if !t.spent() && (first == nil || t.isBefore(first)) {
 			first = t
 		}
 	}
@@ -146,7 +155,7 @@ func (q *privateQueue) stale(now time.Time) (list []*privateTx) {
 		if t.confirmed > 0 {
 			since, limit = t.lastArrived, unseenFor
 		}
-		if since.Before(now.Add(-limit)) {
+		if !t.spent() && since.Before(now.Add(-limit)) {
 			list = append(list, t)
 		}
 	}
@@ -158,7 +167,7 @@ func (q *privateQueue) describe() []messages.PrivateBroadcast {
 	list := make([]messages.PrivateBroadcast, len(q.list))
 	for i, t := range q.list {
 		list[i] = t.PrivateBroadcast
-		list[i].Sent = slices.Clone(t.Sent)
+		list[i].Sent, list[i].Left = slices.Clone(t.Sent), maxCopies-len(t.Sent)
 	}
 	return list
 }

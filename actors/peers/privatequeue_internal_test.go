@@ -139,6 +139,16 @@ func TestPrivateBounds(t *testing.T) {
 	if got := r.next(maxCopies); got != -1 {
 		t.Errorf("handed over too often: %d", got)
 	}
+	later := r.now.Add(time.Hour)
+	if got := r.describe(); len(r.stale(later)) != 0 || len(got) != 1 || got[0].Left != 0 {
+		t.Errorf("handed over as often as may be: %+v", got)
+	}
+	if isNew, err := r.add(numbered(0), later); !isNew || err != nil || len(r.list) != 1 {
+		t.Errorf("asked for once more: %v %v", isNew, err)
+	}
+	if got := r.describe(); got[0].Left != maxCopies || len(r.stale(later.Add(time.Hour))) != 1 {
+		t.Errorf("once more: %+v", got)
+	}
 }
 
 // Transactions that no peer has got wait five minutes, others a minute.

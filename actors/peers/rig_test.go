@@ -132,7 +132,7 @@ func empty(command string) wire.Message {
 const remoteAgent = "/Remote:1.2.3/"
 
 // dial connects a session to a node.
-func dial(tb testing.TB, n *node) *remote {
+func dial(tb testing.TB, n *node, wishes ...func(*p2p.Config)) *remote {
 	tb.Helper()
 	conn, err := net.Dial("tcp", n.addr)
 	if err != nil {
@@ -142,10 +142,14 @@ func dial(tb testing.TB, n *node) *remote {
 		inbox: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1),
 		name: conn.LocalAddr().String(),
 	}
-	r.Session = p2p.New(conn, p2p.Config{
+	cfg := p2p.Config{
 		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda},
 		Services: wire.SFNodeNetwork | wire.SFNodeWitness, Make: empty, UserAgent: remoteAgent,
-	}, r)
+	}
+	for _, wish := range wishes {
+		wish(&cfg)
+	}
+	r.Session = p2p.New(conn, cfg, r)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -112,7 +112,9 @@ func (n *connActor) filter(m p2p.Message) {
 		n.session.Want(1)
 		return
 	}
-	n.listens.Store(true)
+	if !n.listens.Swap(true) && n.info.Remote.Version.NoTransactions {
+		n.table.tell(relaying{n.info.ID, m.Command()})
+	}
 	n.pass(n.cfg.Relay, m)
 }
 

@@ -60,12 +60,14 @@ type Choices struct {
 	Filters      bool // for the owner of the index
 	MaxPeers     int
 	MaxIncoming  int
+	MaxRelaying  int
+	SendRate     int // for the actor that relays
 	Lookup       bool
 	Inactive     bool
+	LogIPs       bool
 	V2           bool
 	Reconcile    bool
 	Comments     []string // in Config.UserAgent
-	LogIPs       bool
 	Timeout      time.Duration
 	PeerTimeout  time.Duration
 	SendBuffer   int
@@ -96,7 +98,7 @@ func (c *Config) Apply(ctx context.Context, p *Choices, h Host) error {
 	}
 	c.Connect, c.Added, c.Archives, c.Lookup, c.Inactive = p.Connect, p.AddNodes, p.Archives, p.Lookup, p.Inactive
 	c.BanTime, c.Defaults = p.BanTime, access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay}
-	c.MaxPeers, c.MaxIncoming, c.UploadLimit = p.MaxPeers, p.incoming(), p.UploadLimit
+	c.MaxPeers, c.MaxIncoming, c.MaxRelaying, c.UploadLimit = p.MaxPeers, p.incoming(), p.MaxRelaying, p.UploadLimit
 	c.Timeout, c.PeerTimeout, c.SendLimit, c.RecvLimit = p.Timeout, p.PeerTimeout, p.SendBuffer, p.RecvBuffer
 	c.V2, c.Reconcile, c.LogIPs, c.Capture = p.V2, p.Reconcile, p.LogIPs, p.Capture
 	c.Services = p.services(h.Prunes, c.Network.Archive)

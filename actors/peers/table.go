@@ -74,7 +74,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 }
 
 // joined notes that a peer has shaken hands.
-func (t *Table) joined(m joined) {
+func (t *Table) joined(c actor.Context, m joined) {
 	e := t.peers.byID(m.id)
 	if e == nil {
 		return
@@ -96,6 +96,9 @@ func (t *Table) joined(m joined) {
 	t.reached(e)
 	t.logNewer(e)
 	t.announce(e, true)
+	if e.relays() {
+		evictor{t}.relaying(c, relaying{id: e.id})
+	}
 }
 
 // announce says that a peer has joined or left.

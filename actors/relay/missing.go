@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -93,13 +92,5 @@ func (r *Relay) announcedOrphan(p *peer, wid chainhash.Hash, now time.Time) {
 	parents := slices.DeleteFunc(parentsOf(tx), func(id chainhash.Hash) bool { return r.knows(id, false) })
 	if len(parents) > 0 && r.resolves(p, parents, wid, now) {
 		r.orphans.add(tx, p.info.ID)
-	}
-}
-
-// adopt has the orphans judged again that spend from a transaction which came into the
-// pool.
-func (r *Relay) adopt(c actor.Context, tx *wire.MsgTx) {
-	for one, peer := range r.orphans.reconsider(tx) {
-		r.submitOrphan(c, one.tx, peer)
 	}
 }

@@ -40,14 +40,14 @@ type orphan struct {
 	weight  int
 	latency int // that its inputs add to the time that removing it takes
 	from    map[int64]*announcement
-	judged  bool // again, since a parent has come
+	again   bool // it is to be judged again, since a parent has come
 }
 
 // An announcement is an orphan of a peer.
 type announcement struct {
 	*orphan
 
-	again bool // the orphan is judged again on behalf of this peer
+	again bool // the orphan is to be judged again on behalf of this peer
 }
 
 // An orphanPeer is a peer with orphans.
@@ -168,6 +168,9 @@ func (o *orphanage) forget(a *announcement, peer int64) {
 	}
 	delete(a.from, peer)
 	o.count--
+	if a.again {
+		a.orphan.again = false
+	}
 	if len(a.from) > 0 {
 		return
 	}
@@ -195,12 +198,17 @@ func (o *orphanage) remove(wid chainhash.Hash) bool {
 	return true
 }
 
-// dropPeer takes back what a peer has announced.
-func (o *orphanage) dropPeer(id int64) {
+// dropPeer takes back what a peer has announced. It returns the other peers on whose behalf its orphans are judged now.
+func (o *orphanage) dropPeer(id int64) (heirs []int64) {
 	for by := o.peers[id]; by != nil && len(by.list) > 0; {
-		o.forget(by.list[0], id)
+		a := by.list[0]
+		o.forget(a, id)
+		if a.again && len(a.from) > 0 {
+			heirs = append(heirs, a.judgeAgain())
+		}
 	}
 	o.limit()
+	return heirs
 }
 
 // spent lets go of the orphans that spend what a block spends, those in the block
@@ -226,34 +234,43 @@ func (o *orphanage) list() []nodemsg.Orphan {
 	return list
 }
 
-// reconsider returns the orphans that spend outputs of a transaction which has come,
-// each with one of its peers: chance decides, so that none can keep it from being
-// judged. They stay until they are judged.
-func (o *orphanage) reconsider(tx *wire.MsgTx) map[*orphan]int64 {
-	found := make(map[*orphan]int64)
+// reconsider has the orphans judged again that spend outputs of a transaction which has come. It returns the peers on
+// whose behalf.
+func (o *orphanage) reconsider(tx *wire.MsgTx) (peers []int64) {
 	id := tx.TxHash()
 	for i := range tx.TxOut {
 		for one := range o.spends[wire.OutPoint{Hash: id, Index: uint32(i)}] {
-			if one.judged {
-				continue
+			if !one.again {
+				peers = append(peers, one.judgeAgain())
 			}
-			peers := slices.Sorted(maps.Keys(one.from))
-			peer := peers[rand.IntN(len(peers))] //nolint:gosec // no secret
-			one.judged, one.from[peer].again = true, true
-			found[one] = peer
 		}
 	}
-	return found
+	return peers
 }
 
-// waits says that an orphan still misses parents after it was judged again.
-func (o *orphanage) waits(wid chainhash.Hash) {
-	if one := o.byWID[wid]; one != nil {
-		one.judged = false
-		for _, a := range one.from {
-			a.again = false
+// judgeAgain has an orphan judged again on behalf of one of its peers: chance decides, so that none can keep it from
+// being judged.
+func (one *orphan) judgeAgain() (peer int64) {
+	peers := slices.Sorted(maps.Keys(one.from))
+	peer = peers[rand.IntN(len(peers))] //nolint:gosec // no secret
+	one.again, one.from[peer].again = true, true
+	return peer
+}
+
+// next takes the oldest orphan that is to be judged again on behalf of a peer; nil where there is none. It stays until
+// it is judged.
+func (o *orphanage) next(peer int64) *orphan {
+	by := o.peers[peer]
+	if by == nil {
+		return nil
+	}
+	for _, a := range by.list {
+		if a.again {
+			a.again, a.orphan.again = false, false
+			return a.orphan
 		}
 	}
+	return nil
 }
 
 // children returns the orphans of a peer that spend from a transaction, the latest

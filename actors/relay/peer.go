@@ -40,7 +40,10 @@ type peer struct {
 	filterSent int64 // -1: none
 	nextFilter time.Time
 
-	done func() // reads on
+	done     func() // reads on
+	settling bool   // the message that done ends is judged
+	waits    int    // for orphans of other peers
+	work     work
 }
 
 func (r *Relay) join(c actor.Context, remote peerhandle.Peer) {
@@ -59,18 +62,20 @@ func (r *Relay) join(c actor.Context, remote peerhandle.Peer) {
 		p.listens = !info.Remote.Version.NoTransactions
 	}
 	r.peers[info.ID] = p
-	r.flush(p, r.cfg.Now()) // its time begins
+	p.nextInv = sender{r}.nextInv(p, r.cfg.Now())
+	p.noteInv(r.pool)
 	r.sendFeeFilter(c, p, r.cfg.Now())
 }
 
-func (r *Relay) leave(id int64) {
+func (r *Relay) leave(c actor.Context, id int64) {
 	p := r.peers[id]
 	if p == nil {
 		return
 	}
 	delete(r.peers, id)
 	r.requests.drop(p)
-	r.orphans.dropPeer(id)
+	reviewer{r}.judgeAgain(c, r.orphans.dropPeer(id)...)
+	reviewer{r}.release(p)
 	p.handled()
 }
 
@@ -95,44 +100,21 @@ func (p *peer) name(tx *poolview.Tx) chainhash.Hash {
 	return tx.ID
 }
 
-// Announcing (src/net_processing.cpp).
-const (
-	announceRate = 14 // a second, on the whole; more if there is much to announce
-	maxAnnounce  = 1000
-	maxPending   = 300_000 // of one peer; a peer that reads nothing misses some
-)
+// maxPending is of how many transactions a peer is to be told at most; a peer that is told of none misses some.
+const maxPending = 300_000
 
-// announce has all peers told of a transaction of the pool.
-func (r *Relay) announce(wid chainhash.Hash) {
-	tx := r.pool.ByWID(wid)
-	if tx == nil {
-		return
-	}
-	for _, p := range r.peers {
-		if p.listens && !p.known.has(p.name(tx)) && len(p.pending) < maxPending {
-			p.pending[wid] = struct{}{}
-		}
-	}
-}
-
-// flush sends what is to be announced when its time has come.
-func (r *Relay) flush(p *peer, now time.Time) {
+// due returns what a peer is to be told of when its time has come; ok reports whether it has.
+func (r sender) due(p *peer, now time.Time) (a outgoing, ok bool) {
 	if now.Before(p.nextInv) && !p.info.Permissions.NoBan {
-		return
+		return a, false
 	}
 	p.nextInv = r.nextInv(p, now)
-	defer p.noteInv(r.pool)
-	if len(p.pending) == 0 {
-		return
-	}
-	limit := announceRate*int(r.cfg.Network.Traffic.Inbound/time.Second) + len(p.pending)/1000*5
-	list := p.best(r.pool, min(limit, maxAnnounce))
-	p.sendInv(list)
+	return outgoing{to: p, of: p.take(r.pool)}, true
 }
 
 // nextInv returns when a peer is sent announcements next, after what it is sent now. Inbound peers share the times:
 // who makes many connections learns no more of when a transaction came than who makes a single connection.
-func (r *Relay) nextInv(p *peer, now time.Time) time.Time {
+func (r sender) nextInv(p *peer, now time.Time) time.Time {
 	traffic, by := &r.cfg.Network.Traffic, ""
 	if !p.inbound() {
 		return now.Add(poisson(traffic.Outbound))
@@ -154,30 +136,15 @@ func (p *peer) noteInv(pool *poolview.View) {
 	}
 }
 
-// best takes the transactions out that are to be announced first: in the order in
-// which they came into the pool, so that none comes before its parents.
-func (p *peer) best(pool *poolview.View, limit int) []*poolview.Tx {
-	var list []*poolview.Tx
+// take takes the transactions out that are to be announced, in no order.
+func (p *peer) take(pool *poolview.View) (list []*poolview.Tx) {
 	for wid := range p.pending {
-		tx := pool.ByWID(wid)
-		if tx == nil || p.known.has(p.name(tx)) || !p.accepts(tx) {
-			delete(p.pending, wid)
-			continue
-		}
-		list = append(list, tx)
-	}
-	sortBySequence(list)
-	var wanted []*poolview.Tx
-	for _, tx := range list {
-		if len(wanted) == limit {
-			break
-		}
-		delete(p.pending, tx.WID)
-		if p.relevant(tx) {
-			wanted = append(wanted, tx)
+		if tx := pool.ByWID(wid); tx != nil && !p.known.has(p.name(tx)) && p.accepts(tx) {
+			list = append(list, tx)
 		}
 	}
-	return wanted
+	clear(p.pending)
+	return list
 }
 
 // relevant reports whether the filter that the peer has set lets a transaction through, and
@@ -192,7 +159,9 @@ func (p *peer) accepts(tx *poolview.Tx) bool {
 	return high == 0 && low <= uint64(tx.Fee)*1000
 }
 
+// sendInv announces transactions, but for those that the peer's filter keeps back.
 func (p *peer) sendInv(list []*poolview.Tx) {
+	list = slices.DeleteFunc(list, func(tx *poolview.Tx) bool { return !p.relevant(tx) })
 	for len(list) > 0 {
 		inv := wire.NewMsgInv()
 		n := min(len(list), wire.MaxInvPerMsg)

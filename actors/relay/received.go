@@ -45,7 +45,9 @@ func (r *Relay) received(c actor.Context, m peerhandle.Received) {
 	case *wire.MsgFilterLoad, *wire.MsgFilterClear:
 		p.listens = true
 	case *wire.MsgMemPool:
-		r.wholePool(p)
+		if r.wholePool(c, p, m.Handled) {
+			return
+		}
 	case *wire.MsgTx:
 		if r.tx(c, p, msg, m.Handled) {
 			return
@@ -161,21 +163,21 @@ func sendTx(p *peer, tx *poolview.Tx, kind wire.InvType) {
 	p.Send(plain)
 }
 
-// wholePool announces all that is in the pool.
-func (r *Relay) wholePool(p *peer) {
+// wholePool announces all that is in the pool, and reports whether the message ends later.
+func (r *Relay) wholePool(c actor.Context, p *peer, handled func()) (later bool) {
 	if !p.listens {
-		return
+		return false
 	}
 	var list []*poolview.Tx
 	for tx := range r.pool.All() {
 		delete(p.pending, tx.WID)
-		if !p.known.has(p.name(tx)) && p.accepts(tx) && p.relevant(tx) {
+		if !p.known.has(p.name(tx)) && p.accepts(tx) {
 			list = append(list, tx)
 		}
 	}
-	sortBySequence(list)
-	p.sendInv(list)
-	p.noteInv(r.pool)
+	p.done = handled
+	sender{r}.tell(c, []outgoing{{p, list, true}})
+	return true
 }
 
 func sortBySequence(list []*poolview.Tx) {
@@ -239,7 +241,7 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 		)
 	default:
 		corelog.Printf(r.cfg.Log, slog.LevelInfo, "Force relaying tx %v (wtxid=%v) from peer=%d", id, wid, p.info.ID)
-		r.announce(wid)
+		sender{r}.announce(wid)
 	}
 }
 
@@ -247,13 +249,6 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 func (r *Relay) submit(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
 	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
 		return judged{tx, peer, err, handled, false}
-	})
-}
-
-// submitOrphan has the pool judge a transaction that had waited for its parents.
-func (r *Relay) submitOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
-	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
-		return judged{tx: tx, peer: peer, err: err, orphan: true}
 	})
 }
 
@@ -269,8 +264,7 @@ func (r *Relay) judged(c actor.Context, m judged) {
 		r.requests.forget(m.tx.TxHash(), wid)
 	case !isReject:
 		r.cfg.Log.Debug("transaction not judged", "txid", m.tx.TxHash(), "err", m.err)
-	case reject.Kind == messages.TxMissingInputs && m.orphan:
-		r.orphans.waits(wid)
+	case reject.Kind == messages.TxMissingInputs && m.orphan: // it waits for another parent
 	case reject.Kind == messages.TxMissingInputs:
 		corelog.Printf(
 			r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer,
@@ -295,15 +289,11 @@ func (r *Relay) judged(c actor.Context, m judged) {
 	r.end(m)
 }
 
-// end lets the peer of a transaction be read on.
+// end lets the peer of a transaction be read on; a peer that has left is not read any more.
 func (r *Relay) end(m judged) {
-	if m.handled == nil {
-		return
+	if p := r.peers[m.peer]; p != nil && m.handled != nil {
+		reviewer{r}.settle(p)
 	}
-	if p := r.peers[m.peer]; p != nil {
-		p.done = nil
-	}
-	m.handled()
 }
 
 // reject remembers what need not be asked for again.

@@ -15,6 +15,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -48,13 +49,15 @@ type Config struct {
 	Restarted *ask.Feed[peerhandle.Restarted]
 
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
+	SendRate   int           // transactions that are announced in a second; default DefaultSendRate
 	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default: the network's
 	Now        func() time.Time
 	Log        *slog.Logger
 }
 
 var table = ask.TableOf(
-	ask.AtOnce((*Relay).describe), ask.AtOnce((*Relay).listOrphans), ask.On((*Relay).advanceTimers),
+	ask.AtOnce((*Relay).describe), ask.AtOnce((*Relay).describeSending), ask.AtOnce((*Relay).listOrphans),
+	ask.On((*Relay).advanceTimers),
 )
 
 // Requests lists what a plain protoactor request may ask.
@@ -97,6 +100,7 @@ type Relay struct {
 
 	inHand peerhandle.Peer // whose message is being handled; nil: none
 
+	backlogs    [2]*backlog          // of inbound and of outbound peers
 	nextInbound map[string]time.Time // when inbound peers are sent announcements, by peer.CameBy or for all
 
 	fees       *infoRead // nil: not known yet
@@ -122,6 +126,7 @@ func New(cfg Config) actor.Producer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	cfg.SendRate = cmp.Or(cfg.SendRate, DefaultSendRate)
 	netLog := cfg.Log.With(corelog.CategoryKey, "net")
 	packages := cfg.Log.With(corelog.CategoryKey, "txpackages")
 	cfg.Log = cfg.Log.With(corelog.CategoryKey, "mempoolrej")
@@ -134,6 +139,11 @@ func New(cfg Config) actor.Producer {
 			requests: newRequests(), orphans: newOrphanage(int(cfg.Network.Rules.WitnessScale)),
 			rejected: newRollingSet(maxRejected), poor: newRollingSet(maxRejected), pairs: newRollingSet(maxRejected),
 			confirmed: newRollingSet(maxConfirmed), feeSteps: newFeeSteps(int64(cfg.Network.RelayFee)),
+		}
+		now, t := cfg.Now(), &cfg.Network.Traffic
+		r.backlogs = [2]*backlog{
+			newBacklog(true, cfg.SendRate, 1, now),
+			newBacklog(false, cfg.SendRate, t.Inbound.Seconds()/t.Outbound.Seconds(), now),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		if begun && cfg.Restarted != nil {
@@ -172,16 +182,23 @@ func (r *Relay) Receive(c actor.Context) {
 		r.poolRead(m)
 	case infoRead:
 		r.fees = &m
+	case chosen:
+		sender{r}.chosen(m)
+	case sorted:
+		sender{r}.sorted(m)
 	case peerhandle.Joined:
 		r.join(c, m.Peer)
 	case peerhandle.Left:
-		r.leave(m.ID)
+		r.leave(c, m.ID)
 	case peerhandle.Received:
 		r.inHand = m.Peer
 		r.received(c, m)
 		r.inHand = nil
 	case judged:
 		r.judged(c, m)
+		if m.orphan {
+			reviewer{r}.judgedAgain(c, m.peer)
+		}
 	case packageResult:
 		r.packageDone(m)
 	default:
@@ -227,14 +244,21 @@ func (r *Relay) doWhatIsDue(c actor.Context) {
 	if now.After(r.reannounce) {
 		r.reannounce = now.Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
 		for wid := range r.ours {
-			r.announce(wid)
+			sender{r}.announce(wid)
 		}
 	}
 	r.request(now)
+	for _, b := range r.backlogs {
+		sender{r}.drain(c, b, now)
+	}
+	var list []outgoing
 	for _, p := range r.peers {
-		r.flush(p, now)
+		if a, ok := (sender{r}).due(p, now); ok {
+			list = append(list, a)
+		}
 		r.sendFeeFilter(c, p, now)
 	}
+	sender{r}.tell(c, list)
 }
 
 // poolRead takes over the pool's contents before the first change.
@@ -266,7 +290,7 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 		if change.Added {
 			r.requests.forget(change.ID, change.WID)
 			r.orphans.remove(change.WID)
-			r.adopt(c, change.Tx)
+			reviewer{r}.adopt(c, change.Tx)
 			continue
 		}
 		delete(r.ours, change.WID)
@@ -284,7 +308,7 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 			r.ours[tx.WID] = struct{}{}
 		}
 		if !tx.Later {
-			r.announce(tx.WID)
+			sender{r}.announce(tx.WID)
 		}
 	}
 }
@@ -298,6 +322,16 @@ func (r *Relay) describe(nodemsg.GetPeerRelay) (map[int64]nodemsg.PeerRelay, err
 		}
 	}
 	return states, nil
+}
+
+// describeSending tells of the limits of announcements.
+func (r *Relay) describeSending(nodemsg.GetTxSending) (nodemsg.TxSending, error) {
+	now := r.cfg.Now()
+	of := func(b *backlog) nodemsg.TxBacklog {
+		b.fill(now)
+		return nodemsg.TxBacklog{Waiting: len(b.waiting), Txs: b.txs.level, Bytes: b.bytes.level}
+	}
+	return nodemsg.TxSending{Rate: r.cfg.SendRate, Inbound: of(r.backlogs[0]), Outbound: of(r.backlogs[1])}, nil
 }
 
 // upToDate reports whether the chain is so young that transactions can be judged.

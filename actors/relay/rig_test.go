@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -118,7 +119,12 @@ type rig struct {
 	offered  []chainhash.Hash
 	packages []chainhash.Hash // offered together
 	peers    int64
-	holds    bool // nothing is judged
+	holds    bool                    // nothing is judged
+	delays   map[chainhash.Hash]bool // what is judged when the test says so
+	delayed  []func()
+	arrived  []chainhash.Hash // in the pool, by wtxid
+	order    []chainhash.Hash // in which they are mined; nil: in which they came
+	sorts    int              // how often that was asked for
 	joined   []*remote
 	ahead    atomic.Int64 // of the clock, in nanoseconds
 
@@ -196,7 +202,7 @@ func newRig(t *testing.T, age time.Duration) *rig {
 func newRigWith(t *testing.T, age time.Duration, with func(*rig, *relay.Config)) *rig {
 	t.Helper()
 	actortest.InBubble(t)
-	r := &rig{t: t, verdict: make(map[chainhash.Hash]error), minFee: 100}
+	r := &rig{t: t, verdict: make(map[chainhash.Hash]error), delays: make(map[chainhash.Hash]bool), minFee: 100}
 	sys := actortest.New(t)
 	r.root = sys.Root
 	pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
@@ -231,11 +237,23 @@ func (r *rig) pool(c actor.Context) {
 		if r.holds {
 			return // the answer never comes
 		}
-		err := r.verdict[id]
-		if err == nil {
-			r.takeIn(m.Req.Tx, false)
+		judge := func() {
+			err := r.verdict[id]
+			if err == nil {
+				r.takeIn(m.Req.Tx, false)
+			}
+			m.Answer(messages.Done{}, err)
 		}
-		m.Answer(messages.Done{}, err)
+		if r.delays[id] {
+			r.delayed = append(r.delayed, judge)
+			return
+		}
+		judge()
+	case *ask.Call[nodemsg.SortTxs, []chainhash.Hash]:
+		r.sorts++
+		m.Answer(slices.DeleteFunc(slices.Clone(r.mined()), func(wid chainhash.Hash) bool {
+			return !slices.Contains(m.Req.WIDs, wid)
+		}), r.fails)
 	case *ask.Call[nodemsg.OfferPackage, messages.PackageResult]:
 		for _, tx := range m.Req.Txs {
 			r.packages = append(r.packages, tx.TxHash())
@@ -256,8 +274,28 @@ func (r *rig) pool(c actor.Context) {
 	}
 }
 
+func (r *rig) mined() []chainhash.Hash {
+	if r.order != nil {
+		return r.order
+	}
+	return r.arrived
+}
+
+// judge has the pool judge what was delayed first.
+func (r *rig) judge() {
+	r.t.Helper()
+	if len(r.delayed) == 0 {
+		r.t.Fatal("nothing is being judged")
+	}
+	judge := r.delayed[0]
+	r.delayed = r.delayed[1:]
+	judge()
+	synctest.Wait()
+}
+
 func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 	id, wid := tx.TxHash(), tx.WitnessHash()
+	r.arrived = append(r.arrived, wid)
 	r.feed.Publish(messages.PoolChanged{
 		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1}},
 		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: isOurs}},
@@ -266,6 +304,7 @@ func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 
 // takeInAt takes a transaction in that pays a fee and is announced to nobody.
 func (r *rig) takeInAt(tx *wire.MsgTx, fee int64) {
+	r.arrived = append(r.arrived, tx.WitnessHash())
 	r.feed.Publish(messages.PoolChanged{Changes: []messages.PoolChange{
 		{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Fee: fee, VSize: 100, Added: true, Sequence: 1},
 	}})

@@ -155,25 +155,15 @@ func TestBlocksThatLeave(t *testing.T) {
 	})
 }
 
-// Announcements are few at a time, in the order in which transactions came; a peer that is trusted need not wait, and
-// is told as many at a time.
+// A peer is told at its time of all that may be announced, in the order of the pool. A peer that is trusted need not
+// wait, and is told of all at once.
 func TestSizeOfAnnouncements(t *testing.T) {
-	for _, c := range []struct {
-		count int
-		sizes []int
-	}{
-		{1, []int{1}},
-		{70, []int{70}},
-		{71, []int{70, 1}},
-		{999, []int{70}},
-		{1000, []int{75, 70}},
-		{2005, []int{80, 75, 75}},
-	} {
+	for _, count := range []int{1, 420, 2005} {
 		bubble(t, func(r *rig) {
 			trusted := r.joinWith(p2p.Inbound, func(i *peerhandle.Info) { i.Permissions.NoBan = true })
 			p := r.join(p2p.Inbound)
 			m, want := messages.PoolChanged{}, []chainhash.Hash{}
-			for n := range c.count {
+			for n := range count {
 				tx := transaction(uint32(n))
 				id, wid := tx.TxHash(), tx.WitnessHash()
 				m.Changes = append(m.Changes, messages.PoolChange{
@@ -182,20 +172,19 @@ func TestSizeOfAnnouncements(t *testing.T) {
 				m.Announce = append(m.Announce, messages.RelayTx{ID: id, WID: wid})
 				want = append(want, wid)
 			}
+			r.arrived = want
 			r.feed.Publish(m)
-			time.Sleep(100 * time.Millisecond)
-			if lists := trusted.announced(); len(lists) != 1 || len(lists[0]) != c.sizes[0] {
-				t.Errorf("of %d the trusted peer gets %d messages", c.count, len(lists))
+			time.Sleep(200 * time.Millisecond)
+			if lists := trusted.announced(); len(lists) != 1 || !slices.Equal(lists[0], want) {
+				t.Errorf("of %d the trusted peer gets %d messages", count, len(lists))
+			}
+			if s := r.sending(); s.Inbound.Waiting > max(0, count-420) || s.Inbound.Waiting < count-420-10 {
+				t.Errorf("of %d wait %d", count, s.Inbound.Waiting)
 			}
 			time.Sleep(10 * time.Minute)
 			lists := p.announced()
-			for i, size := range c.sizes {
-				if len(lists) <= i || len(lists[i]) != size {
-					t.Errorf("of %d: announcement %d of %d is not of %d", c.count, i, len(lists), size)
-				}
-			}
-			if got := slices.Concat(lists...); !slices.Equal(got, want) {
-				t.Errorf("of %d: %d are announced, or in another order", c.count, len(got))
+			if got := slices.Concat(lists...); !slices.Equal(got, want) || count <= 420 && len(lists) != 1 {
+				t.Errorf("of %d: %d are announced in %d messages, or in another order", count, len(got), len(lists))
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	last := s.chain.reader.Lookup(&a.list[len(a.list)-1].Hash)
 	switch {
 	case a.err != nil:
-		s.headers.logRefused(&a)
+		s.headers.logRefused(p, &a)
 		punish(p, a.err, a.compact, s.headers.refusalText(&a))
 	case last == nil:
 	case a.then != nil:

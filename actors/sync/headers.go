@@ -175,10 +175,15 @@ func (h *headersSync) logNew(p *peer, b *chainview.Block, how string) {
 }
 
 // logRefused logs which header was refused, and why.
-func (h *headersSync) logRefused(a *headersAnswer) {
+func (h *headersSync) logRefused(p *peer, a *headersAnswer) {
 	var reject *messages.RejectError
 	if !errors.As(a.err, &reject) {
 		return
+	}
+	if kind(reject.Reason) == cached && !p.isInbound() && a.then == nil {
+		corelog.Printf(h.cfg.Log, slog.LevelWarn, "block %v was previously marked invalid (received from peer=%d). "+
+			"If this happens with all peers, consider database corruption (that -reindex may fix) or a potential "+
+			"consensus incompatibility.", h.invalid(a), p.info.ID)
 	}
 	for i := range a.list {
 		if hash := &a.list[i].Hash; h.chain.reader.Lookup(hash) == nil {
@@ -186,6 +191,16 @@ func (h *headersSync) logRefused(a *headersAnswer) {
 			return
 		}
 	}
+}
+
+// invalid returns the first of the headers that is known to be invalid.
+func (h *headersSync) invalid(a *headersAnswer) chainhash.Hash {
+	for i := range a.list {
+		if b := h.chain.reader.Lookup(&a.list[i].Hash); b != nil && b.Status().Invalid() {
+			return b.Hash
+		}
+	}
+	return a.list[len(a.list)-1].Hash
 }
 
 // refusalText is what is said of a peer whose header is refused.

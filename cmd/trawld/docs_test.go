@@ -74,7 +74,7 @@ func servedTable(t *testing.T) *command.Table {
 
 func openRPC(t *testing.T, table *command.Table) string {
 	t.Helper()
-	text, err := jsontree.Append(nil, table.OpenRPC("Trawl", version.Number))
+	text, err := jsontree.Append(nil, table.OpenRPC("Trawl", version.Number, true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,10 @@ func peerConfig(s *session, peers int) (*trawl.PeerConfig, error) {
 	if err != nil {
 		return nil, err
 	}
+	relaying, err := relayingPeers(o, incoming(peers))
+	if err != nil {
+		return nil, err
+	}
 	return &trawl.PeerConfig{
 		Automatic: !isChosen(o), DNSSeeds: soft.Bool("dnsseed", true),
 		ForceDNSSeeds: o.Bool("forcednsseed", false), NoFixedSeeds: !o.Bool("fixedseeds", true),
@@ -83,9 +87,9 @@ func peerConfig(s *session, peers int) (*trawl.PeerConfig, error) {
 		Filters: o.Bool("peerblockfilters", false), BloomFilters: o.Bool("peerbloomfilters", false),
 		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
 		Archives: o.Strings("connectarchive"),
-		MaxPeers: peers, MaxIncoming: incoming(peers), Lookup: o.Bool("dns", true),
-		Inactive: !o.Bool("networkactive", true),
-		V2:       o.Bool("v2transport", true), Reconcile: o.Bool("txreconciliation", false),
+		MaxPeers: peers, MaxIncoming: incoming(peers), MaxRelaying: relaying, SendRate: sendRate(o),
+		Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
+		V2: o.Bool("v2transport", true), Reconcile: o.Bool("txreconciliation", false),
 		Comments: o.Strings("uacomment"), LogIPs: o.Bool("logips", false),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
@@ -97,6 +101,23 @@ func peerConfig(s *session, peers int) (*trawl.PeerConfig, error) {
 // incoming returns how many of all connections others may make, -1 for none: Core keeps 11 for its own also where it
 // connects to none by itself.
 func incoming(peers int) int { return cmp.Or(max(peers-reservedPeers, 0), -1) }
+
+// relayingPeers returns how many of the connections that others make may be of peers that take part in the relay of
+// transactions, -1 for none.
+func relayingPeers(o *options.Settings, incoming int) (int, error) {
+	percent := int64(100)
+	if laterCore(o) {
+		percent = 50
+	}
+	percent = o.Int("inboundrelaypercent", percent)
+	if percent < 0 || percent > 100 {
+		return 0, refuse("-inboundrelaypercent must be between 0 and 100")
+	}
+	return cmp.Or(int(int64(max(incoming, 0))*percent/100), -1), nil
+}
+
+// sendRate reads -txsendrate, within Core's bounds.
+func sendRate(o *options.Settings) int { return int(min(max(o.Int("txsendrate", 14), 1), 1000)) }
 
 const (
 	// reservedPeers are Core's MAX_OUTBOUND_FULL_RELAY_CONNECTIONS, MAX_BLOCK_RELAY_ONLY_CONNECTIONS and

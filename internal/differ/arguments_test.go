@@ -121,7 +121,7 @@ func methodsOfBoth(t *testing.T, p *differ.Pair) []method {
 	var described struct {
 		Methods []method `json:"methods"`
 	}
-	p.Trawl.Get(&described, "getopenrpcinfo")
+	p.Trawl.Get(&described, "getopenrpcinfo", true)
 	var both []method
 	for _, m := range described.Methods {
 		params, ok := known[m.Name]

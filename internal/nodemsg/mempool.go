@@ -24,6 +24,29 @@ type OfferPackage struct {
 	Txs []*wire.MsgTx
 }
 
+// SortTxs asks the pool in which order transactions are mined: those that pay most first, and none before its
+// ancestors. The answer leaves out transactions that are not in the pool.
+type SortTxs struct {
+	messages.Asks[[]chainhash.Hash] // by wtxid
+
+	WIDs []chainhash.Hash
+}
+
+// GetTxSending asks the actor that relays transactions for the limits of its announcements to all peers together.
+type GetTxSending struct{ messages.Control[TxSending] }
+
+// TxSending is how many transactions are announced in a second, and how much may be announced now.
+type TxSending struct {
+	Rate              int
+	Inbound, Outbound TxBacklog
+}
+
+// TxBacklog counts the transactions that peers are yet to be told of.
+type TxBacklog struct {
+	Waiting    int     // transactions
+	Txs, Bytes float64 // that may be announced now, of transactions and their bytes
+}
+
 // MarkBroadcast says that a peer has asked for a transaction of our own.
 type MarkBroadcast struct{ ID chainhash.Hash }
 

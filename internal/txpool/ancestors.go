@@ -2,7 +2,6 @@ package txpool
 
 import (
 	"container/heap"
-	"slices"
 
 	"github.com/seed61375155/trawl/messages"
 )
@@ -75,7 +74,7 @@ func (r *ancestors) worst() (map[*Entry]struct{}, FeeRate) {
 // returned takes out what was there and depends on too much, now that some of it has come back.
 func (r *ancestors) returned(back map[*Entry]struct{}) {
 	p, limits := r.pool, r.pool.policy.Limits
-	for _, e := range r.ordered() {
+	for _, e := range p.Ordered() {
 		if _, is := back[e]; is || p.byID[e.ID] != e || !dependsOnAny(e, back) {
 			continue
 		}
@@ -85,9 +84,7 @@ func (r *ancestors) returned(back map[*Entry]struct{}) {
 	}
 }
 
-// ordered sorts by numbers of ancestors.
-func (r *ancestors) ordered() []*Entry {
-	list := r.pool.list()
-	slices.SortFunc(list, byDepth)
-	return list
-}
+func (*ancestors) usage() int64 { return 0 } // entries count it
+
+// compare orders by numbers of ancestors.
+func (*ancestors) compare(a, b *Entry) int { return byDepth(a, b) }

@@ -2,7 +2,6 @@ package txpool
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -237,9 +236,7 @@ func (r *clusters) chooseChunks(maxWeight, reserved int64, minRate FeeRate) (cho
 	return chosen
 }
 
-// ordered sorts as transactions are mined.
-func (r *clusters) ordered() []*Entry {
-	list := r.pool.list()
-	slices.SortFunc(list, func(a, b *Entry) int { return r.graph.Compare(a.node, b.node) })
-	return list
-}
+func (r *clusters) usage() int64 { return r.graph.Usage() }
+
+// compare orders as transactions are mined.
+func (r *clusters) compare(a, b *Entry) int { return r.graph.Compare(a.node, b.node) }

@@ -143,7 +143,7 @@ func TestClusterPackages(t *testing.T) {
 func TestWorstChunk(t *testing.T) {
 	probe := newRig(t, byClusters)
 	probe.must(probe.tx(1000, 1, probe.coin()))
-	r := newRig(t, byClusters, func(p *txpool.Policy) { p.MaxBytes = probe.pool.Usage() * 4 })
+	r := newRig(t, byClusters, func(p *txpool.Policy) { p.MaxBytes = probe.pool.Usage()*4 + 100 })
 	stays := r.must(r.tx(5000, 1, r.coin()))
 	poor := r.must(r.tx(100, 1, r.coin()))
 	pays := r.must(r.tx(3000, 1, out(poor, 0))) // 3100 for both, of 762 units of weight

@@ -14,7 +14,7 @@ func (p *Pool) Check() error {
 		if id != e.Tx.TxHash() || p.byWID[e.Tx.WitnessHash()] != e {
 			return fmt.Errorf("%v is filed wrongly", id)
 		}
-		vsize, fees, usage = vsize+e.VSize, fees+e.Fee, usage+usageOf(e)
+		vsize, fees, usage = vsize+e.VSize, fees+e.Fee, usage+usageOf(e, p.policy.Order)
 		if e.Modified != saturatingAdd(e.Fee, p.deltas[id]) {
 			return fmt.Errorf("%v: modified fee is %d", id, e.Modified)
 		}

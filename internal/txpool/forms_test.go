@@ -200,6 +200,26 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// The memory of clusters counts, by their transactions and chunks.
+func TestClustersUsage(t *testing.T) {
+	r := newRig(t, byClusters)
+	parent := r.must(r.tx(1000, 2, r.coin()))
+	want := 224 + 60 + 64 + txpool.Usage(parent) + 80 + 64 + 72
+	if got := r.pool.Usage(); got != want {
+		t.Errorf("alone: %d, want %d", got, want)
+	}
+	child := r.must(r.tx(9000, 1, wire.OutPoint{Hash: parent.TxHash()}))
+	want += 224 + 60 + 64 + txpool.Usage(child) + 80 - 72 + 136 + 2*32 + 80 // in one chunk
+	if got := r.pool.Usage(); got != want {
+		t.Errorf("with a child: %d, want %d", got, want)
+	}
+	other := r.must(r.tx(500, 1, wire.OutPoint{Hash: parent.TxHash(), Index: 1}))
+	want += 224 + 60 + 64 + txpool.Usage(other) + 80 + 64 + (112 - 80)
+	if got := r.pool.Usage(); got != want {
+		t.Errorf("with a chunk more: %d, want %d", got, want)
+	}
+}
+
 // Sums of fees stay within what a number can hold.
 func TestSaturatingAdd(t *testing.T) {
 	for _, test := range [][3]int64{

@@ -77,7 +77,7 @@ func (p *Pool) insert(e *Entry) {
 	p.link(e)
 	p.updates++
 	p.countIn(e)
-	e.usage = usageOf(e)
+	e.usage = usageOf(e, p.policy.Order)
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
 	p.changes = append(p.changes, Change{
 		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: e.Sequence,

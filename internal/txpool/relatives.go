@@ -1,6 +1,10 @@
 package txpool
 
-import "github.com/seed61375155/trawl/messages"
+import (
+	"slices"
+
+	"github.com/seed61375155/trawl/messages"
+)
 
 // An Order says by which relatives transactions are judged. They decide whether a transaction
 // comes in, replaces others, leaves a full pool, and gets into a block.
@@ -47,12 +51,22 @@ type relatives interface {
 
 	choose(maxWeight, reserved int64, minRate FeeRate) []*Entry
 
-	// ordered returns all transactions, each after those that it depends on.
-	ordered() []*Entry
+	// usage estimates the memory that relations take, in bytes.
+	usage() int64
+
+	// compare orders entries, each after those that it depends on.
+	compare(a, b *Entry) int
 }
 
 // Ordered returns all transactions, each after those that it depends on.
-func (p *Pool) Ordered() []*Entry { return p.relatives.ordered() }
+func (p *Pool) Ordered() []*Entry {
+	list := p.list()
+	Sort(p, list)
+	return list
+}
+
+// Sort sorts some transactions of a pool as [Pool.Ordered] does.
+func Sort(p *Pool, list []*Entry) { slices.SortFunc(list, p.relatives.compare) }
 
 // Choose returns the transactions of the best block, those that pay most first. Each comes after
 // its ancestors.

@@ -6,7 +6,7 @@ import "github.com/btcsuite/btcd/wire"
 // memory that its pool takes. Operators choose -maxmempool by that measure, so
 // it is kept, although Go's structures are of other sizes.
 const (
-	usageEntry  = 512 // with its places in the indexes of the pool
+	usageEntry  = 512 // with its places in the indexes of the pool, and its relatives
 	usageShared = 176 // of a transaction, with its counter of references
 	usageInput  = 104
 	usageOutput = 48
@@ -14,6 +14,10 @@ const (
 	usageDelta  = 96
 	usageInline = 36 // bytes of a script that take no memory of their own
 	usageItem   = 24
+
+	// Where transactions are judged by clusters, entries know no relatives; see linear.Clusters.Usage for these.
+	usageClustered      = 224 + 60
+	usageClusteredSpend = 64
 )
 
 // allocated returns what a block of memory takes.
@@ -32,8 +36,12 @@ func usageOfScript(n int) int64 {
 }
 
 // usageOf estimates the memory of an entry.
-func usageOf(e *Entry) int64 {
-	return usageEntry + usageSpend*int64(len(e.Tx.TxIn)) + Usage(e.Tx)
+func usageOf(e *Entry, order Order) int64 {
+	inputs, own := int64(len(e.Tx.TxIn)), Usage(e.Tx)
+	if order == ByClusters {
+		return usageClustered + usageClusteredSpend*inputs + own
+	}
+	return usageEntry + usageSpend*inputs + own
 }
 
 // Usage estimates the memory that Core takes for a transaction.
@@ -52,4 +60,4 @@ func Usage(tx *wire.MsgTx) int64 {
 }
 
 // Usage estimates the memory that the pool takes, in bytes.
-func (p *Pool) Usage() int64 { return p.usage + usageDelta*int64(len(p.deltas)) }
+func (p *Pool) Usage() int64 { return p.usage + usageDelta*int64(len(p.deltas)) + p.relatives.usage() }

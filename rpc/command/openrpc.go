@@ -13,12 +13,14 @@ const openRPCVersion = "1.4.1"
 // OpenRPC returns a description of all methods for programs, after the OpenRPC
 // specification (https://spec.open-rpc.org), to be written by jsontree.Append.
 // title and version are the service's. Methods stand in the order of
-// [Table.Commands]; their category is a tag. Members that the specification does not
-// have begin with "x-".
-func (t *Table) OpenRPC(title, version string) jsontree.Members {
-	methods := make([]jsontree.Members, len(t.sorted))
-	for i, c := range t.sorted {
-		methods[i] = c.openRPC()
+// [Table.Commands], those of the category [Hidden], and hidden parameters, only if wanted; their category is a tag.
+// Members that the specification does not have begin with "x-".
+func (t *Table) OpenRPC(title, version string, hidden bool) jsontree.Members {
+	methods := make([]jsontree.Members, 0, len(t.sorted))
+	for _, c := range t.sorted {
+		if hidden || c.Category != Hidden {
+			methods = append(methods, c.openRPC(hidden))
+		}
 	}
 	return jsontree.Members{
 		{Key: "openrpc", Value: openRPCVersion},
@@ -27,16 +29,18 @@ func (t *Table) OpenRPC(title, version string) jsontree.Members {
 	}
 }
 
-func (c *Command) openRPC() jsontree.Members {
+func (c *Command) openRPC(hidden bool) jsontree.Members {
 	summary := strings.Join(strings.Fields(c.Summary), " ")
 	first, _, more := strings.Cut(summary, ". ")
 	m := jsontree.Members{{Key: "name", Value: c.Name}, {Key: "summary", Value: strings.TrimSuffix(first, ".")}}
 	if more {
 		m = append(m, jsontree.Member{Key: "description", Value: strings.TrimSpace(c.Summary)})
 	}
-	params := make([]jsontree.Members, len(c.Params))
+	params := make([]jsontree.Members, 0, len(c.Params))
 	for i := range c.Params {
-		params[i] = c.Params[i].openRPC()
+		if p := &c.Params[i]; hidden || !p.Hidden {
+			params = append(params, p.openRPC())
+		}
 	}
 	m = append(m,
 		jsontree.Member{Key: "x-about", Value: c.About.String()},

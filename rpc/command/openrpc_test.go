@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func tableOf(t *testing.T, commands ...command.Command) *command.Table {
 // describe returns the OpenRPC document of some methods.
 func describe(t *testing.T, commands ...command.Command) *jsontree.Value {
 	t.Helper()
-	text, err := jsontree.Append(nil, tableOf(t, commands...).OpenRPC("Test", "1.2"))
+	text, err := jsontree.Append(nil, tableOf(t, commands...).OpenRPC("Test", "1.2", true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +42,29 @@ func TestOpenRPC(t *testing.T) {
 	for range 10 {
 		if got := describe(t, scanBlocks).Indent(2) + "\n"; got != string(want) {
 			t.Fatalf("got\n%s", got)
+		}
+	}
+}
+
+// Hidden methods and parameters are described only if wanted.
+func TestOpenRPCHidden(t *testing.T) {
+	shown, hidden := scanBlocks, scanBlocks
+	shown.Params = append(slices.Clone(shown.Params), command.Param{
+		Name: "secret", Type: command.String, Optional: true, Hidden: true,
+	})
+	hidden.Name, hidden.Category = "hiddenone", command.Hidden
+	for _, all := range []bool{false, true} {
+		text, err := jsontree.Append(nil, tableOf(t, shown, hidden).OpenRPC("Test", "1.2", all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{`"secret"`, `"hiddenone"`} {
+			if bytes.Contains(text, []byte(name)) != all {
+				t.Errorf("all %v: %s", all, name)
+			}
+		}
+		if !bytes.Contains(text, []byte(`"scanblocks"`)) {
+			t.Errorf("all %v: %s", all, text)
 		}
 	}
 }

@@ -32,6 +32,11 @@ var connection = []options.Option{
 	{Name: "forcednsseed", Help: "Ask DNS seeds at every start"},
 	{Name: "i2pacceptincoming", Help: "Accept peers over I2P"},
 	{Name: "i2psam", Arg: "<ip:port>", Help: "SAM proxy of I2P"},
+	{
+		Name: "inboundrelaypercent", Arg: "<n>",
+		Help: "Let peers that take part in the relay of transactions have at most <n> % of the connections from " +
+			"outside (default: 50; with -core=30 or the dialect qbit: 100)",
+	},
 	{Name: "listen", Help: "Accept peers from outside"},
 	{Name: "listenonion", Help: "Make an onion service for peers"},
 	{

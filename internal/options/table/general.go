@@ -221,6 +221,11 @@ var relay = []options.Option{
 		Help: "Hand transactions of sendrawtransaction to a few nodes over Tor or I2P, by connections that do not " +
 			"tell where they come from, instead of putting them into the pool (default: 0)",
 	},
+	{
+		Name: "txsendrate", Arg: "<n>", Flags: debug,
+		Help: "Announce <n> transactions a second, 1 to 1000, to all peers who connected here together, and 2.5 " +
+			"times as many to others (default: 14)",
+	},
 	{Name: "whitelistforcerelay", Help: "Give whitelisted peers the permission forcerelay by default"},
 	{Name: "whitelistrelay", Help: "Give whitelisted peers the permission relay by default"},
 }

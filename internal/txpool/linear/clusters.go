@@ -39,6 +39,7 @@ type Clusters struct {
 	limits Limits
 	seed   uint64
 	count  int
+	usage  int64 // see Usage
 
 	worst worst                 // all clusters
 	dirty map[*cluster]struct{} // that are not what their fields say
@@ -155,6 +156,7 @@ func (c *Clusters) put(k *cluster) {
 		tx.in, tx.at = k, at
 	}
 	c.count += len(k.txs)
+	c.usage += k.usage()
 	heap.Push(&c.worst, k)
 	if !k.optimal {
 		c.rough[k] = struct{}{}
@@ -169,6 +171,7 @@ func (c *Clusters) take(k *cluster) {
 			c.count--
 		}
 	}
+	c.usage -= k.usage()
 	heap.Remove(&c.worst, k.place)
 	delete(c.rough, k)
 	delete(c.dirty, k)

@@ -8,9 +8,9 @@ import (
 )
 
 // openRPC returns a method that describes all methods. The OpenRPC
-// specification reserves the name rpc.discover for such a method.
+// specification reserves the name rpc.discover for such a method, which has no parameters.
 func openRPC(name, category string) command.Command {
-	return command.Command{
+	c := command.Command{
 		Name:     name,
 		Category: category,
 		About:    command.Program, Effect: command.Reads,
@@ -38,7 +38,18 @@ func openRPC(name, category string) command.Command {
 		Examples: []string{`[]`},
 		Control:  always,
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			return a.Table.OpenRPC("Trawl", version.Number), nil
+			hidden, err := a.BoolOr(0, false)
+			if err != nil {
+				return nil, err
+			}
+			return a.Table.OpenRPC("Trawl", version.Number, hidden), nil
 		},
 	}
+	if category != command.Hidden {
+		c.Params = []command.Param{{
+			Name: "show_hidden", Type: command.Bool, Default: "false",
+			Help: "whether methods and parameters that are for tests are described, too",
+		}}
+	}
+	return c
 }

@@ -73,6 +73,7 @@ type queuedTx struct {
 	privateTx
 
 	Added int64      `json:"time_added"`
+	Left  int        `json:"attempts_remaining"`
 	Peers []toldPeer `json:"peers"`
 }
 
@@ -83,7 +84,7 @@ type toldPeer struct {
 }
 
 func newQueuedTx(b *messages.PrivateBroadcast) queuedTx {
-	q := queuedTx{newPrivateTx(b), b.Added.Unix(), make([]toldPeer, len(b.Sent))}
+	q := queuedTx{newPrivateTx(b), b.Added.Unix(), b.Left, make([]toldPeer, len(b.Sent))}
 	for i, s := range b.Sent {
 		q.Peers[i] = toldPeer{Addr: s.Addr, Sent: s.At.Unix()}
 		if !s.Received.IsZero() {
@@ -112,6 +113,10 @@ func getPrivateBroadcastInfo(d *Deps) command.Command {
 				Inner: []command.Result{{Type: command.Object, Help: "a transaction", Inner: append(
 					privateTxResults[:len(privateTxResults):len(privateTxResults)],
 					command.Result{Type: command.Number, Key: "time_added", Help: "since when"},
+					command.Result{
+						Type: command.Number, Key: "attempts_remaining",
+						Help: "to how many nodes more it may be handed over",
+					},
 					command.Result{Type: command.Array, Key: "peers", Help: "the nodes", Inner: []command.Result{
 						{Type: command.Object, Help: "a node", Inner: []command.Result{
 							{Type: command.String, Key: "address", Help: "its address"},

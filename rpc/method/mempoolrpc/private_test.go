@@ -106,7 +106,7 @@ func TestPrivateMethods(t *testing.T) {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})
 	peers := &fakePeers{list: []messages.PrivateBroadcast{{
-		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Added: time.Unix(5, 0), Sent: []messages.PrivateSend{
+		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Added: time.Unix(5, 0), Left: 998, Sent: []messages.PrivateSend{
 			{Addr: "a:1", At: time.Unix(6, 0)}, {Addr: "b:2", At: time.Unix(7, 0), Received: time.Unix(8, 0)},
 		},
 	}}}
@@ -115,8 +115,8 @@ func TestPrivateMethods(t *testing.T) {
 	id := tx.TxHash().String()
 	shown := `{"txid":"` + id + `","wtxid":"` + id + `","hex":"02000000`
 	got := r.call("getprivatebroadcastinfo", `[]`)
-	if !strings.HasPrefix(got, `{"transactions":[`+shown) || !strings.HasSuffix(got, `"time_added":5,"peers":[`+
-		`{"address":"a:1","sent":6},{"address":"b:2","sent":7,"received":8}]}]}`) {
+	if !strings.HasPrefix(got, `{"transactions":[`+shown) || !strings.HasSuffix(got, `"time_added":5,`+
+		`"attempts_remaining":998,"peers":[{"address":"a:1","sent":6},{"address":"b:2","sent":7,"received":8}]}]}`) {
 		t.Errorf("got %s", got)
 	}
 	if got := r.call("abortprivatebroadcast", `["`+id+`"]`); !strings.HasPrefix(got, `{"removed_transactions":[`+shown) {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -22,6 +24,8 @@ type networkInfo struct {
 	ServiceNames    []string        `json:"localservicesnames"`
 	Relay           bool            `json:"localrelay"`
 	TimeOffset      int64           `json:"timeoffset"`
+	SendRate        int             `json:"tx_send_rate"`
+	Backlogs        backlogs        `json:"inv_buckets"`
 	Active          bool            `json:"networkactive"`
 	Connections     int             `json:"connections"`
 	Inbound         int             `json:"connections_in"`
@@ -31,6 +35,18 @@ type networkInfo struct {
 	IncrementalFee  jsontree.Amount `json:"incrementalfee"`
 	Addresses       []localAddress  `json:"localaddresses"`
 	Warnings        any             `json:"warnings"`
+}
+
+// backlogs tells of transactions that are to be announced, for inbound and for outbound peers.
+type backlogs struct {
+	Inbound  backlog `json:"inbound"`
+	Outbound backlog `json:"outbound"`
+}
+
+type backlog struct {
+	Waiting int     `json:"backlog"`
+	Txs     float64 `json:"count_tok"`
+	Bytes   float64 `json:"size_tok"`
 }
 
 // A network is a kind of addresses.
@@ -74,6 +90,18 @@ var networkInfoResults = []command.Result{
 	},
 	{Type: command.Bool, Key: "localrelay", Help: "whether peers are asked for transactions"},
 	{Type: command.Number, Key: "timeoffset", Help: "seconds that the clocks of peers are ahead"},
+	{
+		Type: command.Number, Key: "tx_send_rate", Since: 32,
+		Help: "how many transactions are announced in a second, to all peers who connected here",
+	},
+	{
+		Type: command.Object, Key: "inv_buckets", Since: 32,
+		Help: "what is to be announced: to peers who connected here, and to those that the node connected to",
+		Inner: []command.Result{
+			{Type: command.Object, Key: "inbound", Help: "to the former", Inner: backlogResults},
+			{Type: command.Object, Key: "outbound", Help: "to the latter", Inner: backlogResults},
+		},
+	},
 	{Type: command.Bool, Key: "networkactive", Help: "whether connections may be made"},
 	{Type: command.Number, Key: "connections", Help: "number of connections"},
 	{Type: command.Number, Key: "connections_in", Help: "number of those that peers made"},
@@ -104,6 +132,12 @@ var networkInfoResults = []command.Result{
 	}},
 }
 
+var backlogResults = []command.Result{
+	{Type: command.Number, Key: "backlog", Help: "transactions that wait, as too many came at once"},
+	{Type: command.Number, Key: "count_tok", Help: "transactions that may be announced now"},
+	{Type: command.Number, Key: "size_tok", Help: "bytes of transactions that may be announced now"},
+}
+
 // noNetworking is the state of a node without a peer table.
 var noNetworking = messages.NetworkState{Networks: []messages.NetworkUse{
 	{Name: "ipv4"}, {Name: "ipv6"}, {Name: "onion"}, {Name: "i2p"}, {Name: "cjdns"},
@@ -117,7 +151,16 @@ func (d *Deps) networkInfo(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
+	var sending nodemsg.TxSending
+	if !d.Relay.IsAbsent() {
+		var err error
+		if sending, err = ask.Ask(ctx, d.Relay, nodemsg.GetTxSending{}); err != nil {
+			return nil, err
+		}
+	}
 	info := networkInfo{
+		SendRate: sending.Rate, Backlogs: backlogs{backlog(sending.Inbound), backlog(sending.Outbound)},
+
 		Version:         d.Version,
 		Subversion:      d.Subversion,
 		ProtocolVersion: d.ProtocolVersion,
