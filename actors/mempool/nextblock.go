@@ -58,7 +58,7 @@ func (f *fees) estimateBy(q *messages.EstimateFee, info *messages.PoolInfo, leas
 	}
 	if q.By != messages.ByConfirmations && (q.By == messages.ByNextBlock || answer.Rate > 0) {
 		next := f.next(q.Conservative, info, least)
-		if q.By == messages.ByNextBlock || next.Rate < answer.Rate {
+		if q.By == messages.ByNextBlock || next.Rate > 0 && next.Rate < answer.Rate {
 			answer = next
 		}
 	}

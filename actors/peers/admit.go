@@ -37,7 +37,7 @@ func (t *Table) accepted(c actor.Context, m accepted) {
 type evictor struct{ *Table }
 
 // An evictionQuery collects what the actors of blocks and transactions know of the
-// inbound peers. One of them must go for a connection that was accepted, or for a peer that relays transactions.
+// inbound peers. Some peer must go for a connection that was accepted, or for another that relays transactions.
 type evictionQuery struct {
 	accepted accepted
 	relaying *relaying // in place of a connection
