@@ -3,7 +3,7 @@ package relay_test
 import (
 	"slices"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -111,7 +111,7 @@ func TestWaitingEnds(t *testing.T) {
 				r.verdict[id] = messages.ErrNodeAway
 				r.judge()
 			}
-			time.Sleep(time.Second)
+			synctest.Wait()
 			if p.handled != p.said {
 				t.Errorf("leaves %v: waits still", leaves)
 			}

@@ -122,9 +122,9 @@ type rig struct {
 	holds    bool                    // nothing is judged
 	delays   map[chainhash.Hash]bool // what is judged when the test says so
 	delayed  []func()
+	mu       sync.Mutex       // of arrived
 	arrived  []chainhash.Hash // in the pool, by wtxid
 	order    []chainhash.Hash // in which they are mined; nil: in which they came
-	sorts    int              // how often that was asked for
 	joined   []*remote
 	ahead    atomic.Int64 // of the clock, in nanoseconds
 
@@ -250,8 +250,7 @@ func (r *rig) pool(c actor.Context) {
 		}
 		judge()
 	case *ask.Call[nodemsg.SortTxs, []chainhash.Hash]:
-		r.sorts++
-		m.Answer(slices.DeleteFunc(slices.Clone(r.mined()), func(wid chainhash.Hash) bool {
+		m.Answer(slices.DeleteFunc(r.mined(), func(wid chainhash.Hash) bool {
 			return !slices.Contains(m.Req.WIDs, wid)
 		}), r.fails)
 	case *ask.Call[nodemsg.OfferPackage, messages.PackageResult]:
@@ -274,11 +273,20 @@ func (r *rig) pool(c actor.Context) {
 	}
 }
 
+func (r *rig) arrives(wid chainhash.Hash) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.arrived = append(r.arrived, wid)
+}
+
+// mined returns transactions in the order in which they are mined.
 func (r *rig) mined() []chainhash.Hash {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.order != nil {
-		return r.order
+		return slices.Clone(r.order)
 	}
-	return r.arrived
+	return slices.Clone(r.arrived)
 }
 
 // judge has the pool judge what was delayed first.
@@ -295,7 +303,7 @@ func (r *rig) judge() {
 
 func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 	id, wid := tx.TxHash(), tx.WitnessHash()
-	r.arrived = append(r.arrived, wid)
+	r.arrives(wid)
 	r.feed.Publish(messages.PoolChanged{
 		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1}},
 		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: isOurs}},
@@ -304,7 +312,7 @@ func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
 
 // takeInAt takes a transaction in that pays a fee and is announced to nobody.
 func (r *rig) takeInAt(tx *wire.MsgTx, fee int64) {
-	r.arrived = append(r.arrived, tx.WitnessHash())
+	r.arrives(tx.WitnessHash())
 	r.feed.Publish(messages.PoolChanged{Changes: []messages.PoolChange{
 		{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Fee: fee, VSize: 100, Added: true, Sequence: 1},
 	}})

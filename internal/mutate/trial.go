@@ -127,6 +127,8 @@ var fronts = map[string][]string{
 	"./internal/wallet/vault": {"./internal/wallet"},
 	"./internal/wallet/keys":  {"./internal/wallet"},
 	"./internal/wallet/txs":   {"./internal/wallet"},
+
+	"./actors/wallets/internal/files": {"./actors/wallets"}, // whose requests are the tests of files
 }
 
 // test runs the tests of a package, and of its front. The error is nil when they pass.
