@@ -43,8 +43,10 @@ func (r *rig) flood(n int) (wids []chainhash.Hash) {
 		r.takeIn(tx, false)
 		wids = append(wids, tx.WitnessHash())
 	}
+	r.mu.Lock()
 	r.order = slices.Clone(r.arrived)
 	slices.Reverse(r.order)
+	r.mu.Unlock()
 	synctest.Wait()
 	return wids
 }
@@ -100,6 +102,8 @@ func TestFlood(t *testing.T) {
 					}})
 				}
 				isGone := func(wid chainhash.Hash) bool { return slices.Contains(wids, wid) }
+				r.mu.Lock()
+				defer r.mu.Unlock()
 				r.order = slices.DeleteFunc(r.order, isGone)
 			}
 			leave(wids[79])

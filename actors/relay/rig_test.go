@@ -122,7 +122,7 @@ type rig struct {
 	holds    bool                    // nothing is judged
 	delays   map[chainhash.Hash]bool // what is judged when the test says so
 	delayed  []func()
-	mu       sync.Mutex       // of arrived
+	mu       sync.Mutex       // of arrived and order
 	arrived  []chainhash.Hash // in the pool, by wtxid
 	order    []chainhash.Hash // in which they are mined; nil: in which they came
 	joined   []*remote
