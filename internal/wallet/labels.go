@@ -30,10 +30,12 @@ func putLabels(w *Wallet, all *messages.WalletLabels) (done messages.LabelsPut) 
 			done.Left++
 		}
 	}
-	for i := range all.Addresses {
-		a := &all.Addresses[i]
-		count(w.SetLabel(messages.SetLabel{Script: a.Script, Label: a.Label}) == nil)
-	}
+	w.book.Together(func() {
+		for i := range all.Addresses {
+			a := &all.Addresses[i]
+			count(w.SetLabel(messages.SetLabel{Script: a.Script, Label: a.Label}) == nil)
+		}
+	})
 	for i := range all.Txs {
 		count(txs.SetComment(w.txs, all.Txs[i].TxID, all.Txs[i].Label))
 	}

@@ -89,6 +89,17 @@ func (b *Book) SetLabel(pkScript []byte, label, purpose string) {
 	b.log.Put(walletfile.Name{Address: e.address, Label: label})
 }
 
+// Together makes many changes in the time that their number takes: one after the other, each would move the entries
+// behind its own. The lists are not to be read meanwhile.
+func (b *Book) Together(change func()) {
+	b.labels.bulk, b.paid.bulk = true, true
+	defer func() {
+		b.labels.sort()
+		b.paid.sort()
+	}()
+	change()
+}
+
 // MarkPaid notes that an address is the wallet's and was paid to, and the number
 // by which the payments to it are found, which is not 0.
 func (b *Book) MarkPaid(d Destination, payee int) {
