@@ -175,13 +175,14 @@ func TestWatchedSearchEnds(t *testing.T) {
 func TestSearchPage(t *testing.T) {
 	s := newServer(t, 200, `{"result":{"id":"00c3","name":"shop","state":"following","height":9,"start_height":2,`+
 		`"scripts":3,"progress":100,"found":5,"blocks":4,"descriptors":[{"desc":"wpkh(x/*)","range":[0,9],`+
-		`"highest_used":8,"exhausted":true}]},"id":1}`)
+		`"highest_used":8,"exhausted":true},{"desc":"tr(x/*)","range":[0,7],"gap":20,"exhausted":true}]},"id":1}`)
 	cli(t, "", s.port(), "-rpcpassword=p", "-getsearch", "shop").want(t, 0, `Search shop (00c3)
 State:    following
 Progress: `+percentBar(100)+`  height 9
 Looks for 3 scripts from height 2 on
 Found:    5 entries in 4 blocks
 The range of wpkh(x/*) is used up to 8 of 9: there may be more behind it (extendsearch)
+The range of tr(x/*) ends at 7, before its gap of 20 does: there may be more behind it
 `, "")
 	failed := newServer(t, 200, `{"result":{"id":"00c3","name":"00c3","state":"failed","error":"no block","height":3,`+
 		`"start_height":2,"stop_height":9,"scripts":3,"progress":20,"found":0,"blocks":0},"id":1}`)

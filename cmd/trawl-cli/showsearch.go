@@ -51,7 +51,10 @@ func searchPage(s *api.Search) string {
 	}
 	fmt.Fprintf(&b, "\nFound:    %d entries in %d blocks", s.Found, s.Blocks)
 	for _, d := range s.Descriptors {
-		if d.Exhausted && d.HighestUsed != nil {
+		if d.Exhausted && d.Gap > 0 {
+			fmt.Fprintf(&b, "\nThe range of %s ends at %d, before its gap of %d does: there may be more behind it",
+				d.Desc, d.Range[1], d.Gap)
+		} else if d.Exhausted && d.HighestUsed != nil {
 			fmt.Fprintf(&b, "\nThe range of %s is used up to %d of %d: there may be more behind it (extendsearch)",
 				d.Desc, *d.HighestUsed, d.Range[1])
 		}
