@@ -16,7 +16,7 @@ type EventKind uint8
 const (
 	EventTip    EventKind = iota + 1 // [TipChanged]
 	EventPool                        // [PoolChange], [PoolReset]
-	EventWallet                      // [WalletChanged], [WalletTxChanged]
+	EventWallet                      // [WalletChanged], [WalletTxChanged], [WalletRestored]
 	EventScan                        // [ScanChanged]
 	EventPeer                        // [PeerChanged]
 	EventSearch                      // [SearchChanged], [SearchFound], [SearchPool]

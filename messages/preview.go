@@ -43,6 +43,9 @@ type RestorePreview struct {
 	LastBlock    *PreviewBlock // that the wallet has seen; nil: none
 
 	Plan RestorePlan
+
+	// Beyond is what a look of some seconds has found behind the addresses that the restored wallet would derive.
+	Beyond WalletBeyond
 }
 
 // PreviewDescriptor is a descriptor of a backup.

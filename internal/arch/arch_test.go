@@ -54,8 +54,8 @@ var mayImport = map[string][]string{
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
 	"internal/wallet": {
-		"descriptor", "messages", "internal/dialect", "internal/rawtx", "internal/txpool", "internal/wallet",
-		"internal/walletfile",
+		"descriptor", "messages", "internal/dialect", "internal/rawtx", "internal/search", "internal/txpool",
+		"internal/wallet", "internal/walletfile",
 	},
 	"internal/wallet/poolorder": {"messages", "internal/chainview"},
 	"internal/wallet/codes":     {"messages"},
@@ -78,8 +78,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/wallet/keys": {
 		"descriptor", "messages", "internal/cores", "internal/dialect", "internal/p2mr", "internal/slhdsa",
-		"internal/wallet/book", "internal/wallet/codes", "internal/wallet/records", "internal/wallet/vault",
-		"internal/walletfile",
+		"internal/search", "internal/wallet/book", "internal/wallet/codes", "internal/wallet/records",
+		"internal/wallet/vault", "internal/walletfile",
 	},
 	"internal/wallet/txs": {
 		"descriptor", "messages", "internal/wallet/book", "internal/wallet/codes", "internal/wallet/records",

@@ -24,6 +24,9 @@ type descriptorManager struct {
 	// [Set.NoteActive].
 	wasActive bool
 
+	// used is the highest index that a payment was made to, -1 for none. It is kept while there is a gap.
+	used int32
+
 	// deferred is set while the key pool of a new wallet is filled up later.
 	deferred bool
 
@@ -40,7 +43,7 @@ type descriptorManager struct {
 
 // newManager takes a descriptor without private keys.
 func newManager(d *descriptor.Descriptor, created uint64) *descriptorManager {
-	m := &descriptorManager{cache: &keyCache{}, lastDerived: -1, scripts: make(map[int32]*script)}
+	m := &descriptorManager{cache: &keyCache{}, lastDerived: -1, used: -1, scripts: make(map[int32]*script)}
 	m.desc = d.WithCache(m.cache)
 	m.record = walletfile.DescriptorRecord{
 		ID: walletfile.DescriptorID(d), Text: d.String(), CreationTime: created,

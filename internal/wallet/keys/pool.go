@@ -17,6 +17,7 @@ type Pool struct {
 	vault *vault.Vault
 	flags *records.Flags
 	chain Chain
+	gap   *Gap
 
 	pendingKeys    map[chainhash.Hash][]*Batch // for descriptors that are to come
 	pendingScripts map[chainhash.Hash]*Batch   // for the request that is carried out
@@ -24,11 +25,13 @@ type Pool struct {
 
 // NewPool returns the pool of a set.
 func NewPool(set *Set, flags *records.Flags, chain Chain) *Pool {
-	return &Pool{
+	p := &Pool{
 		set: set, log: set.log, vault: set.vault, flags: flags, chain: chain,
 		pendingKeys:    make(map[chainhash.Hash][]*Batch),
 		pendingScripts: make(map[chainhash.Hash]*Batch),
 	}
+	p.gap = &Gap{pool: p}
+	return p
 }
 
 // Load takes over the descriptors of the file, with the scripts of their ranges.

@@ -178,6 +178,7 @@ func (p *Pool) takePending(m *descriptorManager) (err error) {
 // topUpSlow derives scripts as far as there are keys, and notes that further ones
 // are wanted up to end.
 func (p *Pool) topUpSlow(m *descriptorManager, end int32) error {
+	end = max(end, p.gap.end(m))
 	if err := p.takePending(m); err != nil {
 		return err
 	}

@@ -23,7 +23,12 @@ const maxIndices = 4 * descriptor.MaxRange
 // index; 0 stands for the wallet's key pool. It fails where private keys are
 // needed and the wallet is locked or watches only.
 func (p *Pool) topUp(m *descriptorManager, size int32) error {
-	end := p.poolEnd(m, size)
+	return topUpTo(p, m, p.poolEnd(m, size))
+}
+
+// topUpTo is topUp for a range that has to end at end, or later.
+func topUpTo(p *Pool, m *descriptorManager, end int32) error {
+	end = max(end, p.gap.end(m))
 	if !m.desc.IsRanged() {
 		m.record.RangeStart, m.record.RangeEnd = 0, 1
 	}
@@ -130,6 +135,7 @@ func (p *Pool) Used(pkScript []byte) {
 	}
 	for _, by := range used.owners {
 		m := by.manager
+		m.used = max(m.used, by.index)
 		first := m.record.NextIndex
 		if by.index >= first {
 			m.record.NextIndex = by.index + 1
@@ -137,8 +143,11 @@ func (p *Pool) Used(pkScript []byte) {
 		if active, internal := p.set.isActive(m); active && !internal {
 			p.bookReceiving(m, first, m.record.NextIndex)
 		}
-		if m.deferred {
-			p.set.write(m) // the rest of the pool comes later
+		if m.deferred { // the rest of the pool comes later
+			p.set.write(m)
+			if p.gap.short(m) {
+				_ = topUpTo(p, m, p.gap.end(m))
+			}
 			continue
 		}
 		// A failure means that the wallet is locked. The pool is topped up

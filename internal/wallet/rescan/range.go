@@ -75,6 +75,13 @@ func (r *Range) Grown(scripts int) {
 	}
 }
 
+// Skip leaves out the first scripts, which the blocks were looked through for already. It comes before the first
+// window.
+func (r *Range) Skip(scripts int) { r.pass.known = scripts }
+
+// Scripts returns how many scripts the blocks have been looked through for, once the rescan is done.
+func (r *Range) Scripts() int { return r.scripts }
+
 // Window returns what is left of the window.
 func (r *Range) Window() (first int32, end *chainview.Block) { return r.next, r.end }
 
