@@ -101,7 +101,7 @@ race-nodes:
 
 # Tests that skip themselves under the race detector. Those of internal/e2e are run with all of that package.
 LARGE_WALLETS := TestAnyOrderOfNews|TestKillWhileMigrating|TestKillWhileRestoring|TestMigrateFaults|TestPreview|TestPreviewOfManyRecords
-LARGE_WALLETS := $(LARGE_WALLETS)|TestExportRecordings|TestRecordings|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan
+LARGE_WALLETS := $(LARGE_WALLETS)|TestExportRecordings|TestRecordings|TestReorganisationDuringRescan|TestRescanAgreesWithFullScan|TestCheckFindsAll
 LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestLag|TestSnapshotPowerLoss
 LARGE_STORES := $(LARGE_STORES)|TestSnapshotKilled|TestSnapshotWritesFail|TestIdleCache
 LARGE_STORES := $(LARGE_STORES)|TestEveryCallOfOneUseFails|TestEveryCallOfOpenFails

@@ -143,7 +143,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		lists = append(lists, walletrpc.Commands(walletrpc.Deps{
 			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
 			Currency: n.net.Coin, Unspent: rawtxrpc.Unspent(ref(mempoolPart)), SetTxFee: w.Spending.SetTxFee,
-			NotReplaceable: w.Spending.NotReplaceable,
+			NotReplaceable: w.Spending.NotReplaceable, Complete: chainMethods.Complete,
 		}))
 	}
 	t, err := command.NewTable(lists...)

@@ -327,7 +327,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
 		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(n.net.WalletFee, n.net.FallbackFee), Now: n.clock.Now,
 		Signer: n.cfg.Signer.On(n.net.Name, n.net.Software.Daemon), TxChanges: &n.walletTxs,
-		Warn: w.Warn, Warned: &n.warned, Log: n.cfg.Log, Client: n.net.Software.Name,
+		Warn: w.Warn, Warned: &n.warned, Restored: &n.searches, Log: n.cfg.Log, Client: n.net.Software.Name,
 	}
 	if err := cfg.SetIn(n.cfg.Dir, w.NoSettings); err != nil {
 		return part.Running{}, err

@@ -96,7 +96,7 @@ func (t *caller) rescanChain(j *ask.Job, q messages.Rescan) (messages.Rescanned,
 // rescanError is the answer to a rescan that has not looked at all blocks; nil for others.
 func (w *Wallet) rescanError(res result) error {
 	if res.aborted {
-		return codes.Errorf(codes.Misc, "Rescan aborted.")
+		return errGivenUp
 	}
 	return rescan.Error(w.cfg.Chain.Open(), res.failed, res.away)
 }

@@ -73,6 +73,9 @@ type Config struct {
 	// TxChanges is where changed transactions are published; nil: nowhere.
 	TxChanges *ask.Feed[messages.WalletTxChanged]
 
+	// Restored is where a restored wallet tells what lies beyond its addresses; nil: nowhere.
+	Restored *ask.Feed[messages.News]
+
 	// Warned is where a wallet that cannot be written tells the operator; nil: nowhere.
 	Warned *ask.Feed[nodemsg.WarningChanged]
 

@@ -23,6 +23,7 @@ var walletTable = ask.TableOf(
 	ask.AtOnce((*Wallet).abortRescan),
 	ask.On(byJob(current(whenWritable((*caller).rescanChain)))),
 	ask.On(byJob(current(whenWritable((*caller).importDescriptors)))),
+	ask.On(byJob(current(whenWritable((*caller).checkWallet)))),
 
 	// The history.
 	ask.On(byJob(current(reported((*txs.Reports).Balances)))),

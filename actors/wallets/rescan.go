@@ -205,6 +205,7 @@ func (r *reading) take(blocks []*txs.Block, unread error) taken {
 				"Fast rescan: inspect block %d [%v] (filter matched)", block.Height, block.Hash)
 		}
 		r.publishAgain(r.w.ledger.Txs().ScanBlock(b, r.w.cfg.now()))
+		r.refuseLocked()
 		if r.w.keygen.needsKeys() {
 			return taken{needsKeys: true}
 		}

@@ -42,6 +42,7 @@ type rig struct {
 	changes   ask.Feed[messages.PoolChanged]
 	warned    ask.Feed[nodemsg.WarningChanged]
 	txs       ask.Feed[messages.WalletTxChanged]
+	restored  ask.Feed[messages.News]
 }
 
 // setup is what a test changes of a rig.
@@ -130,7 +131,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types, OnlyNamed: s.onlyNamed,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
-		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn, Forget: s.forget,
+		TxChanges: &r.txs, Restored: &r.restored, Signer: s.signer, Warn: s.warn, Forget: s.forget,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -15,6 +15,7 @@ import (
 var (
 	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
 	errAborted    = codes.Errorf(codes.Misc, "Rescan aborted by user.")
+	errGivenUp    = codes.Errorf(codes.Misc, "Rescan aborted.")
 	errRescan     = codes.Errorf(
 		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
 	)
@@ -29,9 +30,11 @@ type scan struct {
 	ctx    context.Context //nolint:containedctx // ends with an abort
 	cancel context.CancelFunc
 
-	reading *reading // nil: it has not begun, or is over
-	over    bool     // the rescan is over
-	adding  bool     // descriptors are being added
+	reading  *reading  // nil: it has not begun, or is over
+	over     bool      // the rescan is over
+	adding   bool      // descriptors are being added
+	checking *checking // nil: the rescan is no check
+	refused  error     // why a check has ended early
 }
 
 // result is how a rescan ended.
@@ -50,12 +53,19 @@ func newScan(ends context.Context, w *Wallet) *scan {
 
 // beginScan begins a scan, unless there is one, or the key pool cannot be topped up, or prepare refuses it.
 func (t *caller) beginScan(j *ask.Job, prepare func(*scan) error) (s *scan, err error) {
-	err = t.try(j, func() error {
-		switch {
-		case t.scan != nil:
-			return errRescanning
-		case t.ledger.Vault().Locked():
+	return t.beginScanLocked(j, func(s *scan) error {
+		if t.ledger.Vault().Locked() {
 			return codes.ErrLocked
+		}
+		return prepare(s)
+	})
+}
+
+// beginScanLocked is beginScan for a wallet that may be locked.
+func (t *caller) beginScanLocked(j *ask.Job, prepare func(*scan) error) (s *scan, err error) {
+	err = t.try(j, func() error {
+		if t.scan != nil {
+			return errRescanning
 		}
 		s = newScan(context.Background(), t.Wallet)
 		t.scan = s
@@ -78,6 +88,9 @@ func (t *caller) endScan(j *ask.Job, err error) error {
 // endScan ends the scan, and locks the wallet if its time has ended meanwhile.
 func (w *Wallet) endScan() {
 	w.scan.cancel()
+	if w.scan.checking != nil {
+		w.scan.checking.Close()
+	}
 	w.scan = nil
 	w.lockLate()
 }
@@ -135,6 +148,9 @@ func (s *scan) look(j *ask.Job) (res result, err error) {
 			s.w.Logf("Rescan aborted at block %d. Progress=%f", r.Height(), r.progress())
 		} else {
 			s.w.Logf("Rescan completed in %15dms", time.Since(began).Milliseconds())
+		}
+		if s.checking != nil {
+			s.checking.looked = r.Scripts()
 		}
 		s.reading, s.over = nil, true
 		if !r.loading {

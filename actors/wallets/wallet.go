@@ -197,6 +197,8 @@ func (w *Wallet) attached() {
 	w.follower.Wake(w.c)
 	if w.origin == nil { // a restored wallet keeps the answers of Core until its next load
 		w.exclude()
+	} else if r, restored := w.origin.(*files.Restoration); restored {
+		w.lookBeyond(r.Beyond())
 	}
 	w.keygen.checkKeys()
 	w.keygen.deferFill()

@@ -71,6 +71,7 @@ var jsonParameters = map[string]string{
 	"addnode":               "2:v2transport",
 	"addpeeraddress":        "1:port 2:tried",
 	"bumpfee":               "1:options,conf_target,fee_rate,replaceable,outputs,original_change_index",
+	"checkwallet":           "0:options,gap,start_height",
 	"combinepsbt":           "0:txs",
 	"combinerawtransaction": "0:txs",
 	"converttopsbt":         "1:permitsigdata 2:iswitness 3:psbt_version",

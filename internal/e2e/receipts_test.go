@@ -57,11 +57,15 @@ func TestReceipts(t *testing.T) {
 	if string(scan.Receipt) != string(search.Receipt) {
 		t.Errorf("of a scan   %s\nof a search %s", scan.Receipt, search.Receipt)
 	}
+	var checked struct{ Receipt json.RawMessage }
+	d.Get(&checked, "checkwallet", map[string]int{"gap": 30})
 	for _, node := range []*e2e.Daemon{d, other} {
-		var verdict receiptVerdict
-		node.Get(&verdict, "verifyreceipt", scan.Receipt)
-		if !verdict.Valid {
-			t.Errorf("%+v", verdict)
+		for _, stated := range []json.RawMessage{scan.Receipt, checked.Receipt} {
+			var verdict receiptVerdict
+			node.Get(&verdict, "verifyreceipt", stated)
+			if !verdict.Valid {
+				t.Errorf("%+v of %s", verdict, stated)
+			}
 		}
 	}
 	proof := signedBy(t, d, other, scan.Receipt)

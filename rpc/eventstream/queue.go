@@ -49,6 +49,13 @@ type walletTxEvent struct {
 	Height *int32          `json:"height,omitempty"`
 }
 
+type restoredEvent struct {
+	Type   string `json:"type"` // restored
+	Wallet string `json:"wallet"`
+	Beyond *bool  `json:"beyond,omitempty"`
+	Gap    int32  `json:"gap,omitempty"`
+}
+
 type searchEvent struct {
 	Search  any  `json:"search"`
 	Removed bool `json:"removed"`
@@ -110,6 +117,12 @@ func (s *stream) queueNews(news messages.News) {
 			e.Block, e.Height = &m.Block.Hash, &m.Block.Height
 		}
 		s.add("wallet", e, "gettransaction")
+	case messages.WalletRestored:
+		e := restoredEvent{Type: "restored", Wallet: m.Wallet, Gap: m.Gap}
+		if m.Known {
+			e.Beyond = &m.Found
+		}
+		s.add("wallet", e, "checkwallet")
 	case messages.SearchChanged:
 		s.add("search", searchEvent{searchrpc.Status(&m.SearchStatus), m.Removed}, "getsearch")
 	case messages.SearchFound:

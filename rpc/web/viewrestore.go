@@ -25,9 +25,10 @@ type preview struct {
 	All         int           `json:"descriptorcount"`
 	Descriptors []previewDescriptor
 	Restore     previewPlan
-	MayRestore  bool   `json:"-"`
-	Uploaded    bool   `json:"-"` // the node has it because it was uploaded
-	CallProblem string `json:"-"` // why there is no preview
+	Beyond      *previewBeyond // nil: it is not known
+	MayRestore  bool           `json:"-"`
+	Uploaded    bool           `json:"-"` // the node has it because it was uploaded
+	CallProblem string         `json:"-"` // why there is no preview
 }
 
 type previewBlock struct {
@@ -54,6 +55,11 @@ type previewPlan struct {
 	Filters  bool
 	Fetch    int64 `json:"blocks_to_fetch"`
 	Estimate int64 `json:"estimated_seconds"`
+}
+
+type previewBeyond struct {
+	Payments bool
+	Gap      int32
 }
 
 // maxPreviewed is how many descriptors a page shows.

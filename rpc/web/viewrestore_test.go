@@ -60,6 +60,12 @@ func TestPreview(t *testing.T) {
 			[]string{"only a part can be restored", "rolled back", "&lt;lost&gt;", `data-call="restorewallet"`},
 			"intact<",
 		},
+		{
+			strings.TrimSuffix(whole, "}") + `,"beyond":{"payments":true,"gap":1501}}`, true,
+			[]string{"payments to addresses beyond", `ui/wallet?name=%3Ci%3E&amp;gap=1501"`},
+			"no payments",
+		},
+		{strings.TrimSuffix(whole, "}") + `,"beyond":{"payments":false}}`, true, []string{"no payments shortly"}, "gap="},
 		{"error:No such file", true, []string{"No such file"}, "data-call"},
 	} {
 		node := fakeNode{`previewrestore["/b","w"]`: test.reply, "previewrestore": "error:wrong parameters"}

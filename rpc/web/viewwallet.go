@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 )
 
 // maxRows is how many rows of a list a page shows.
@@ -161,7 +162,19 @@ type walletPage struct {
 	All      int // addresses that received something
 	Recent   []walletTx
 	Failed   []string // what could not be read now, in words
+	Gap      int      // with which payments of a restored backup are found; 0: it is not known of any
 }
+
+// Check is the arguments of checkwallet.
+func (p *walletPage) Check() []any {
+	if p.Gap == 0 {
+		return []any{}
+	}
+	return []any{map[string]any{"gap": p.Gap}}
+}
+
+// maxGap is the largest gap of checkwallet.
+const maxGap = 100_000
 
 // Seconds is after how long the page asks again without events.
 func (p *walletPage) Seconds() int {
@@ -175,6 +188,9 @@ func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
 	n := &noting{viewer: v}
 	v = n
 	p := &walletPage{wallet: wallet{Name: query.Get("name")}}
+	if gap, err := strconv.Atoi(query.Get("gap")); err == nil && gap > 0 && gap <= maxGap {
+		p.Gap = gap
+	}
 	p.Info = new(walletInfo)
 	if err := read(ctx, v, &p.Name, p.Info, "getwalletinfo"); err != nil {
 		p.Problem, p.Info = err.Error(), nil

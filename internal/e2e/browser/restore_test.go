@@ -34,6 +34,10 @@ func testRestore(t *testing.T, w *world, b *tab, _ string) {
 		b.waitText("#preview", name)
 		b.do(chromedp.Click("#preview button.primary"))
 		b.waitText("h1", name)
+		if name == "read there" {
+			b.do(chromedp.Click("[data-call=checkwallet]"))
+			b.waitText("#alert", "new transactions, up to block")
+		}
 		var loaded []string
 		if w.Get(&loaded, "listwallets"); !slices.Contains(loaded, name) {
 			t.Errorf("%s is not among %q", name, loaded)

@@ -88,7 +88,7 @@ func (s *scan) receipt(
 }
 
 // Complete sets in a receipt what the chain says: its beginning, and height, hash and filter header of the last block.
-// Descriptors from which not everyone can derive are left out.
+// Descriptors from which not everyone can derive are left out, and the filter header where the node has no index.
 func (d *Deps) Complete(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error {
 	cannot := func(one receipt.Descriptor) bool { //nolint:contextcheck // a single index
 		return !arg.Derivable(one.Text, one.First, d.Network.Descriptors())
@@ -96,7 +96,7 @@ func (d *Deps) Complete(ctx context.Context, r *receipt.Receipt, last *chainhash
 	if slices.ContainsFunc(r.Descriptors, cannot) {
 		r.Descriptors = nil
 	}
-	reader, err := openFilters(d)
+	reader, err := d.open()
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (d *Deps) Complete(ctx context.Context, r *receipt.Receipt, last *chainhash
 		return err
 	}
 	r.Genesis, r.To, r.Block = b.Ancestor(0).Hash, b.Height, b.Hash
-	if chainview.FirstFilter(reader) > 0 { // the index begins with a later block: its headers are not known
+	if d.Index == nil || chainview.FirstFilter(reader) > 0 { // the index begins with a later block
 		return nil
 	}
 	_, header, err := d.Index.filter(ctx, b)

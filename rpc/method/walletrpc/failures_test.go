@@ -113,6 +113,7 @@ func failAll(d *double, err error) {
 	gives[messages.LockWallet](d, messages.Done{}, err)
 	gives[messages.ChangePassphrase](d, messages.Done{}, err)
 	gives[messages.Rescan](d, messages.Rescanned{}, err)
+	gives[messages.CheckWallet](d, messages.WalletChecked{}, err)
 	gives[messages.AbortRescan](d, false, err)
 	gives[messages.SignWithWallet](d, messages.Signed{}, err)
 	gives[messages.GetBalances](d, messages.Balances{}, err)

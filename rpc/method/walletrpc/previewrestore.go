@@ -85,6 +85,12 @@ type previewContent struct {
 	DescriptorCount int                 `json:"descriptorcount"`
 	Descriptors     []previewDescriptor `json:"descriptors"`
 	Plan            previewPlan         `json:"restore"`
+	Beyond          *previewBeyond      `json:"beyond,omitempty"`
+}
+
+type previewBeyond struct {
+	Payments bool  `json:"payments"`
+	Gap      int32 `json:"gap,omitempty"`
 }
 
 type previewBlock struct {
@@ -145,6 +151,9 @@ func previewOf(got *messages.RestorePreview) preview {
 	}
 	for i := range got.Descriptors {
 		c.Descriptors[i] = previewDescriptorOf(&got.Descriptors[i])
+	}
+	if got.Beyond.Known {
+		c.Beyond = &previewBeyond{got.Beyond.Found, got.Beyond.Gap}
 	}
 	p.previewContent = c
 	return p
@@ -257,6 +266,16 @@ var previewResults = []command.Result{{Type: command.Object, Inner: []command.Re
 				Type: command.Number, Key: "estimated_seconds",
 				Help: "how long that may take, from a part that was tried; rounded up",
 			},
+		},
+	},
+	{
+		Type: command.Object, Key: "beyond", Optional: true,
+		Help: "payments beyond the addresses that restorewallet would derive, ten times -keypool further, a thousand " +
+			"at most; absent where that is not known: without block filters, where keys are needed, and where a look " +
+			"of five seconds is not enough",
+		Inner: []command.Result{
+			{Type: command.Bool, Key: "payments", Help: "whether there are any"},
+			{Type: command.Number, Key: "gap", Optional: true, Help: "of checkwallet, which finds them then"},
 		},
 	},
 }}}

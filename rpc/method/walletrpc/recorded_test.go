@@ -72,7 +72,7 @@ func checkWithoutPrivate(t *testing.T, got string) {
 var paying = map[string]bool{
 	"importprunedfunds": true, "removeprunedfunds": true, "migratewallet": true,
 	"previewrestore": true, "walletdisplayaddress": true,
-	"exporthistory": true, "exportlabels": true, "importlabels": true, "signreceipt": true,
+	"checkwallet": true, "exporthistory": true, "exportlabels": true, "importlabels": true, "signreceipt": true,
 	"bumpfee": true, "psbtbumpfee": true, "sendall": true,
 	"abandontransaction": true, "listaddressgroupings": true, "setwalletflag": true, "simulaterawtransaction": true,
 	"fundrawtransaction": true, "listlockunspent": true, "lockunspent": true, "send": true, "sendmany": true, "sendtoaddress": true,

@@ -13,12 +13,14 @@ package walletrpc
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/receipt"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -30,6 +32,9 @@ type Deps struct {
 	Wallets   *ask.Ref       // the registry
 	Directory *ask.Directory // the actors of loaded wallets by their names
 	Pool      *ask.Ref       // owns the unconfirmed transactions; nil: there are none
+
+	// Complete sets in a receipt what the chain says at its last block. Nil: there are no receipts.
+	Complete func(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error
 
 	// SetTxFee says that the deprecated method settxfee is served.
 	SetTxFee bool
@@ -63,6 +68,7 @@ func Commands(d Deps) []command.Command {
 		m.abortRescan(),
 		m.backupWallet(),
 		m.bumpFee(),
+		m.checkWallet(),
 		m.createWallet(),
 		m.createWalletDescriptor(),
 		m.encryptWallet(),

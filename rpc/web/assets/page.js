@@ -166,8 +166,9 @@ document.addEventListener('click', async (e) => {
   const answer = call(method, JSON.parse(params), wallet);
   if ('long' in button.dataset) setTimeout(() => refresh(true), 400); // it answers when it is done
   try {
-    await answer;
+    const got = await answer;
     say(`${name}: done`);
+    if ('found' in button.dataset) tell(name, got);
     if (then) {
       location.assign(then);
       return;
@@ -181,6 +182,15 @@ document.addEventListener('click', async (e) => {
   button.focus();
   if (document.activeElement === document.body) stay(); // the button is gone
 });
+
+// tell shows what a look for payments beyond the addresses of a wallet has found. It is not offered again.
+function tell(name, got) {
+  const here = new URL(location.href);
+  here.searchParams.delete('gap');
+  history.replaceState(null, '', here);
+  const more = got.exhausted ? ' Not all addresses could be derived: there may be more.' : '';
+  complain(`${name}: ${got.new_transactions} new transactions, up to block ${got.to_height}.${more}`);
+}
 
 // agreed asks whether something should really be done.
 function agreed(question) {

@@ -80,7 +80,15 @@ func (p *dryRun) run(ctx context.Context) error {
 	if err := wallet.Describe(ctx, content, p.cfg.Network.Descriptors(), &p.got); err != nil {
 		return err
 	}
-	return p.plan(ctx, content)
+	if err := p.plan(ctx, content); err != nil {
+		return err
+	}
+	if chain, err := p.cfg.chain(content.BestBlock); err == nil {
+		looked, cancel := context.WithTimeout(ctx, previewBeyond)
+		defer cancel()
+		p.got.Beyond = newBeyond(content, p.cfg.KeyPool).look(looked, p.cfg, chain)
+	}
+	return ctx.Err()
 }
 
 func formatName(path string, magic [4]byte) string {

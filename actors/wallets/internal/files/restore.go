@@ -24,6 +24,7 @@ type Restoration struct {
 
 	source   string
 	recovery walletdb.Recovery // of the backup
+	beyond   *beyond           // nil: the file was there before
 	folder   walletdir.Made
 	made     bool // the file
 }
@@ -155,6 +156,7 @@ func (r *Restoration) check(ctx context.Context, staged *walletdb.Staged) error 
 		r.cfg.Log.Warn("backup refused", "wallet", r.Name, "err", err)
 		return r.refused(r.refusedRecords(severity))
 	}
+	r.beyond = newBeyond(content, r.cfg.KeyPool)
 	content.Zero()
 	if r.recovery.Any() {
 		r.cfg.Log.Warn("backup is a copy of a wallet in use", "wallet", r.Name,
