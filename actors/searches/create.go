@@ -199,6 +199,9 @@ func (s *Searches) created(q *messages.CreateSearch, p prepared, sum [32]byte) (
 	}
 	n.Status = searchdb.Status{State: search.NewState(below)}
 	j := &job{Search: n, shownUsed: searchdb.Used{}}
+	if len(n.Gaps) > 0 {
+		j.counted = heightSet{}
+	}
 	s.add(j)
 	written := *n // the worker that writes it has a state of its own
 	s.writer.change.Create = append(s.writer.change.Create, &written)

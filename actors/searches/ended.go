@@ -91,7 +91,8 @@ func (s planner) advance(r *round, m *member) {
 		})
 	}
 	usage(s).noteUsed(j, m.used)
-	j.Status.Advance(blockOf(at), m.found)
+	j.Status.Advance(blockOf(at), m.found, j.counted.has)
+	s.count(j, m.found)
 	s.found += uint64(len(m.found))
 	switch {
 	case j.follows():

@@ -59,7 +59,7 @@ func TestMadeOnce(t *testing.T) {
 		if len(w.change.Create) != 1 || w.change.Create[0].ID != j.ID || !w.urgent || w.changed[j.ID] != j {
 			t.Errorf("written is %+v", w)
 		}
-		j.Status.Advance(search.Block{Height: 8}, nil)
+		j.Status.Advance(search.Block{Height: 8}, nil, never)
 		if w.change.Create[0].Status.Done.Height != 3 {
 			t.Error("what is written changes while it is")
 		}

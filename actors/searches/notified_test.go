@@ -252,7 +252,7 @@ func TestBlocksNotKnown(t *testing.T) {
 		n.Status.State = search.NewState(search.Block{Height: -1})
 		if id == 1 {
 			n.Stop = -1
-			n.Status.Advance(search.Block{Height: 3, Hash: gone}, nil)
+			n.Status.Advance(search.Block{Height: 3, Hash: gone}, nil, never)
 		}
 		c.Create = append(c.Create, n)
 	}
@@ -267,3 +267,5 @@ func TestBlocksNotKnown(t *testing.T) {
 		}
 	}
 }
+
+func never(int32) bool { return false }

@@ -147,7 +147,7 @@ func (s planner) plan() {
 // next returns what a search needs next, nil where that is nothing now. It takes back blocks
 // that have left the chain of a search that follows.
 func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) *member {
-	if j.Status.Mode != searchdb.Running || j.awaits {
+	if j.Status.Mode != searchdb.Running || j.awaits || j.counting {
 		return nil
 	}
 	usage(s).widen(j)
@@ -164,6 +164,9 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 		if !j.follows() && len(j.lacking()) == 0 {
 			s.end(j, searchdb.Done, "")
 		}
+		return nil
+	}
+	if s.recounts(j) {
 		return nil
 	}
 	ranges, to := j.Status.Wanted(uint32(len(j.Scripts)))
@@ -204,6 +207,7 @@ func (s planner) disconnect(reader chainview.Reader, active *chainview.Chain, j 
 	}
 	s.found += uint64(len(found))
 	j.known = nil
+	j.counted.cut(fork)
 	s.dirty(j)
 	return true
 }

@@ -33,7 +33,7 @@ func TestReadAgain(t *testing.T) {
 	}
 	j := s.jobs[1]
 	j.Used.Merge(searchdb.Used{1: 9})
-	j.Status.Advance(search.Block{Height: 9}, make([]search.Entry, 1))
+	j.Status.Advance(search.Block{Height: 9}, make([]search.Entry, 1), never)
 	if j.shown.Done.Height != 5 || j.shown.Found != 10 || j.shownUsed[1] != 2 {
 		t.Errorf("what is on the disk has become %+v, %v", j.shown, j.shownUsed)
 	}

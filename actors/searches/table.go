@@ -29,6 +29,9 @@ type job struct {
 
 	known *outputs // that it has found; nil: not read yet
 
+	counted  heightSet // of the blocks that have entries; nil: not known
+	counting bool      // that is being found out
+
 	shownUsed searchdb.Used   // that is on the disk; nil: not known
 	fresh     searchdb.Used   // found since the search was loaded, while Used is not known
 	exhausted map[string]bool // descriptors that clients were notified of, as their range is used up

@@ -125,7 +125,7 @@ func TestUsedOfEarlier(t *testing.T) {
 		{Kind: search.Spend, Height: 2, Block: r.chain.Active().At(2).Hash, Script: 6},
 		{Kind: search.Receive, Height: 3, Block: tip.Hash, Script: 5},
 	}
-	n.Status.Advance(search.Block{Height: 3, Hash: tip.Hash}, entries)
+	n.Status.Advance(search.Block{Height: 3, Hash: tip.Hash}, entries, never)
 	n.Status.Mode = searchdb.Done
 	change := searchdb.Change{Create: []*searchdb.Search{n}}
 	for i := range entries {

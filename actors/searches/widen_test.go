@@ -129,6 +129,9 @@ func (w *widened) check(a *reader, state messages.SearchState, given int) {
 	if len(found) != len(all) {
 		r.t.Fatalf("%d entries, want %d", len(found), len(all))
 	}
+	if st := do(r.t, r.ref, messages.GetSearch{ID: a.id}); st.Blocks != uint64(len(a.heights)) {
+		r.t.Fatalf("%d blocks, want %d", st.Blocks, len(a.heights))
+	}
 }
 
 // TestWidens finds all that a gap lets find, in blocks of the past and of the future, in one block, in branches that

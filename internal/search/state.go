@@ -82,9 +82,9 @@ func (s *State) Wanted(count uint32) (ranges [][2]uint32, to int32) {
 	return ranges, to
 }
 
-// Advance notes that the blocks up to one were looked at for the scripts that were wanted, and
-// what was found in them.
-func (s *State) Advance(to Block, found []Entry) {
+// Advance notes that the blocks up to one were looked at for the scripts that were wanted, and what was found in
+// them. The function counted reports whether the block of a height was counted before, for other scripts.
+func (s *State) Advance(to Block, found []Entry, counted func(height int32) bool) {
 	s.Done = to
 	if to.Height >= s.Top.Height {
 		s.Top = to
@@ -92,7 +92,7 @@ func (s *State) Advance(to Block, found []Entry) {
 	s.Joined = together(s.Joined, to.Height)
 	s.Found += uint64(len(found))
 	for i := range found {
-		if i == 0 || found[i].Height != found[i-1].Height {
+		if (i == 0 || found[i].Height != found[i-1].Height) && !counted(found[i].Height) {
 			s.Blocks++
 		}
 	}

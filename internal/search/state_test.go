@@ -15,6 +15,8 @@ type chain struct {
 	r      *rand.Rand
 	blocks []chainhash.Hash
 	has    map[chainhash.Hash][]uint32 // numbers of scripts
+
+	counted uint64 // blocks in which something was found
 }
 
 func (c *chain) mine(n int) {
@@ -84,8 +86,8 @@ func TestState(t *testing.T) {
 		for s.Next() < int32(len(c.blocks)) {
 			advance(c, &s, count, sums, &listed)
 		}
-		if s.Found != listed {
-			t.Fatalf("seed %d: %d entries, counted %d", seed, listed, s.Found)
+		if s.Found != listed || s.Blocks != c.counted {
+			t.Fatalf("seed %d: %d entries in %d blocks, counted %d in %d", seed, listed, c.counted, s.Found, s.Blocks)
 		}
 		for h, hash := range c.blocks {
 			for _, script := range c.has[hash] {
@@ -129,15 +131,22 @@ func advance(c *chain, s *search.State, count uint32, sums map[chainhash.Hash]ma
 			}
 		}
 	}
+	counted := map[int32]bool{}
+	for h := s.Next(); h <= to; h++ {
+		counted[h] = sums[c.blocks[h]] != nil
+	}
 	for _, e := range found {
 		if sums[e.Block] == nil {
 			sums[e.Block] = map[uint32]int{}
+			c.counted++
 		}
 		sums[e.Block][e.Script]++
 	}
 	*listed += uint64(len(found))
-	s.Advance(c.at(to), found)
+	s.Advance(c.at(to), found, func(height int32) bool { return counted[height] })
 }
+
+func never(int32) bool { return false }
 
 // disconnect has the blocks above one leave the chain.
 func disconnect(
@@ -164,10 +173,10 @@ func TestDeepReorganisation(t *testing.T) {
 	c := &chain{r: rand.New(rand.NewPCG(1, 1)), has: map[chainhash.Hash][]uint32{}}
 	c.mine(3001)
 	s := search.NewState(c.at(-1))
-	s.Advance(c.at(1500), nil)
+	s.Advance(c.at(1500), nil, never)
 	s.Extend(1, 1400)
 	s.Rewind(c.at)
-	s.Advance(c.at(3000), nil)
+	s.Advance(c.at(3000), nil, never)
 	s.Disconnect(c.at(100), []search.Block{c.at(3000)})
 	if ranges, to := s.Wanted(2); len(ranges) != 1 || ranges[0][0] != 0 {
 		t.Errorf("above height 100 scripts %v are looked for, up to %d", ranges, to)
