@@ -33,6 +33,9 @@ type Options struct {
 
 	// PrivateKeys are used as if the text held them.
 	PrivateKeys []PrivateKey
+
+	// Annotations, if not nil, is set to those of the text: see [CutAnnotations]. Else they are refused, as by Core.
+	Annotations *Annotations
 }
 
 // Descriptor is a parsed descriptor, or one branch of a multipath descriptor.
@@ -57,6 +60,11 @@ func Parse(text string, net *Network, opts Options) ([]*Descriptor, error) {
 	body, err := checkChecksum(text, opts.RequireChecksum)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Annotations != nil {
+		if body, *opts.Annotations, err = cutAnnotations(body); err != nil {
+			return nil, err
+		}
 	}
 	p := &parser{net: net, functions: net.Dialect.functions(), secrets: keyring{}}
 	root, err := p.parseWhole(body, inTop)

@@ -78,6 +78,10 @@ type WalletDescriptor struct {
 	Last      int32
 	Next      int32
 
+	// Annotations that it was imported with (BIP393); nil: it had none. They are the height of the block at or after
+	// which the first payment came, the number of unused indices that may follow a used one, the largest label index.
+	BirthHeight, GapLimit, MaxLabel *uint64
+
 	// NotExported is set when it is not to be shown: keys of P2MR are derived
 	// from its extended keys, of which public ones tell nothing, and the network
 	// has no other outputs.
@@ -122,13 +126,17 @@ type ImportItem struct {
 	Range     *[2]int64 // as given: begin and end, both included; nil: not given
 	RangeErr  error     // what is wrong with the range that was given
 	NextIndex *int64
-	Timestamp int64 // seconds; NowTimestamp for the tip's median time
+	Timestamp int64 // seconds; NowTimestamp for the tip's median time, BirthTimestamp for that of the birth height
 	Internal  *bool // nil: not given
 	Label     *string
 }
 
 // NowTimestamp in an ImportItem stands for the median time of the tip.
 const NowTimestamp int64 = -1 << 62
+
+// BirthTimestamp in an ImportItem stands for the time of the block at the birth height that the descriptor is annotated
+// with (BIP393). Where the chain does not have that block yet, it is [NowTimestamp].
+const BirthTimestamp int64 = NowTimestamp + 1
 
 // ImportResult tells what became of one ImportItem.
 type ImportResult struct {

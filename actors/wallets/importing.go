@@ -2,9 +2,13 @@ package wallets
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"time"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/rescan"
 	"github.com/seed61375155/trawl/messages"
@@ -27,6 +31,7 @@ func (t *caller) importDescriptors(j *ask.Job, q messages.ImportDescriptors) ([]
 }
 
 func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.ImportResult, error) {
+	items = born(s.w.cfg.Chain.Open(), items)
 	got, times, err := s.add(j, items)
 	err = cmp.Or(s.w.do(j, func() { s.added(err) }), err)
 	switch {
@@ -41,6 +46,26 @@ func (s *scan) importAll(j *ask.Job, items []messages.ImportItem) ([]messages.Im
 		rescan.NotScanned(cfg.Chain.Open(), cfg.Network.Software.Daemon, items, got.Results, failed, times.Median)
 	}
 	return got.Results, err
+}
+
+// born returns the items with times in place of birth heights.
+func born(reader chainview.Reader, items []messages.ImportItem) []messages.ImportItem {
+	items = slices.Clone(items)
+	for i := range items {
+		item := &items[i]
+		if item.Timestamp != messages.BirthTimestamp {
+			continue
+		}
+		item.Timestamp = messages.NowTimestamp
+		_, a, err := descriptor.CutAnnotations(item.Desc)
+		if err != nil || a.BirthHeight == nil || reader == nil || *a.BirthHeight > math.MaxInt32 {
+			continue
+		}
+		if b := reader.Active().At(int32(*a.BirthHeight)); b != nil {
+			item.Timestamp = b.Time().Unix()
+		}
+	}
+	return items
 }
 
 // add adds descriptors. Their keys are made before; where none are to be made, others are served between

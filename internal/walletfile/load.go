@@ -113,6 +113,11 @@ func (l *loader) load() {
 	if l.severity == UnknownDescriptor {
 		return // later records may name what was not read
 	}
+	each(l, annotationsType, OK, func(a Annotations) {
+		if d := l.wallet.Descriptor(a.ID); d != nil {
+			d.Annotations = a.Annotations
+		}
+	})
 	l.loadAddresses()
 	l.loadActive()
 	l.loadMasterKeys()

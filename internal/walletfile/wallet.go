@@ -43,6 +43,8 @@ type Descriptor struct {
 
 	Parsed *descriptor.Descriptor
 
+	Annotations descriptor.Annotations // that its text had when it was imported
+
 	// Extended keys that derive its scripts without private keys, by the number
 	// of the key expression.
 	Parents      map[uint32]ExtKey

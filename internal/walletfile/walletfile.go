@@ -78,6 +78,7 @@ var parsers = map[string]func(key, value *cursor) Entry{
 	"lockedutxo":                parseLockedOutput,
 	"orderposnext":              parseOrderPosNext,
 	txNotesType:                 parseTxNotes,
+	annotationsType:             parseAnnotations,
 	"bestblock":                 parseBestBlock,
 	"bestblock_nomerkle":        parseBestBlockNoMerkle,
 	"mkey":                      parseMasterKey,

@@ -81,7 +81,8 @@ func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {
 		if r.parse() != nil || r.checkRange() != nil || r.checkNext() != nil {
 			continue
 		}
-		end := max(int64(r.end), int64(r.next)+int64(im.set.params.KeyPool))
+		ahead := (&descriptorManager{notes: r.notes}).ahead(im.set.params.KeyPool)
+		end := max(int64(r.end), int64(r.next)+int64(ahead))
 		for _, d := range r.branches {
 			job := &Job{id: walletfile.DescriptorID(d), desc: d, first: uint32(r.start)}
 			known := im.set.byID[job.id]

@@ -20,6 +20,7 @@ type importing struct {
 	warnings []string
 
 	branches   []*descriptor.Descriptor
+	notes      descriptor.Annotations
 	start, end int32 // range, the end not included
 	next       int32
 }
@@ -62,7 +63,9 @@ func (r *importing) parse() *messages.WalletError {
 		}
 	}
 	var err error
-	r.branches, err = descriptor.Parse(r.item.Desc, r.set.params.Network, descriptor.Options{RequireChecksum: true})
+	r.branches, err = descriptor.Parse(r.item.Desc, r.set.params.Network, descriptor.Options{
+		RequireChecksum: true, Annotations: &r.notes,
+	})
 	if err != nil {
 		return codes.Errorf(codes.AddressOrKey, "%s", err.Error())
 	}
@@ -86,9 +89,15 @@ func (r *importing) checkRange() *messages.WalletError {
 		return codes.Errorf(codes.Parameter, "Range should not be specified for an un-ranged descriptor")
 	case !r.ranged():
 		return nil
+	case r.notes.GapLimit != nil && *r.notes.GapLimit > maxAhead:
+		return codes.Errorf(codes.Parameter, "gl of a descriptor must not be above %d", maxAhead)
 	case !r.hasRange():
-		r.warn("Range not given, using default keypool range")
-		r.end = r.set.params.KeyPool
+		r.end = (&descriptorManager{notes: r.notes}).ahead(r.set.params.KeyPool)
+		if r.end > r.set.params.KeyPool {
+			r.warn("Range not given, using the gap limit of the descriptor")
+		} else {
+			r.warn("Range not given, using default keypool range")
+		}
 		return nil
 	case r.item.RangeErr != nil:
 		return codes.Errorf(codes.Parameter, "%s", r.item.RangeErr.Error())
@@ -158,6 +167,7 @@ func (r *importing) checkKeys() *messages.WalletError {
 func (r *importing) add(s *staged) {
 	r.warnings = append(r.warnings, s.warnings...)
 	m := r.store(s)
+	annotate(r.set, m, r.notes)
 	r.setLabel(s, m)
 	r.warnOfRange(m, s.internal)
 	r.setActive(m, s.internal)

@@ -42,6 +42,7 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 		d := messages.WalletDescriptor{
 			Desc: text, Timestamp: int64(m.record.CreationTime), Ranged: m.desc.IsRanged(),
 			NotExported: !private && s.hidden(m),
+			BirthHeight: m.notes.BirthHeight, GapLimit: m.notes.GapLimit, MaxLabel: m.notes.MaxLabel,
 		}
 		d.Active, d.Internal = s.isActive(m)
 		if d.Ranged {

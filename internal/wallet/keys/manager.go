@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"cmp"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -14,6 +16,7 @@ type descriptorManager struct {
 	written []byte // value of the record in the file
 	desc    *descriptor.Descriptor
 	cache   *keyCache
+	notes   descriptor.Annotations
 	normal  string // normalised text; empty until it is asked for
 
 	// wanted is where the range is to end when slow keys have been made; 0: where
@@ -54,7 +57,7 @@ func newManager(d *descriptor.Descriptor, created uint64) *descriptorManager {
 // loadedManager takes over a descriptor from the file.
 func loadedManager(d *walletfile.Descriptor) *descriptorManager {
 	m := newManager(d.Parsed, d.CreationTime)
-	m.record, m.written = d.DescriptorRecord, d.Value()
+	m.record, m.written, m.notes = d.DescriptorRecord, d.Value(), d.Annotations
 	m.cache = cacheOf(d)
 	m.desc = d.Parsed.WithCache(m.cache)
 	return m
@@ -80,6 +83,35 @@ func (m *descriptorManager) wanting() bool { return m.wanted > m.lastDerived+1 }
 
 // poolSize is the number of addresses that are derived and not given out.
 func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int(m.record.NextIndex) }
+
+// maxAhead bounds how far ahead scripts are derived for a descriptor's gap limit.
+const maxAhead = 100_000
+
+// ahead returns how many scripts are derived ahead: as many as the key pool holds, or as many as the descriptor says
+// that unused ones may come in between.
+func (m *descriptorManager) ahead(pool int32) int32 {
+	if m.notes.GapLimit == nil {
+		return pool
+	}
+	return max(pool, int32(min(*m.notes.GapLimit, maxAhead)))
+}
+
+// annotate takes over annotations of a descriptor. Earlier annotations stay where the new ones say nothing.
+func annotate(s *Set, m *descriptorManager, a descriptor.Annotations) {
+	if a.IsZero() {
+		return
+	}
+	m.notes = merge(m.notes, a)
+	s.log.Put(walletfile.Annotations{ID: m.id(), Annotations: m.notes})
+}
+
+// merge returns annotations with what others tell in its place.
+func merge(a, b descriptor.Annotations) descriptor.Annotations {
+	return descriptor.Annotations{
+		BirthHeight: cmp.Or(b.BirthHeight, a.BirthHeight), GapLimit: cmp.Or(b.GapLimit, a.GapLimit),
+		MaxLabel: cmp.Or(b.MaxLabel, a.MaxLabel),
+	}
+}
 
 // normalized returns the text that listdescriptors shows, where kept says that keys within miniscript stay as they
 // are. It is false if the text needs private keys.

@@ -69,12 +69,13 @@ func (r *importing) derive(s *staged) error {
 	}
 	m := newManager(public[0], uint64(r.created))
 	m.record.RangeStart, m.record.RangeEnd, m.record.NextIndex = r.start, r.end, r.next
-	m.lastDerived = r.start - 1
-	s.m, s.end = m, r.pool.poolEnd(m, 0)
+	m.lastDerived, m.notes = r.start-1, r.notes
 	old := r.set.byID[m.id()]
 	if old != nil {
 		m.record.ID = old.id() // under which its keys are filed
+		m.notes = merge(old.notes, r.notes)
 	}
+	s.m, s.end = m, r.pool.poolEnd(m, 0)
 	if old != nil && m.desc.IsRanged() && (r.start > old.record.RangeStart || r.end < old.record.RangeEnd) {
 		return fmt.Errorf("new range must include current range = [%d,%d]",
 			old.record.RangeStart, old.record.RangeEnd-1)

@@ -53,7 +53,7 @@ func (p *Pool) poolEnd(m *descriptorManager, size int32) int32 {
 		return 1
 	}
 	if size == 0 {
-		size = p.set.params.KeyPool
+		size = m.ahead(p.set.params.KeyPool)
 	}
 	return int32(min(max(int64(m.record.NextIndex)+int64(size), int64(m.record.RangeEnd)), math.MaxInt32))
 }

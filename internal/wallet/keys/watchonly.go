@@ -23,6 +23,7 @@ func (im *Importer) AddPublic(d *walletfile.Descriptor) (*Added, error) {
 		return nil, codes.Errorf(codes.Wallet, "%v", err)
 	}
 	m := im.publicManager(branches[0], source)
+	annotate(im.set, m, source.notes)
 	if err := im.pool.topUp(m, 0); err != nil { // hardened steps: the rest of the range stays as it is
 		im.set.write(m)
 	}

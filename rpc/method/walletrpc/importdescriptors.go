@@ -35,14 +35,16 @@ func (m *methods) importDescriptors() command.Command {
 				},
 				{
 					Name: "range", Type: command.Range, Optional: true,
-					Help: "for a ranged descriptor: the last index to watch, or the first and the last",
+					Help: "for a ranged descriptor: the last index to watch, or the first and the last. By default\n" +
+						"as many as are derived ahead, or the gap limit that it is annotated with (gl, BIP393) if\n" +
+						"that is more",
 				},
 				{Name: "next_index", Type: command.Number, Optional: true, Help: "index of the first new address"},
 				{
 					Name: "timestamp", Type: command.Number, TypeText: "integer / string",
 					Help: "time, in seconds since 1970, before which nobody paid to it: from two hours before it on\n" +
 						"the chain is scanned. \"now\" is the time of the tip: nothing is scanned. 0 is the whole " +
-						"chain.",
+						"chain.\nIt may be absent if the descriptor is annotated with its birth height (bh, BIP393).",
 				},
 				{
 					Name: "internal", Type: command.Bool, Default: "false",

@@ -16,10 +16,10 @@ var errNoTimestamp = command.Error{Code: command.TypeError, Message: "Missing re
 // look at, because something before them is wrong, are not looked at here either;
 // what is wrong is for the wallet to say. An error ends the whole call.
 func (m *methods) readImport(v *jsontree.Value) (item messages.ImportItem, err error) {
-	if item.Timestamp, err = readTimestamp(v.Get("timestamp")); err != nil {
+	desc := v.Get("desc")
+	if item.Timestamp, err = readTimestamp(v.Get("timestamp"), desc); err != nil {
 		return item, err
 	}
-	desc := v.Get("desc")
 	if desc == nil {
 		item.NoDesc = true
 		return item, nil
@@ -44,16 +44,22 @@ func (m *methods) readImport(v *jsontree.Value) (item messages.ImportItem, err e
 
 // parse reads a descriptor, nil if it is none.
 func (m *methods) parse(desc string) []*descriptor.Descriptor {
-	branches, err := descriptor.Parse(desc, m.net, descriptor.Options{RequireChecksum: true})
+	branches, err := descriptor.Parse(desc, m.net, descriptor.Options{
+		RequireChecksum: true, Annotations: new(descriptor.Annotations),
+	})
 	if err != nil {
 		return nil
 	}
 	return branches
 }
 
-func readTimestamp(v *jsontree.Value) (int64, error) {
+// readTimestamp reads a time. Without one a descriptor may be annotated with the height of its birth.
+func readTimestamp(v, desc *jsontree.Value) (int64, error) {
 	switch {
 	case v == nil:
+		if _, a, err := descriptor.CutAnnotations(desc.Text()); err == nil && a.BirthHeight != nil {
+			return messages.BirthTimestamp, nil
+		}
 		return 0, errNoTimestamp
 	case v.Kind() == jsontree.Number:
 		return v.AsInt64()

@@ -34,6 +34,28 @@ type listedDescriptor struct {
 	Active    bool           `json:"active"`
 	Internal  *bool          `json:"internal,omitempty"` // active ones
 	*indices                 // ranged ones
+
+	Annotations *annotations `json:"annotations,omitempty"`
+}
+
+// annotations are named as in BIP393.
+type annotations struct {
+	BirthHeight *uint64 `json:"bh,omitempty"`
+	GapLimit    *uint64 `json:"gl,omitempty"`
+	MaxLabel    *uint64 `json:"ml,omitempty"`
+}
+
+var annotationsResult = command.Result{
+	Type: command.Object, Key: "annotations", Optional: true,
+	Help: "what the descriptor was annotated with when it was imported (BIP393)",
+	Inner: []command.Result{
+		{
+			Type: command.Number, Key: "bh", Optional: true,
+			Help: "height of the block at or after which it was first paid to",
+		},
+		{Type: command.Number, Key: "gl", Optional: true, Help: "unused indices that may follow a used one"},
+		{Type: command.Number, Key: "ml", Optional: true, Help: "largest label index, of silent payments"},
+	},
 }
 
 // Secrets implements [command.Teller].
@@ -88,6 +110,7 @@ func (m *methods) listDescriptors() command.Command {
 							Type: command.Number, Key: "next_index", Optional: true,
 							Help: "(ranged ones only) index of the next new address",
 						},
+						annotationsResult,
 					}},
 				},
 			},
@@ -123,6 +146,9 @@ func listDescriptor(d *messages.WalletDescriptor) listedDescriptor {
 	}
 	if d.Ranged {
 		listed.indices = &indices{[2]int32{d.First, d.Last}, d.Next, d.Next}
+	}
+	if d.BirthHeight != nil || d.GapLimit != nil || d.MaxLabel != nil {
+		listed.Annotations = &annotations{d.BirthHeight, d.GapLimit, d.MaxLabel}
 	}
 	return listed
 }
