@@ -54,7 +54,8 @@ type ReportScan struct {
 	Control[Done]
 
 	Slot     uint64
-	Progress int // percent, 0 to 100
+	Progress int       // percent, 0 to 100
+	Stage    ScanStage // empty: of the scripts before a scan, of the result after it
 }
 
 // ReleaseScan gives a slot back: without a scan, or after a scan that holds it. A slot
@@ -96,6 +97,23 @@ type RunScan struct {
 	// that is part of the scan: it has a status, and can be aborted. A further RunScan with the slot may be part of
 	// that work.
 	Hold bool
+
+	// Pass numbers the scans with the same slot from 1 on, and Part is the scan's part of all that work. Both are for
+	// the status alone, and zero where there is a single scan.
+	Pass int
+	Part ScanPart
+}
+
+// A ScanPart is a part of some work: from the share that is done before it on, the share of its own, both from 0 to 1.
+// The zero value is the whole.
+type ScanPart struct{ From, Share float64 }
+
+// Percent returns how much of the whole is done, rounded down, with so many percent of the part.
+func (p ScanPart) Percent(done float64) int {
+	if p == (ScanPart{}) {
+		return int(done)
+	}
+	return int(100*p.From + p.Share*done)
 }
 
 // ScriptSet is a set of output scripts. It is not changed any more.
@@ -138,9 +156,10 @@ const (
 // scan is running.
 type ScanStatus struct {
 	Running  bool
-	Height   int32     // all heights up to it have been matched
-	Progress int       // percent of the stage, rounded down; of the range, while filters are matched
+	Height   int32     // all heights up to it have been matched, by the present pass
+	Progress int       // percent of the stage, rounded down; of the whole work where Pass is not 0
 	Stage    ScanStage // what is done now
+	Pass     int       // see [RunScan]
 }
 
 // AbortScan ends the running scan; the answer is false when there was none. The slot

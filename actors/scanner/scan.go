@@ -28,8 +28,10 @@ type scan struct {
 	set         messages.ScriptSet // instead of scripts; nil: none
 	check       bool               // look into the blocks that match
 	uses        *uses              // takes notes of scripts in blocks; nil: none are wanted
-	pass        *match.Pass        // set by makePass
-	buffers     sync.Pool          // of memory that blocks are read into
+	number      int                // see [messages.RunScan.Pass]
+	part        messages.ScanPart
+	pass        *match.Pass // set by makePass
+	buffers     sync.Pool   // of memory that blocks are read into
 	undisclosed undisclosed
 
 	// Used by the actor alone.
@@ -41,7 +43,7 @@ type scan struct {
 func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *chainview.Block) *scan {
 	s := &scan{
 		cfg: cfg, reader: reader, first: req.Start, stop: stop,
-		scripts: req.Scripts, set: req.Set, check: req.CheckBlocks,
+		scripts: req.Scripts, set: req.Set, check: req.CheckBlocks, number: req.Pass, part: req.Part,
 		buffers: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	if req.Uses {
@@ -143,11 +145,11 @@ func (s *scan) frontier() int32 {
 
 func (s *scan) status() messages.ScanStatus {
 	height := max(s.frontier()-1, s.first)
-	progress := 100
+	done := 100.0
 	if total := s.stop.Height - s.first; total > 0 {
-		progress = int(100 / float64(total) * float64(height-s.first))
+		done = 100 / float64(total) * float64(height-s.first)
 	}
-	return messages.ScanStatus{Running: true, Height: height, Progress: progress}
+	return messages.ScanStatus{Running: true, Height: height, Progress: s.part.Percent(done), Pass: s.number}
 }
 
 // result returns what was found below the frontier.

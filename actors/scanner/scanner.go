@@ -6,6 +6,7 @@
 package scanner
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"slices"
@@ -50,6 +51,7 @@ type Scanner struct {
 	scan     *scan               // the running one; nil unless one runs
 	draining []*scan             // answered already, their workers about to stop
 	ended    messages.ScanStatus // at the end of the scan whose slot is held
+	stage    messages.ScanStage  // that the holder of the slot reported last
 }
 
 // New returns the producer of a scanner.
@@ -85,7 +87,9 @@ func (s *Scanner) reserve(_ actor.Context, m *ask.Call[messages.ReserveScan, mes
 }
 
 func (s *Scanner) report(q messages.ReportScan) (messages.Done, error) {
-	s.slot.Report(q.Slot, q.Progress)
+	if s.slot.Report(q.Slot, q.Progress) {
+		s.stage = q.Stage
+	}
 	return messages.Done{}, nil
 }
 
@@ -115,7 +119,8 @@ func (s *Scanner) status() messages.ScanStatus {
 			return s.ended // most holders only answer: progress does not fall for that
 		}
 		return messages.ScanStatus{
-			Running: true, Stage: messages.ScanReading, Progress: progress, Height: s.ended.Height,
+			Running: true, Stage: cmp.Or(s.stage, messages.ScanReading), Progress: progress, Height: s.ended.Height,
+			Pass: s.ended.Pass,
 		}
 	default:
 		return messages.ScanStatus{}
@@ -129,7 +134,7 @@ func (s *Scanner) run(c actor.Context, call *ask.Call[messages.RunScan, messages
 	if s.slot.Begin(q.Slot, q.Hold, call.Answer, messages.ScanResult{From: q.Start, To: q.Start}) {
 		s.begin(c, q)
 	} else if s.slot.State() != held {
-		s.ended = messages.ScanStatus{Running: true, Height: q.Start}
+		s.ended = messages.ScanStatus{Running: true, Height: q.Start, Progress: q.Part.Percent(0), Pass: q.Pass}
 		s.announce(false)
 	}
 }

@@ -87,12 +87,14 @@ func (s *JobSlot[R]) Reserve(answer func(messages.ScanSlot, error) (received boo
 	return true
 }
 
-// Report notes how far the holder of a slot is. Of another slot, or while the job runs,
-// it notes nothing.
-func (s *JobSlot[R]) Report(id uint64, progress int) {
-	if id == s.issued && (s.state == JobReserved || s.state == JobHeld) {
-		s.progress, s.reported = min(max(progress, 0), 100), true
+// Report notes how far the holder of a slot is, and reports whether it did: not of another slot, nor while the job
+// runs.
+func (s *JobSlot[R]) Report(id uint64, progress int) bool {
+	if id != s.issued || s.state != JobReserved && s.state != JobHeld {
+		return false
 	}
+	s.progress, s.reported = min(max(progress, 0), 100), true
+	return true
 }
 
 // Release takes a slot back and reports whether the place became free. The place of a

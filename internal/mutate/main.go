@@ -42,7 +42,8 @@ var deciding = []string{
 	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./actors/notify",
 	"./internal/metrics", "./actors/cluster", "./actors/searches", "./store/searchdb",
 	"./internal/wallet/coinselect", "./internal/wallet/spend", "./internal/rawtx",
-	"./rpc/forward", "./rpc/eventstream", "./actors/corepool", "./actors/peers",
+	"./rpc/forward", "./rpc/eventstream", "./actors/corepool", "./actors/peers", "./internal/receipt",
+	"./internal/search/widen", "./rpc/method/internal/history", "./rpc/method/walletrpc/internal/labels",
 	"./actors/sync", "./actors/relay", "./internal/p2p", "./descriptor",
 }
 

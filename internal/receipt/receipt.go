@@ -81,13 +81,20 @@ func (r *Receipt) SetDescriptors(list []Descriptor) {
 	}
 }
 
-// SetScripts sets which scripts were looked for: each once, in any order.
+// SetScripts sets which scripts were looked for, in any order.
 func (r *Receipt) SetScripts(scripts iter.Seq[[]byte]) {
 	var all []Digest
 	for script := range scripts {
 		all = append(all, sha256.Sum256(script))
 	}
+	r.SetScriptDigests(all)
+}
+
+// SetScriptDigests sets which scripts were looked for by their SHA-256, in any order. It changes the order, and removes
+// what comes twice.
+func (r *Receipt) SetScriptDigests(all []Digest) {
 	slices.SortFunc(all, func(a, b Digest) int { return bytes.Compare(a[:], b[:]) })
+	all = slices.Compact(all)
 	h := sha256.New()
 	for i := range all {
 		h.Write(all[i][:])

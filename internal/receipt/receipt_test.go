@@ -275,3 +275,93 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Too many descriptors are not told.
+func TestDescriptors(t *testing.T) {
+	for n, told := range map[int]bool{receipt.MaxDescriptors: true, receipt.MaxDescriptors + 1: false} {
+		r := &receipt.Receipt{}
+		r.SetDescriptors(make([]receipt.Descriptor, n))
+		if (len(r.Descriptors) == n) != told || !told && r.Descriptors != nil {
+			t.Errorf("%d descriptors: %d are told", n, len(r.Descriptors))
+		}
+	}
+}
+
+// Digests of scripts may come twice, and in any order.
+func TestScriptDigests(t *testing.T) {
+	a, b := receipt.Digest{1}, receipt.Digest{0, 2}
+	first, second := &receipt.Receipt{}, &receipt.Receipt{}
+	first.SetScriptDigests([]receipt.Digest{a, b, a})
+	second.SetScriptDigests([]receipt.Digest{b, a})
+	if first.Scripts != 2 || first.Scripts != second.Scripts || first.ScriptsDigest != second.ScriptsDigest {
+		t.Errorf("%+v, %+v", first, second)
+	}
+}
+
+// Numbers have their bounds, and texts are Unicode.
+func TestBounds(t *testing.T) {
+	text := string(made().AppendJSON(nil))
+	for _, c := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{`"scripts":2,`, `"scripts":2147483647,`, true},
+		{`"scripts":2,`, `"scripts":2147483648,`, false},
+		{`"blocks_found":2,`, `"blocks_found":2147483648,`, false},
+		{`"to_height":9,`, `"to_height":2147483647,`, false},
+		{`"entries":3,`, `"entries":9007199254740992,`, true},
+		{`"entries":3,`, `"entries":9007199254740993,`, false},
+		{`"desc":"raw(51)"`, `"desc":"\u00e9"`, true},
+		{`"range":[0,9]`, `"range":[9,2147483647]`, true},
+		{`"range":[0,9]`, `"range":[9,2147483648]`, false},
+		{`"range":[0,9]`, `"range":[10,9]`, false},
+	} {
+		changed := strings.Replace(text, c.from, c.to, 1)
+		if _, _, err := parse(t, changed); changed == text || (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.to, err)
+		}
+	}
+	far := strings.NewReplacer(`"to_height":9,`, `"to_height":2147483647,`, `"blocks_scanned":8,`,
+		`"blocks_scanned":2147483646,`).Replace(text)
+	if _, _, err := parse(t, far); err == nil {
+		t.Error("a height has no next one")
+	}
+	paid := made()
+	paid.Activity.Spent = 98765432101
+	if got := string(paid.AppendJSON(nil)); !strings.Contains(got, `"spent":"98765432101"`) {
+		t.Error(got)
+	}
+	broken := jsontree.NewObject()
+	whole, _ := jsontree.Parse([]byte(text))
+	for key, member := range whole.Members() {
+		if key == "descriptors" {
+			one := jsontree.NewObject()
+			one.Add("desc", jsontree.NewString("\xff"))
+			member = jsontree.NewArray(one)
+		}
+		broken.Add(key, member)
+	}
+	if _, _, err := receipt.Parse(broken); !errors.Is(err, receipt.ErrMalformed) {
+		t.Errorf("a text that is not Unicode: %v", err)
+	}
+	unlisted := made()
+	unlisted.Blocks = nil
+	text = string(unlisted.AppendJSON(nil))
+	for found, ok := range map[string]bool{"2147483647": true, "2147483648": false} {
+		changed := strings.Replace(text, `"blocks_found":2,`, `"blocks_found":`+found+`,`, 1)
+		if _, _, err := parse(t, changed); (err == nil) != ok {
+			t.Errorf("%s blocks: %v", found, err)
+		}
+	}
+	most := strings.NewReplacer(
+		`"from_height":2,`, `"from_height":2147483646,`, `"to_height":9,`, `"to_height":2147483646,`,
+		`"blocks_scanned":8,`, `"blocks_scanned":1,`,
+	).Replace(text)
+	beyond := strings.ReplaceAll(most, "2147483646", "2147483647")
+	if _, _, err := parse(t, most); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := parse(t, beyond); err == nil {
+		t.Error("a height has no next one")
+	}
+}

@@ -3,6 +3,7 @@ package forward
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -24,20 +25,28 @@ const (
 	activityEnd   = `]}`
 )
 
-// refuseGap refuses calls whose scan objects have a gap: Core passes it over, and its answer would look complete.
+// refuseGap refuses calls whose scan objects have a gap: Core passes it over, and its answer would look complete. A
+// descriptor with annotations may have a gap, too: Core knows none.
 func refuseGap(method string, params *jsontree.Value) error {
 	if method != "scantxoutset" && method != "getdescriptoractivity" {
 		return nil
 	}
 	objects := argument(params, 1, "scanobjects")
 	for i := range objects.Len() {
-		if object := objects.At(i); object.Kind() == jsontree.Object && !object.Get("gap").IsNull() {
+		object := objects.At(i)
+		gap := object.Kind() == jsontree.Object && !object.Get("gap").IsNull()
+		if gap || method == "getdescriptoractivity" && isAnnotated(object) {
 			return command.Errorf(command.InvalidParameter,
-				"Bitcoin Core answers %s here, and has no gap in scan objects: take scanblocks, or for the activity "+
-					"in blocks alone include_mempool=false", method)
+				"Bitcoin Core answers %s here, and has neither gaps nor annotations of scan objects: take scanblocks, "+
+					"or for the activity in blocks alone include_mempool=false", method)
 		}
 	}
 	return nil
+}
+
+// isAnnotated reports whether the descriptor of a scan object seems to have annotations.
+func isAnnotated(object *jsontree.Value) bool {
+	return strings.Contains(object.Text(), ")?") || strings.Contains(object.Get("desc").Text(), ")?")
 }
 
 // withActivity adds what happens in Core's pool to the activity in blocks, which the node

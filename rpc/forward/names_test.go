@@ -72,6 +72,7 @@ func TestActivity(t *testing.T) {
 	named := jsontree.NewObject()
 	named.Add("blockhashes", blocks)
 	named.Add("scanobjects", scripts)
+	annotated := jsontree.NewArray(jsontree.NewString("raw(51)?bh=5"))
 	gap, err := jsontree.Parse([]byte(`["raw(51)",{"desc":"raw(52)","gap":20}]`))
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +94,11 @@ func TestActivity(t *testing.T) {
 		{"not asked for", jsontree.NewArray(blocks, scripts, no), []int{1}, `x`, forward.None, `{"activity":[1]}`},
 		{"not passed on", named, []int{1}, reply(``), forward.None, ""},
 		{"a gap", jsontree.NewArray(blocks, gap), []int{1}, reply(``), forward.Default, ""},
+		{"annotations", jsontree.NewArray(blocks, annotated), []int{1}, reply(``), forward.Default, ""},
+		{
+			"annotations, not asked for", jsontree.NewArray(blocks, annotated, no), []int{1}, `x`, forward.Default,
+			`{"activity":[1]}`,
+		},
 		{"a gap, named", namedGap, []int{1}, reply(``), forward.Default, ""},
 		{"a gap, not asked for", jsontree.NewArray(blocks, gap, no), []int{1}, `x`, forward.Default, `{"activity":[1]}`},
 		{"nonsense", named, []int{1}, `{"jsonrpc":"2.0","result":[],"id":0}`, forward.Default, ""},

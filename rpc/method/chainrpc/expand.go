@@ -22,3 +22,12 @@ func (d *Deps) Expand(ctx context.Context, objects *jsontree.Value,
 	}
 	return x.all(ctx, objects)
 }
+
+// Height returns the height of the active chain, -1 where there is none yet.
+func (d *Deps) Height() int32 {
+	active, err := d.active()
+	if err != nil {
+		return -1
+	}
+	return active.Height()
+}

@@ -30,7 +30,7 @@ type expansion struct {
 	visit       visitScripts
 	scriptsOnly bool // visit asks for no branch: it may be nil
 
-	// widens takes over an object with a gap, and reports whether it does. Nil: no object may have a gap.
+	// widens takes over an object with a gap, and reports whether it does. Nil: no object may have gap or annotations.
 	widens func(*parsed) bool
 
 	object  int // place of the object that is visited
@@ -104,8 +104,14 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 
 // parse reads an object. Most that come in thousands are scripts or addresses.
 func (x *expansion) parse(v *jsontree.Value) (p parsed) {
-	if p.ScanObject, p.err = arg.NewScanObject(v); p.err == nil {
-		p.gap, p.err = gapOf(v)
+	var a descriptor.Annotations
+	if x.widens == nil {
+		p.ScanObject, p.err = arg.NewScanObject(v)
+	} else {
+		p.ScanObject, a, p.err = arg.Annotated(v)
+	}
+	if p.err == nil {
+		p.gap, p.err = arg.Gap(v, a)
 	}
 	if p.err != nil {
 		return p

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/receipt"
+	"github.com/seed61375155/trawl/internal/search/widen"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
@@ -31,9 +32,16 @@ func (o *scanOrder) readReceipt(options *jsontree.Value) (err error) {
 // toldObjects learns which descriptors are looked for. Nil: it does not.
 type toldObjects struct {
 	objects *jsontree.Value
-	list    []receipt.Descriptor
+	list    []toldObject
 	object  int // that was visited last
 	branch  *descriptor.Descriptor
+}
+
+// A toldObject is a descriptor that is looked for.
+type toldObject struct {
+	receipt.Descriptor
+
+	number int // in the plan of a widening; -1: its range does not widen
 }
 
 // told returns what learns the descriptors for a receipt.
@@ -58,28 +66,60 @@ func (t *toldObjects) add(object int, branch *descriptor.Descriptor, index uint3
 	if branch != nil && branch.IsRanged() {
 		d.Ranged, d.First, d.Last = true, index, index
 	}
-	t.list = append(t.list, d)
+	t.list = append(t.list, toldObject{d, -1})
+}
+
+// widens takes a branch of an object whose range widens.
+func (t *toldObjects) widens(object int, branch *descriptor.Descriptor, number int) {
+	if t == nil || len(t.list) > receipt.MaxDescriptors {
+		return
+	}
+	d := receipt.Descriptor{Text: publicText(t.objects.At(object), branch), Ranged: true}
+	t.list = append(t.list, toldObject{d, number})
+}
+
+// descriptors returns the descriptors, with the ranges that widened up to their ends.
+func (t *toldObjects) descriptors(plan *widen.Plan) []receipt.Descriptor {
+	list := make([]receipt.Descriptor, len(t.list))
+	for i := range t.list {
+		list[i] = t.list[i].Descriptor
+		if number := t.list[i].number; number >= 0 {
+			r := plan.Range(number)
+			list[i].First, list[i].Last = uint32(r.First), uint32(r.Last)
+		}
+	}
+	return list
 }
 
 // publicText returns a text of a scan object from which everyone can derive, if there is one.
 func publicText(v *jsontree.Value, branch *descriptor.Descriptor) string {
 	if branch != nil && branch.HasPrivateKeys() {
-		if text, err := branch.NormalizedString(); err == nil {
-			return text
-		}
+		return publicForm(branch)
 	}
 	return arg.ShownText(v, branch)
 }
 
+// publicForm returns a text of a descriptor without private keys from which everyone can derive, if there is one.
+func publicForm(branch *descriptor.Descriptor) string {
+	if text, err := descriptor.NormalizedPolicies(branch); err == nil {
+		return text
+	}
+	return branch.String()
+}
+
 // receipt makes the receipt of a scan that has completed.
 func (s *scan) receipt(
-	ctx context.Context, told *toldObjects, query *filters.Query, order *scanOrder, result *scanResult,
+	ctx context.Context, w *widening, query *filters.Query, order *scanOrder, result *scanResult,
 ) (*receipt.Receipt, error) {
 	r := &receipt.Receipt{From: result.From}
-	if told != nil {
-		r.SetDescriptors(told.list)
+	if w.told != nil {
+		r.SetDescriptors(w.told.descriptors(&w.plan))
 	}
-	r.SetScripts(query.Scripts())
+	digests, err := w.digests(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	r.SetScriptDigests(digests)
 	r.SetFound(result.Blocks)
 	if order.activity {
 		r.Activity = result.sum

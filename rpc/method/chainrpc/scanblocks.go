@@ -64,12 +64,15 @@ var scanParams = []command.Param{
 				Inner: []command.Param{
 					{Name: "desc", Type: command.String, Help: "an output descriptor"},
 					{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
-					gapParam,
+					arg.GapParam,
 				},
 			},
 		},
 	},
-	{Name: "start_height", Type: command.Number, Default: "0", Help: "height of the first block"},
+	{
+		Name: "start_height", Type: command.Number, Default: "0",
+		Help: "height of the first block; by default the least that all descriptors are annotated with (bh, BIP393)",
+	},
 	{Name: "stop_height", Type: command.Number, Default: "height of the tip", Help: "height of the last block"},
 	{Name: "filtertype", Type: command.String, Default: `"basic"`, Help: "kind of filter"},
 	{
@@ -116,10 +119,18 @@ var scanResults = []command.Result{
 		arg.ReceiptResult("with the option receipt, of a scan that was not aborted"),
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
-		{Type: command.Number, Key: "progress", Help: "percentage done, of the stage if there is one"},
+		{
+			Type: command.Number, Key: "progress",
+			Help: "percentage done, of the stage if there is one. With a gap it is that of the whole scan, and does\n" +
+				"not fall: as it is not known how many passes there will be, each gets half of what is left",
+		},
 		{
 			Type: command.Number, Key: "current_height",
-			Help: "height up to which all blocks were looked at. With a gap, more than one pass may be needed",
+			Help: "height up to which all blocks were looked at, with a gap by the present pass",
+		},
+		{
+			Type: command.Number, Key: "pass", Optional: true,
+			Help: "with a gap: which pass over the blocks this is, from 1 on",
 		},
 	}},
 	{Type: command.Null, When: "when action=='status' and no scan is running"},
@@ -168,7 +179,8 @@ func (s *scan) status(ctx context.Context) (any, error) {
 	return struct {
 		Progress int   `json:"progress"`
 		Height   int32 `json:"current_height"`
-	}{status.Progress, status.Height}, nil
+		Pass     int   `json:"pass,omitempty"`
+	}{status.Progress, status.Height, status.Pass}, nil
 }
 
 // scanResult is what a scan returns.
@@ -226,8 +238,8 @@ func (s *scan) reserve(ctx context.Context) (slot messages.ScanSlot, release fun
 
 // holder returns what a call does with a slot of the scanner.
 func (s *scan) holder(ctx context.Context, slot messages.ScanSlot) *holder {
-	return newHolder(slot.Aborted, func(percent int) {
-		_, _ = ask.Ask(ctx, s.deps.Index.Scanner, messages.ReportScan{Slot: slot.ID, Progress: percent})
+	return newHolder(slot.Aborted, func(percent int, stage messages.ScanStage) {
+		_, _ = ask.Ask(ctx, s.deps.Index.Scanner, messages.ReportScan{Slot: slot.ID, Progress: percent, Stage: stage})
 	})
 }
 
@@ -279,6 +291,11 @@ func (s *scan) order(a *command.Args) (order scanOrder, err error) {
 	}
 	if order.stop = active.At(stop); order.stop == nil || stop < order.start {
 		return order, command.Error{Code: command.MiscError, Message: "Invalid stop_height"}
+	}
+	if !a.Has(2) {
+		if order.start = arg.BirthHeight(a.Value(1)); order.start > stop {
+			return order, arg.BirthFailure(order.start, stop)
+		}
 	}
 	return order, nil
 }

@@ -3,23 +3,24 @@ package chainrpc
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // search looks for scan objects with a slot that the call holds.
 func (s *scan) search(
 	ctx context.Context, slot messages.ScanSlot, objects *jsontree.Value, order *scanOrder,
 ) (*scanResult, error) {
-	h, told := s.holder(ctx, slot), order.told(objects)
-	w, err := newWidening(ctx, s.deps, h, s.net, objects, told)
-	if err == nil && order.receipt && w.widens() {
-		err = errGapOfReceipt
+	h := s.holder(ctx, slot)
+	if gapped(objects) {
+		h.begin(derivingShare)
 	}
+	w, err := newWidening(ctx, s.deps, h, s.net, objects, order)
 	if errors.Is(err, errAborted) {
 		return order.empty(), nil
 	}
@@ -32,22 +33,44 @@ func (s *scan) search(
 		return nil, err
 	}
 	if order.activity {
+		if w.widens() {
+			h.begin(1)
+		}
 		if err := s.addActivity(ctx, h, sought, order, answer); err != nil {
 			return nil, err
 		}
 	}
 	if order.receipt && answer.Completed {
-		if answer.Receipt, err = s.receipt(ctx, told, sought, order, answer); err != nil {
+		answer.Receipt, err = s.receipt(ctx, w, sought, order, answer)
+		if errors.Is(err, errAborted) {
+			answer.Completed, err = false, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return answer, nil
 }
 
-// errGapOfReceipt answers a scan with both: which range is looked for is known at its end alone.
-var errGapOfReceipt = command.Error{
-	Code:    command.InvalidParameter,
-	Message: "receipt cannot be given with gap: scan again with the ranges that the answer tells",
+// Shares of the work that is left, of a scan whose ranges widen: how many passes it takes is seen at its end.
+const (
+	derivingShare = 0.1
+	passShare     = 0.5
+)
+
+// gapped reports whether a scan object has a gap.
+func gapped(objects *jsontree.Value) bool {
+	for _, v := range objects.Elements() {
+		if v.Kind() == jsontree.String && !strings.Contains(v.Text(), "gl=") {
+			continue // as most are that come in thousands
+		}
+		if _, a, err := arg.Annotated(v); err == nil {
+			if gap, err := arg.Gap(v, a); err == nil && gap > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // find makes the scan, into an answer, and returns the scripts that it has looked for.
@@ -55,10 +78,15 @@ func (s *scan) find(
 	ctx context.Context, w *widening, slot uint64, order *scanOrder, answer *scanResult,
 ) (*filters.Query, error) {
 	look := func(q *filters.Query) (passed, error) {
-		result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
+		run := messages.RunScan{
 			Slot: slot, Set: q, Hold: true, Uses: w.widens(), Start: order.start, Stop: order.stop.Hash,
 			CheckBlocks: order.checkBlocks || order.activity || order.receipt || w.widens(),
-		})
+		}
+		if w.widens() {
+			w.passes++
+			run.Pass, run.Part = w.passes, w.x.holder.begin(passShare)
+		}
+		result, err := ask.Ask(ctx, s.deps.Index.Scanner, run)
 		if err != nil {
 			return passed{}, scanFailure(err)
 		}

@@ -12,8 +12,8 @@ type visitScripts func(branch *descriptor.Descriptor, index uint32, scripts [][]
 
 // expandObjects reads the scan objects, which are argument 1, and visits all their
 // scripts. The error is errAborted once the scan is aborted.
-func (d *Deps) expandObjects(
-	ctx context.Context, h *holder, a *command.Args, net *descriptor.Network, visit visitScripts,
+func expandObjects(
+	ctx context.Context, d *Deps, h *holder, a *command.Args, net *descriptor.Network, visit visitScripts,
 ) error {
 	objects, err := a.Array(1)
 	if err != nil {

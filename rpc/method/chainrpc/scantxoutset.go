@@ -115,10 +115,10 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 		}
 	}
 	sought := soughtScripts{places: map[string]scriptPlace{}}
-	holder := newHolder(slot.Aborted, func(percent int) {
+	holder := newHolder(slot.Aborted, func(percent int, _ messages.ScanStage) {
 		_, _ = ask.Ask(ctx, s.deps.Coins, messages.ReportCoinScan{Slot: slot.ID, Progress: percent})
 	})
-	err = s.deps.expandObjects(ctx, holder, a, s.net, sought.add)
+	err = expandObjects(ctx, s.deps, holder, a, s.net, sought.add)
 	if err != nil && !errors.Is(err, errAborted) {
 		return nil, err
 	}

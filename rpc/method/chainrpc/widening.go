@@ -22,30 +22,6 @@ import (
 // scriptLimit bounds the scripts of scan objects with a gap.
 func scriptLimit(d *Deps) int { return cmp.Or(d.ScriptLimit, 10_000_000) }
 
-// maxGap is the largest gap of a scan object.
-const maxGap = 100_000
-
-// gapOf reads the gap of a scan object; 0: it has none.
-func gapOf(v *jsontree.Value) (int32, error) {
-	if v.Kind() != jsontree.Object {
-		return 0, nil
-	}
-	given := v.Get("gap")
-	if given.IsNull() {
-		return 0, nil
-	}
-	gap, err := given.AsInt32()
-	if err == nil && (gap < 1 || gap > maxGap) {
-		err = command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", maxGap)
-	}
-	return gap, err
-}
-
-var gapParam = command.Param{
-	Name: "gap", Type: command.Number, Optional: true, Extension: true,
-	Help: "1 to 100000: widen the range until so many unused indices follow the highest used one",
-}
-
 // errNoGap answers where scan objects cannot have a gap.
 var errNoGap = command.Error{
 	Code: command.InvalidParameter, Message: "gap cannot be given to this method: take scanblocks or createsearch",
@@ -60,6 +36,11 @@ type widening struct {
 	plan    widen.Plan
 	ranged  []rangedBranch // by their numbers in the plan
 	scripts int            // of all rounds
+
+	passes int  // over the blocks
+	seals  bool // there will be a receipt
+	told   *toldObjects
+	sealed []sealedScript // of all rounds, for a receipt
 
 	round  *filters.QueryBuilder
 	owners []owner // of the scripts of the round, by their places in the query
@@ -100,17 +81,20 @@ type passed struct {
 	completed bool
 }
 
-// newWidening reads scan objects and derives the scripts of those without a gap. told learns which descriptors these
-// are. The error is errAborted once the scan is aborted.
+// newWidening reads scan objects and derives the scripts of those without a gap. With an order,
+// they are noted for its receipt. The error is errAborted once the scan is aborted.
 func newWidening(
-	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, told *toldObjects,
+	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, order *scanOrder,
 ) (*widening, error) {
 	w := &widening{
 		limit: scriptLimit(d), round: filters.NewQueryBuilder(objects.Len()),
 		found: map[chainhash.Hash][]sighting{},
 	}
+	if order != nil {
+		w.seals, w.told = order.receipt, order.told(objects)
+	}
 	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
-		told.add(w.x.object, branch, index)
+		w.told.add(w.x.object, branch, index)
 		w.add(owner{number: -1}, scripts)
 	})
 	w.x.scriptsOnly, w.x.widens = true, w.takes
@@ -127,13 +111,18 @@ func (w *widening) takes(p *parsed) bool {
 	}
 	for _, branch := range p.branches {
 		r := rangedBranch{Descriptor: branch, desc: strings.Clone(p.Text)}
-		if len(p.branches) > 1 || branch.HasPrivateKeys() {
+		switch {
+		case branch.HasPrivateKeys():
+			r.desc = publicForm(branch)
+		case len(p.branches) > 1:
 			r.desc = branch.String()
+		case p.Unsealed:
+			r.desc = descriptor.AddChecksum(p.Text)
 		}
 		if scripts, err := branch.Expand(p.First); err == nil { // else the expansion says why
 			r.each = len(scripts)
 		}
-		w.plan.Add(int32(p.First), int32(p.Last), p.gap)
+		w.told.widens(w.x.object, branch, w.plan.Add(int32(p.First), int32(p.Last), p.gap))
 		w.ranged = append(w.ranged, r)
 	}
 	return true
@@ -166,6 +155,9 @@ func (w *widening) next(ctx context.Context) (*filters.Query, error) {
 		return nil, nil
 	}
 	w.x.object, w.x.objects = 0, len(spans)
+	if w.passes > 0 {
+		w.x.holder.again()
+	}
 	for i, span := range spans {
 		w.x.object = i
 		if err := w.derive(ctx, span); err != nil {
@@ -216,9 +208,15 @@ func (w *widening) derive(ctx context.Context, span widen.Span) error {
 	return nil
 }
 
-// take takes what a round has found.
-func (w *widening) take(q *filters.Query, found *passed) {
+// take takes what a round has found. The error is errAborted once the scan is aborted: then nothing was taken.
+func (w *widening) take(ctx context.Context, q *filters.Query, found *passed) error {
 	defer func() { w.round, w.owners, w.others = nil, nil, nil }()
+	ended := w.x.holder.eachEnded(ctx)
+	if w.seals {
+		if err := w.seal(q, ended); err != nil {
+			return err
+		}
+	}
 	used := map[uint32]*sighting{}
 	for _, places := range found.uses {
 		for _, place := range places {
@@ -228,7 +226,7 @@ func (w *widening) take(q *filters.Query, found *passed) {
 		}
 	}
 	if len(used) == 0 {
-		return
+		return ended()
 	}
 	for _, o := range w.others {
 		if place, has := q.Place(o.script); has && used[uint32(place)] != nil {
@@ -237,6 +235,9 @@ func (w *widening) take(q *filters.Query, found *passed) {
 		}
 	}
 	for script := range q.Scripts() {
+		if err := ended(); err != nil {
+			return err
+		}
 		place, _ := q.Place(script)
 		if s := used[uint32(place)]; s != nil {
 			s.script = slices.Clone(script)
@@ -254,6 +255,7 @@ func (w *widening) take(q *filters.Query, found *passed) {
 			}
 		}
 	}
+	return nil
 }
 
 // has reports whether a script counts: at least one of its indices is not beyond the range.
@@ -281,9 +283,15 @@ func (w *widening) all(
 		if err != nil {
 			return false, err
 		}
-		w.take(q, &found)
-		if !found.completed {
+		err = w.take(ctx, q, &found)
+		if errors.Is(err, errAborted) && found.completed {
+			unseen()
+		}
+		if !found.completed || errors.Is(err, errAborted) {
 			return false, nil
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
-// ShownText returns how a scan object is shown: as it was given, unless that has private keys or
+// ShownText returns how a scan object is shown: as it was given, without annotations, unless that has private keys or
 // stands for more than one descriptor. The branch is nil for raw scripts and addresses.
 func ShownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
 	text := v.Text()
@@ -17,7 +17,27 @@ func ShownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
 	if branch != nil && (branch.HasPrivateKeys() || strings.Contains(text, "<")) {
 		return branch.String()
 	}
-	return strings.Clone(text) // what was sent is overwritten after the call
+	plain, _, err := descriptor.CutAnnotations(text)
+	switch {
+	case err != nil || len(plain) == len(text):
+		return strings.Clone(text) // what was sent is overwritten after the call
+	case strings.Contains(text, "#"):
+		return descriptor.AddChecksum(plain)
+	}
+	return strings.Clone(plain)
+}
+
+// WidenedText returns how a scan object is shown whose range widens: a text without private keys that gives the scripts
+// of each index. It is false if there is none: only private keys give keys behind a hardened wildcard.
+func WidenedText(v *jsontree.Value, branch *descriptor.Descriptor) (text string, ok bool) {
+	if !branch.HasPrivateKeys() {
+		return ShownText(v, branch), true
+	}
+	text, err := descriptor.NormalizedPolicies(branch)
+	if err != nil {
+		return "", false
+	}
+	return text, true
 }
 
 // Derivable reports whether everyone can derive the script of a descriptor at an index, without private keys.
