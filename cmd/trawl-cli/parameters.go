@@ -149,6 +149,7 @@ var jsonParameters = map[string]string{
 	"restorewallet":         "2:load_on_startup",
 	"createsearch":          "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
 	"extendsearch":          "1:scanobjects 2:start_height",
+	"exportsearch":          "1:partial",
 	"getsearch":             "1:receipt",
 	"getsearchentries":      "2:limit",
 	"getscripthistory":      "2:limit",

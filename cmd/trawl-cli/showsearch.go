@@ -51,6 +51,9 @@ func searchPage(s *api.Search) string {
 	}
 	fmt.Fprintf(&b, "\nFound:    %d entries in %d blocks", s.Found, s.Blocks)
 	for _, d := range s.Descriptors {
+		if d.Gap > 0 {
+			fmt.Fprintf(&b, "\n%s: indices %d to %d, with a gap of %d", d.Desc, d.Range[0], d.Range[1], d.Gap)
+		}
 		if d.Exhausted && d.Gap > 0 {
 			fmt.Fprintf(&b, "\nThe range of %s ends at %d, before its gap of %d does: there may be more behind it",
 				d.Desc, d.Range[1], d.Gap)

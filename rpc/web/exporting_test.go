@@ -92,8 +92,9 @@ func TestRightsOfPages(t *testing.T) {
 	b := start(t, rpc.Config{User: "u", Password: "p", Whitelist: []string{"u:one"}}).browser(t)
 	b.login(t, "u", "p")
 	for path, says := range map[string]string{
-		"/ui/export?id=0f&format=csv": "This login may not call getsearchentries",
-		"/ui/part/search?id=0f":       "This login may not call getsearch", "/ui/search?id=0f": "getsearch",
+		"/ui/export?id=0f&format=csv":     "This login may not call getsearchentries",
+		"/ui/export?id=0f&format=history": "This login may not call exportsearch",
+		"/ui/part/search?id=0f":           "This login may not call getsearch", "/ui/search?id=0f": "getsearch",
 	} {
 		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusForbidden || !got.has(says) {
 			t.Errorf("%s: %v", path, got)

@@ -140,11 +140,16 @@ func (c *choice) check(ctx context.Context, v viewer) error {
 		IsRange              bool
 		HasPrivateKeys       bool
 	}
-	if err := read(ctx, v, nil, &info, "getdescriptorinfo", c.Desc); err != nil {
+	// The checksum of a descriptor with annotations (BIP393) covers them: createsearch looks at both.
+	plain, _, annotated := strings.Cut(c.Desc, ")?")
+	if annotated {
+		plain += ")"
+	}
+	if err := read(ctx, v, nil, &info, "getdescriptorinfo", plain); err != nil {
 		return err
 	}
 	c.Ranged, c.Private, c.Paths = info.IsRange, info.HasPrivateKeys, len(info.Expansion)
-	if !strings.Contains(c.Desc, "#") {
+	if !annotated && !strings.Contains(c.Desc, "#") {
 		c.Desc += "#" + info.Checksum
 	}
 	params := []any{info.Descriptor}

@@ -20,9 +20,26 @@ var columns = []string{
 // errUnfinished ends an export that lacks entries: the reader must not take it for the whole.
 var errUnfinished = errors.New("the entries could not all be read")
 
-// export writes all entries of a search as "csv" or "json". first is called before anything is
+// historyFormat is the format of exportsearch.
+const historyFormat = "history"
+
+// exportHistory writes what exportsearch answers.
+func exportHistory(ctx context.Context, v viewer, id string, w io.Writer, first func()) error {
+	var lines string
+	if err := read(ctx, v, nil, &lines, "exportsearch", id); err != nil {
+		return err
+	}
+	first()
+	_, err := io.WriteString(w, lines+"\n")
+	return err
+}
+
+// export writes all entries of a search as "csv" or "json", or its history. first is called before anything is
 // written. An error after that means that what was written is not the whole.
 func export(ctx context.Context, v viewer, id, format string, w io.Writer, first func()) error {
+	if format == historyFormat {
+		return exportHistory(ctx, v, id, w, first)
+	}
 	page, err := readEntries(ctx, v, id, "")
 	if err != nil {
 		return err

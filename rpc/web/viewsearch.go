@@ -30,9 +30,24 @@ type search struct {
 type searchDescriptor struct {
 	Desc        string
 	Range       [2]int64
-	HighestUsed int64 `json:"highest_used"`
+	HighestUsed *int64 `json:"highest_used"` // nil: none
+	Gap         int64  // 0: the range does not widen
 	Exhausted   bool
 }
+
+// Widens reports whether the search has yet to widen the range: then it is not used up.
+func (d *searchDescriptor) Widens(s *search) bool {
+	return d.Gap > 0 && !s.Ended() && s.State != "paused"
+}
+
+// maxShown bounds the descriptors that are shown with their ranges.
+const maxShown = 20
+
+// Shown returns the first descriptors.
+func (s *search) Shown() []searchDescriptor { return s.Descriptors[:min(len(s.Descriptors), maxShown)] }
+
+// NotShown returns how many others there are.
+func (s *search) NotShown() int64 { return int64(len(s.Descriptors) - len(s.Shown())) }
 
 // maxExhausted bounds the descriptors that a warning names.
 const maxExhausted = 5
@@ -48,7 +63,7 @@ func (s *search) Exhausted() *exhausted {
 	var e exhausted
 	for _, d := range s.Descriptors {
 		switch {
-		case !d.Exhausted:
+		case !d.Exhausted || d.Widens(s):
 		case len(e.Some) < maxExhausted:
 			e.Some = append(e.Some, d)
 		default:

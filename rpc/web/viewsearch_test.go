@@ -80,7 +80,12 @@ func TestExhausted(t *testing.T) {
 	page := func(descriptors ...string) string {
 		list := strings.Join(descriptors, ",")
 		node := fakeNode{"getsearch": `{"id":"00","state":"done","descriptors":[` + list + `]}`}
-		return node.page(t, "search", "id=00")
+		got := node.page(t, "search", "id=00")
+		if table := strings.Count(got, "<td><code title="); table != len(descriptors) {
+			t.Errorf("%d descriptors in the table, want %d", table, len(descriptors))
+		}
+		warnings, _, _ := strings.Cut(got, "<dl ")
+		return warnings
 	}
 	if got := page(descriptor(1, false), `{"desc":"d","range":[0,9]}`); strings.Contains(got, "used up") {
 		t.Errorf("warned without a reason:\n%s", got)
@@ -146,6 +151,46 @@ func TestExport(t *testing.T) {
 	empty := fakeNode{"getsearchentries": `{"entries":[],"cursor":"","more":false}`}
 	if text, _, err := exports(t, empty, "json"); err != nil || strings.Join(strings.Fields(text), "") != "[]" {
 		t.Errorf("nothing is %q, %v", text, err)
+	}
+}
+
+// The history is what exportsearch answers; its error is told before anything is written.
+func TestExportHistory(t *testing.T) {
+	node := fakeNode{"exportsearch": `"time,category\n1,receive"`}
+	text, begun, err := exports(t, node, historyFormat)
+	if err != nil || !begun || text != "time,category\n1,receive\n" {
+		t.Errorf("%q, %t, %v", text, begun, err)
+	}
+	node = fakeNode{"exportsearch": "error:not yet"}
+	if text, begun, err := exports(t, node, historyFormat); err == nil || begun || text != "" {
+		t.Errorf("%q, %t, %v", text, begun, err)
+	}
+}
+
+// A range that is being widened is not used up.
+func TestWideningRanges(t *testing.T) {
+	used := int64(7)
+	for _, c := range []struct {
+		state   string
+		d       searchDescriptor
+		warned  bool
+		widened bool
+	}{
+		{"running", searchDescriptor{Gap: 20, Exhausted: true, HighestUsed: &used}, false, true},
+		{"following", searchDescriptor{Gap: 20, Exhausted: true}, false, true},
+		{"paused", searchDescriptor{Gap: 20, Exhausted: true}, true, false},
+		{"done", searchDescriptor{Gap: 20, Exhausted: true}, true, false},
+		{"running", searchDescriptor{Exhausted: true}, true, false},
+		{"done", searchDescriptor{Gap: 20}, false, false},
+	} {
+		s := &search{State: c.state, Descriptors: []searchDescriptor{c.d}}
+		if (s.Exhausted() != nil) != c.warned || c.d.Widens(s) != c.widened {
+			t.Errorf("%s: %+v", c.state, c.d)
+		}
+	}
+	many := &search{Descriptors: make([]searchDescriptor, maxShown+3)}
+	if len(many.Shown()) != maxShown || many.NotShown() != 3 || (&search{}).NotShown() != 0 {
+		t.Error("others are shown")
 	}
 }
 

@@ -193,11 +193,15 @@ func sendHTML(a *asker, w http.ResponseWriter, r *http.Request, body []byte, err
 func (v *view) serveExport(a *asker, w http.ResponseWriter, r *http.Request) bool {
 	query := r.URL.Query()
 	id, format := query.Get("id"), query.Get("format")
-	kind, known := map[string]string{"csv": "text/csv; charset=utf-8", "json": jsonKind}[format]
+	const csvKind = "text/csv; charset=utf-8"
+	kind, known := map[string]string{"csv": csvKind, "json": jsonKind, historyFormat: csvKind}[format]
 	switch {
 	case !known:
 		return false
-	case !a.Has("getsearchentries"):
+	case format == historyFormat && !a.Has("exportsearch"):
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call exportsearch"))
+		return true
+	case format != historyFormat && !a.Has("getsearchentries"):
 		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call getsearchentries"))
 		return true
 	case !v.exports.enter(a.User):
@@ -214,7 +218,11 @@ func (v *view) serveExport(a *asker, w http.ResponseWriter, r *http.Request) boo
 	err := export(r.Context(), &bounded{a, v.kept.calls}, id, format, out, func() {
 		begun, a.answered = true, true
 		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Content-Disposition", `attachment; filename="search-`+fileName(id)+"."+format+`"`)
+		name := fileName(id) + "." + format
+		if format == historyFormat {
+			name = fileName(id) + "-history.csv"
+		}
+		w.Header().Set("Content-Disposition", `attachment; filename="search-`+name+`"`)
 		w.WriteHeader(http.StatusOK)
 	})
 	switch {

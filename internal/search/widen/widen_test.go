@@ -122,6 +122,54 @@ func TestFewRounds(t *testing.T) {
 	}
 }
 
+// TestBeyond has an index that was looked for ahead count as soon as the range reaches it.
+func TestBeyond(t *testing.T) {
+	var plan widen.Plan
+	plan.Add(0, 0, 4)
+	plan.Next(0)
+	plan.Use(0, 0)
+	if spans := plan.Next(100); len(spans) != 1 || spans[0] != (widen.Span{First: 4, Last: 7}) {
+		t.Fatalf("given %v", spans)
+	}
+	plan.Use(0, 6)
+	if got, want := plan.Range(0), (widen.Range{Last: 4, Gap: 4}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	plan.Use(0, 4)
+	if got, want := plan.Range(0), (widen.Range{Last: 7, HighestUsed: 6, Gap: 4, Exhausted: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if plan.Needed(0) != 3 || !plan.Has(0, 10) || plan.Has(0, 11) {
+		t.Errorf("%d indices are needed", plan.Needed(0))
+	}
+}
+
+// TestBeyondTheEdge has an index that was looked for ahead count where it becomes the last of the range.
+func TestBeyondTheEdge(t *testing.T) {
+	var plan widen.Plan
+	plan.Add(0, 0, 4)
+	plan.Next(0)
+	plan.Use(0, 0)
+	plan.Next(100)
+	plan.Use(0, 7)
+	plan.Use(0, 3)
+	if got, want := plan.Range(0), (widen.Range{Last: 7, HighestUsed: 7, Gap: 4, Exhausted: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestLastIndex looks ahead up to the last index there is.
+func TestLastIndex(t *testing.T) {
+	var plan widen.Plan
+	plan.Add(math.MaxInt32-20, math.MaxInt32-10, 3)
+	plan.Next(0)
+	plan.Use(0, math.MaxInt32-10)
+	want := widen.Span{First: math.MaxInt32 - 9, Last: math.MaxInt32}
+	if spans := plan.Next(1 << 30); len(spans) != 1 || spans[0] != want {
+		t.Errorf("given %v", spans)
+	}
+}
+
 // TestUnfinished tells that a part of the range was not looked for.
 func TestUnfinished(t *testing.T) {
 	var plan widen.Plan

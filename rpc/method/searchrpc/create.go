@@ -1,8 +1,11 @@
 package searchrpc
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -26,10 +29,7 @@ var objectsParam = command.Param{
 			Inner: []command.Param{
 				{Name: "desc", Type: command.String, Help: "an output descriptor"},
 				{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
-				{
-					Name: "gap", Type: command.Number, Optional: true,
-					Help: "1 to 100000: widen the range until so many unused indices follow the highest used one",
-				},
+				arg.GapParam,
 			},
 		},
 	},
@@ -51,7 +51,11 @@ func createSearch(d *Deps) command.Command {
 						Name: "name", Type: command.String, Default: "the id",
 						Help: "up to 200 bytes. Where a search has the name and is of the same, it is that one",
 					},
-					{Name: "start_height", Type: command.Number, Default: "0", Help: "height of the first block"},
+					{
+						Name: "start_height", Type: command.Number, Default: "0",
+						Help: "height of the first block; by default the least that all descriptors are annotated\n" +
+							"with (bh, BIP393)",
+					},
 					{
 						Name: "stop_height", Type: command.Number, Default: "height of the tip",
 						Help: "height of the last block",
@@ -90,10 +94,15 @@ func (d *Deps) create(ctx context.Context, a *command.Args) (any, error) {
 	if q.Objects, err = d.objects(ctx, a.Value(0)); err != nil {
 		return nil, err
 	}
+	born := false
+	if q.Start < 0 {
+		q.Start = arg.BirthHeight(a.Value(0))
+		born = q.Start > 0
+	}
 	command.ReleaseWorker(ctx) // what follows waits for the disk
 	made, err := ask.Ask(ctx, d.Searches, q)
 	if errors.Is(err, messages.ErrBlockNotFound) {
-		return nil, heightFailure(&q)
+		return nil, heightFailure(&q, born)
 	}
 	if err != nil {
 		return nil, failure(err)
@@ -105,10 +114,13 @@ func (d *Deps) create(ctx context.Context, a *command.Args) (any, error) {
 	}{made.ID, made.Name, made.Created}, nil
 }
 
-// heightFailure has the words of scanblocks.
-func heightFailure(q *messages.CreateSearch) error {
+// heightFailure has the words of scanblocks. born says that the first height is that of annotations.
+func heightFailure(q *messages.CreateSearch, born bool) error {
 	what := "Invalid start_height"
-	if !q.Follow && q.Stop >= 0 {
+	if born {
+		what = fmt.Sprintf("Invalid height %d that the descriptors are annotated with (bh): give start_height", q.Start)
+	}
+	if !born && !q.Follow && q.Stop >= 0 {
 		what = "Invalid start_height or stop_height"
 	}
 	return command.Error{Code: command.MiscError, Message: what}
@@ -117,8 +129,8 @@ func heightFailure(q *messages.CreateSearch) error {
 // optionNames are those of createsearch.
 var optionNames = []string{"name", "start_height", "stop_height", "follow", "mempool", "entries"}
 
-// readOptions reads the options of a search. An unknown option is refused: a search that does not follow
-// because of a misspelled option would miss its purpose.
+// readOptions reads the options of a search: Start is -1 where none is given. An unknown option is refused: a search
+// that does not follow because of a misspelled option would miss its purpose.
 func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 	q.Stop = -1
 	for key := range o.Members() {
@@ -134,7 +146,7 @@ func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 			return command.Errorf(command.InvalidParameter, "name may have up to %d bytes", maxName)
 		}
 	}
-	if q.Start, err = height(o, "start_height", 0); err != nil {
+	if q.Start, err = height(o, "start_height", -1); err != nil {
 		return err
 	}
 	if q.Stop, err = height(o, "stop_height", -1); err != nil {
@@ -181,13 +193,12 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 	err = d.Chain.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		if object != at || branch != of {
 			at, of = object, branch
-			o.Texts = append(o.Texts, arg.ShownText(list.At(object), branch))
-			if gap := gapOf(list.At(object), branch); gap > 0 {
+			text, gap, err := d.shown(list.At(object), branch, index, scripts)
+			refused = cmp.Or(refused, err)
+			o.Texts = append(o.Texts, text)
+			if gap > 0 {
 				o.Gaps = append(o.Gaps, make([]int32, len(o.Texts)-len(o.Gaps))...)
 				o.Gaps[len(o.Texts)-1] = gap
-				if refused == nil {
-					refused = d.widens(o.Texts[len(o.Texts)-1], index)
-				}
 			}
 		}
 		place := int32(-1)
@@ -207,26 +218,33 @@ func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.Se
 	return o, err
 }
 
-// gapOf returns the gap of a scan object that was read; 0: it has none, or no range that could widen.
-func gapOf(v *jsontree.Value, branch *descriptor.Descriptor) int32 {
-	if v.Kind() != jsontree.Object || branch == nil || !branch.IsRanged() {
-		return 0
+// shown returns the text that is kept of a scan object which was read, and its gap; 0: it has none, or no range that
+// could widen. With a gap the text gives the scripts of each index: it is tried with the first ones.
+func (d *Deps) shown(
+	v *jsontree.Value, branch *descriptor.Descriptor, index uint32, scripts [][]byte,
+) (text string, gap int32, err error) {
+	if branch != nil && branch.IsRanged() {
+		_, annotations, _ := arg.Annotated(v)
+		gap, _ = arg.Gap(v, annotations)
 	}
-	gap, _ := v.Get("gap").AsInt32() // 0 where there is none
-	return gap
-}
-
-// widens refuses a gap where the descriptor that is kept, without private keys, does not make its scripts.
-func (d *Deps) widens(text string, index uint32) error {
-	branches, err := descriptor.Parse(text, d.Network.Descriptors(), descriptor.Options{})
-	if err == nil {
-		_, err = branches[0].Expand(index)
+	if gap == 0 {
+		return arg.ShownText(v, branch), 0, nil
 	}
-	if err != nil {
-		return command.Errorf(command.InvalidParameter,
+	text, ok := arg.WidenedText(v, branch)
+	if ok {
+		branches, err := descriptor.Parse(text, d.Network.Descriptors(), descriptor.Options{})
+		var same [][]byte
+		if err == nil {
+			same, err = branches[0].Expand(index)
+		}
+		ok = err == nil && slices.EqualFunc(same, scripts, bytes.Equal)
+	}
+	if !ok {
+		text = arg.ShownText(v, branch)
+		return text, 0, command.Errorf(command.InvalidParameter,
 			"gap cannot be given for %s: a search keeps no private keys, without which it has no further scripts", text)
 	}
-	return nil
+	return text, gap, nil
 }
 
 func extendSearch(d *Deps) command.Command {
@@ -238,7 +256,8 @@ func extendSearch(d *Deps) command.Command {
 			idParam, objectsParam,
 			{
 				Name: "start_height", Type: command.Number, Default: "that of the search",
-				Help: "height of the first block for them",
+				Help: "height of the first block for them; by default the least that all of them are annotated with\n" +
+					"(bh, BIP393), if they are",
 			},
 		},
 		Results:  []command.Result{fullStatusResult("the search")},
@@ -258,10 +277,13 @@ func extendSearch(d *Deps) command.Command {
 			if q.Objects, err = d.objects(ctx, a.Value(1)); err != nil {
 				return nil, err
 			}
+			if birth := arg.BirthHeight(a.Value(1)); !a.Has(2) && birth > 0 {
+				q.Start = birth
+			}
 			command.ReleaseWorker(ctx)
 			st, err := ask.Ask(ctx, d.Searches, q)
 			if errors.Is(err, messages.ErrBlockNotFound) {
-				return nil, command.Error{Code: command.MiscError, Message: "Invalid start_height"}
+				return nil, heightFailure(&messages.CreateSearch{Start: q.Start, Follow: true}, !a.Has(2))
 			}
 			if err != nil {
 				return nil, failure(err)

@@ -31,6 +31,8 @@ type list struct {
 	later   messages.SearchScope // what it is from the second request on
 	scopes  int
 	entries []messages.SearchEntry
+	pool    []messages.SearchEntry
+	cut     bool // there is more in the memory pool
 }
 
 func (l *list) Receive(c actor.Context) {
@@ -49,7 +51,7 @@ func (l *list) Receive(c actor.Context) {
 		to := min(from+2, len(l.entries))
 		m.Answer(messages.SearchPage{
 			Entries: l.entries[from:to], Cursor: strconv.Itoa(to), More: to < len(l.entries), Height: l.status.Height,
-			Block: l.status.Block, State: l.status.State,
+			Block: l.status.Block, State: l.status.State, Unconfirmed: l.pool, PoolCut: l.cut,
 		}, nil)
 	}
 }
@@ -64,6 +66,9 @@ func (l *list) Complete(_ context.Context, r *receipt.Receipt, last *chainhash.H
 	r.Block, r.To = *last, l.status.Height
 	return nil
 }
+
+// Height implements searchrpc.Chain.
+func (l *list) Height() int32 { return l.status.Height }
 
 // scriptSet is scripts of one byte.
 type scriptSet string
@@ -80,8 +85,14 @@ func (s scriptSet) Scripts() iter.Seq[[]byte] {
 	}
 }
 
-// call returns the text of a result of getsearch, or of its error.
+// call returns the text of a result of getsearch with a receipt, or of its error.
 func call(t *testing.T, l *list) string {
+	t.Helper()
+	return result(t, l, "getsearch", `["00c3a1f7d4e2b590", true]`)
+}
+
+// result returns the text of a result, or of an error.
+func result(t *testing.T, l *list, method, args string) string {
 	t.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
@@ -95,17 +106,17 @@ func call(t *testing.T, l *list) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	params, _ := jsontree.Parse([]byte(`["00c3a1f7d4e2b590", true]`))
-	prepared, err := table.Speak(net.Reference).Prepare(command.Caller{}, "getsearch", params)
+	params, _ := jsontree.Parse([]byte(args))
+	prepared, err := table.Speak(net.Reference).Prepare(command.Caller{}, method, params)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := prepared.Run(t.Context())
+	got, err := prepared.Run(t.Context())
 	if err != nil {
 		e, _ := table.Reveal(err)
 		return fmt.Sprintf("%d %s", e.Code, e.Message)
 	}
-	text, err := jsontree.Append(nil, result)
+	text, err := jsontree.Append(nil, got)
 	if err != nil {
 		t.Fatal(err)
 	}

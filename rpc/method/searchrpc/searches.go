@@ -34,6 +34,9 @@ type Chain interface {
 
 	// Complete sets in a receipt what the chain says of its last block.
 	Complete(ctx context.Context, r *receipt.Receipt, last *chainhash.Hash) error
+
+	// Height returns the height of the chain, -1 where there is none yet.
+	Height() int32
 }
 
 // Commands returns the methods.
@@ -41,7 +44,7 @@ func Commands(d Deps) []command.Command {
 	p := NewPrinter(d.Network)
 	return []command.Command{
 		createSearch(&d), extendSearch(&d), getSearch(&d), listSearches(&d), getSearchEntries(&d, p),
-		waitForSearch(&d, p), getScriptHistory(&d, p), getScriptBalance(&d),
+		waitForSearch(&d, p), exportSearch(&d), getScriptHistory(&d, p), getScriptBalance(&d),
 		steer(&d, "pausesearch", "Pauses a search until resumesearch.",
 			func(id string) messages.PauseSearch { return messages.PauseSearch{ID: id} }),
 		steer(&d, "resumesearch", "Goes on with a search that was paused.",

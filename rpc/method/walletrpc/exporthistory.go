@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/walletrpc/internal/history"
+	"github.com/seed61375155/trawl/rpc/method/internal/history"
 )
 
 func (m *methods) exportHistory() command.Command {

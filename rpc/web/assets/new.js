@@ -7,7 +7,7 @@ const objects = document.getElementById('objects');
 const checked = document.getElementById('checked');
 const problem = document.getElementById('new-problem');
 const root = document.documentElement.dataset.base;
-const { last, name, start, stop, follow, mempool, blocks } = form.elements;
+const { last, gap, name, start, stop, follow, mempool, blocks } = form.elements;
 
 let state = null; // what was said of the lines
 let asked = 0;
@@ -55,6 +55,7 @@ function chosen() {
 function sum() {
   const ranged = chosen().some((i) => i.dataset.ranged === 'true');
   document.getElementById('range-field').hidden = !ranged;
+  document.getElementById('gap-field').hidden = !ranged;
   let scripts = 0;
   for (const i of chosen()) {
     scripts += Math.max(1, Number(i.dataset.paths)) * (i.dataset.ranged === 'true' ? Number(last.value) + 1 : 1);
@@ -87,15 +88,21 @@ form.addEventListener('submit', async (e) => {
   if (state.dataset.good !== 'true') {
     return refuse('Some lines are not understood: see what is said of them.', objects);
   }
-  const scan = chosen().map((i) => (i.dataset.ranged === 'true' ? { desc: i.value, range: Number(last.value) } : i.value));
+  const scan = chosen().map((i) => {
+    if (i.dataset.ranged !== 'true') return i.value;
+    const object = { desc: i.value, range: Number(last.value) };
+    if (gap.value && !hasGap(i.value)) object.gap = Number(gap.value);
+    return object;
+  });
   if (scan.length === 0) {
     return refuse('Choose at least one of the descriptors.', objects);
   }
-  for (const field of [last, start, stop]) {
+  for (const field of [last, gap, start, stop]) {
     if (field.disabled || field.closest('[hidden]')) continue;
     if (!field.checkValidity()) return refuse(field.validationMessage, field);
   }
-  const options = { start_height: Number(start.value) };
+  const options = {};
+  if (Number(start.value) > 0) options.start_height = Number(start.value); // else what descriptors say of it counts
   if (name.value) options.name = name.value;
   if (!follow.checked && stop.value) options.stop_height = Number(stop.value);
   if (follow.checked) options.follow = true;
@@ -112,6 +119,11 @@ form.addEventListener('submit', async (e) => {
   }
   return undefined;
 });
+
+// hasGap tells whether a descriptor says its gap limit itself (BIP393).
+function hasGap(desc) {
+  return /\)\?(?:[^#]*&)?gl=/.test(desc);
+}
 
 function refuse(text, field) {
   problem.textContent = text;

@@ -1,4 +1,4 @@
-// Package history writes the history of a wallet as comma-separated values.
+// Package history writes the history of a wallet, and that of a search, as comma-separated values.
 //
 // The package is pure.
 package history
