@@ -162,6 +162,10 @@ type ScanStatus struct {
 	Pass     int       // see [RunScan]
 }
 
-// AbortScan ends the running scan; the answer is false when there was none. The slot
+// AbortScan ends the running scan; the answer is false when there was none, or that of another slot. The slot
 // is free once its holder has given it back.
-type AbortScan struct{ Control[bool] }
+type AbortScan struct {
+	Control[bool]
+
+	Slot uint64 // 0: whichever is taken
+}

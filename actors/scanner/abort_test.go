@@ -93,3 +93,26 @@ func TestAbortAtTheLastBlock(t *testing.T) {
 		}
 	}
 }
+
+// An abort of another slot ends nothing.
+func TestAbortOfASlot(t *testing.T) {
+	r := newRig(t, 3)
+	ref := r.spawn(options{})
+	slot := do(t, ref, messages.ReserveScan{})
+	if do(t, ref, messages.AbortScan{Slot: slot.ID + 1}) {
+		t.Error("another slot was aborted")
+	}
+	select {
+	case <-slot.Aborted:
+		t.Error("the slot was aborted")
+	default:
+	}
+	if !do(t, ref, messages.AbortScan{Slot: slot.ID}) {
+		t.Error("the slot was not aborted")
+	}
+	<-slot.Aborted
+	do(t, ref, messages.ReleaseScan{Slot: slot.ID})
+	if do(t, ref, messages.AbortScan{Slot: slot.ID}) {
+		t.Error("a slot that was given back was aborted")
+	}
+}

@@ -100,7 +100,9 @@ func (s *Scanner) release(q messages.ReleaseScan) (messages.Done, error) {
 	return messages.Done{}, nil
 }
 
-func (s *Scanner) abort(messages.AbortScan) (bool, error) { return s.slot.Abort(), nil }
+func (s *Scanner) abort(q messages.AbortScan) (bool, error) {
+	return (q.Slot == 0 || s.slot.Holds(q.Slot)) && s.slot.Abort(), nil
+}
 
 func (s *Scanner) getStatus(messages.GetScanStatus) (messages.ScanStatus, error) {
 	return s.status(), nil

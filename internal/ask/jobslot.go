@@ -68,6 +68,9 @@ func NewJobSlot[R any](cfg JobSlotConfig) *JobSlot[R] { return &JobSlot[R]{cfg: 
 // State returns what becomes of the place.
 func (s *JobSlot[R]) State() JobState { return s.state }
 
+// Holds reports whether the place is taken with a slot.
+func (s *JobSlot[R]) Holds(id uint64) bool { return s.state != JobIdle && id == s.issued }
+
 // Progress returns the percentage that the holder last reported for its present work,
 // before or after its job. Until it reports, percent is 0 and reported is false.
 func (s *JobSlot[R]) Progress() (percent int, reported bool) { return s.progress, s.reported }

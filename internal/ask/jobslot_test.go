@@ -187,6 +187,9 @@ func TestStates(t *testing.T) {
 		if len(r.answers) > 0 {
 			says = r.answers[0]
 		}
+		if holds := test.to != idle; r.last.ID != 0 && (r.Holds(r.last.ID) != holds || r.Holds(r.last.ID+1)) {
+			t.Errorf("%d, %s: holds its slot: %v", test.from, test.name, !holds)
+		}
 		if got != test.want || r.State() != test.to || says != test.says || len(r.answers) > 1 {
 			t.Errorf("%d, %s: returned %v, is in state %d, answered %v", test.from, test.name, got, r.State(), r.answers)
 		}

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -34,6 +35,22 @@ func (j *Job) Until(ctx context.Context, work func(*Job) error) error {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	return work(&Job{call, j.of})
+}
+
+// UntilClosed is Until for a channel. Then the context of the work has the given cause.
+func (j *Job) UntilClosed(done <-chan struct{}, cause error, work func(*Job) error) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel(nil)
+	watch.Go(func() {
+		select {
+		case <-done:
+			cancel(cause)
+		case <-ctx.Done():
+		}
+	})
+	return j.Until(ctx, work)
 }
 
 // Do has the actor run f between two messages, and waits until f returns. A panic of f is a panic of the

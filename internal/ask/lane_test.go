@@ -208,6 +208,31 @@ func TestJobUntil(t *testing.T) {
 	})
 }
 
+// Work until a channel is closed has the given reason. It leaves nothing behind where it ends before.
+func TestJobUntilClosed(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, _ *actortest.System, ref *ask.Ref) {
+		t.Helper()
+		broken, closed := errors.New("aborted"), make(chan struct{})
+		time.AfterFunc(time.Minute, func() { close(closed) })
+		answer := run(t.Context(), ref, func(j *ask.Job) (string, error) {
+			if err := j.UntilClosed(closed, broken, func(j *ask.Job) error { return j.Do(func() {}) }); err != nil {
+				t.Errorf("ended with %v", err)
+			}
+			err := j.UntilClosed(closed, broken, func(j *ask.Job) error {
+				_, err := hang(j)
+				return err
+			})
+			if !errors.Is(err, broken) {
+				t.Errorf("ended with %v", err)
+			}
+			return "went on", j.Do(func() {})
+		})
+		if r := <-answer; r.got != "went on" || r.err != nil {
+			t.Errorf("got %q, %v", r.got, r.err)
+		}
+	})
+}
+
 // A panic of a job, or of what the actor does for it, is a panic of the actor. All callers are answered
 // once, the other jobs end, and nothing of these jobs reaches the next instance.
 func TestJobPanics(t *testing.T) {
