@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/rangefilter": {"internal/siphash"},
 	"internal/receipt":     {"internal/jsontree"},
 	"internal/siphash":     nil,
-	"internal/search":      {"internal/chainview"},
+	"internal/search":      {"filters", "internal/chainview"},
 	"internal/rawtx": {
 		"descriptor", "internal/consensus", "internal/cores", "internal/curve",
 		"internal/p2mr", "internal/slhdsa",

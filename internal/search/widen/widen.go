@@ -1,5 +1,6 @@
 // Package widen decides up to which index ranged descriptors are looked for: until as many unused indices follow the
-// highest used one as a gap says. It knows neither scripts nor blocks.
+// highest used one as a gap says. A [Plan] knows neither scripts nor blocks; [Rounds] are a plan with the scripts of
+// its indices, and the blocks in which they were found.
 //
 // The result is the least range that satisfies the gap. To need few passes over the blocks, a [Plan] may look further
 // ahead; an index beyond the least range does not count, even if it is used.

@@ -134,7 +134,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	}
 	found := activities{printer: p, events: []any{}}
 	if !w.widens() {
-		found.sought = w.round.Query()
+		found.sought = w.rounds.Query()
 		for _, b := range blocks {
 			if err := ctx.Err(); err != nil {
 				return nil, err

@@ -113,7 +113,7 @@ func (s *scan) receipt(
 ) (*receipt.Receipt, error) {
 	r := &receipt.Receipt{From: result.From}
 	if w.told != nil {
-		r.SetDescriptors(w.told.descriptors(&w.plan))
+		r.SetDescriptors(w.told.descriptors(&w.rounds.Plan))
 	}
 	digests, err := w.digests(ctx, query)
 	if err != nil {

@@ -96,7 +96,7 @@ func (s *scan) find(
 	if w.widens() {
 		return s.widened(ctx, w, answer, look)
 	}
-	sought := w.round.Query()
+	sought := w.rounds.Query()
 	found, err := look(sought)
 	answer.Completed = found.completed
 	return sought, err

@@ -9,25 +9,22 @@ import (
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/receipt"
+	"github.com/seed61375155/trawl/internal/search/widen"
 )
 
 // A sealedScript is a script by its digest, with one of its owners.
 type sealedScript struct {
 	digest receipt.Digest
-	owner
+	widen.Owner
 }
 
 // seal notes the scripts of a round for the receipt. The function ended says whether to end.
-func (w *widening) seal(q *filters.Query, ended func() error) error {
-	for script := range q.Scripts() {
+func (w *widening) seal(ended func() error) error {
+	for script, owner := range w.rounds.Sought() {
 		if err := ended(); err != nil {
 			return err
 		}
-		place, _ := q.Place(script)
-		w.sealed = append(w.sealed, sealedScript{sha256.Sum256(script), w.owners[place]})
-	}
-	for _, o := range w.others {
-		w.sealed = append(w.sealed, sealedScript{sha256.Sum256(o.script), o.owner})
+		w.sealed = append(w.sealed, sealedScript{sha256.Sum256(script), owner})
 	}
 	return nil
 }
@@ -39,8 +36,7 @@ func (w *widening) digests(ctx context.Context, q *filters.Query) ([]receipt.Dig
 	}
 	return sortedDigests(func(yield func(receipt.Digest) bool) {
 		for i := range w.sealed {
-			o := w.sealed[i].owner
-			if (o.number < 0 || w.plan.Has(int(o.number), o.index)) && !yield(w.sealed[i].digest) {
+			if w.rounds.HasIndex(w.sealed[i].Owner) && !yield(w.sealed[i].digest) {
 				return
 			}
 		}

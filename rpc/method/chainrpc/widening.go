@@ -33,19 +33,13 @@ type widening struct {
 	x     *expansion
 	limit int // of the scripts
 
-	plan    widen.Plan
-	ranged  []rangedBranch // by their numbers in the plan
-	scripts int            // of all rounds
+	rounds widen.Rounds
+	ranged []rangedBranch // by their numbers in the plan
 
 	passes int  // over the blocks
 	seals  bool // there will be a receipt
 	told   *toldObjects
 	sealed []sealedScript // of all rounds, for a receipt
-
-	round  *filters.QueryBuilder
-	owners []owner // of the scripts of the round, by their places in the query
-	others []other // of scripts that have more than one
-	found  map[chainhash.Hash][]sighting
 }
 
 // A rangedBranch is a descriptor whose range widens.
@@ -54,24 +48,6 @@ type rangedBranch struct {
 
 	desc string // as it is shown
 	each int    // scripts of an index
-}
-
-// An owner is the descriptor and index that a script is of.
-type owner struct {
-	number int32 // in the plan; -1: its range does not widen
-	index  int32
-}
-
-// other is a further owner of a script.
-type other struct {
-	script []byte
-	owner
-}
-
-// A sighting is a script in a block.
-type sighting struct {
-	script []byte
-	owners []owner
 }
 
 // A passed is what a round has found.
@@ -86,16 +62,14 @@ type passed struct {
 func newWidening(
 	ctx context.Context, d *Deps, h *holder, net *descriptor.Network, objects *jsontree.Value, order *scanOrder,
 ) (*widening, error) {
-	w := &widening{
-		limit: scriptLimit(d), round: filters.NewQueryBuilder(objects.Len()),
-		found: map[chainhash.Hash][]sighting{},
-	}
+	w := &widening{limit: scriptLimit(d)}
+	w.rounds.Begin(objects.Len())
 	if order != nil {
 		w.seals, w.told = order.receipt, order.told(objects)
 	}
 	w.x = d.expansion(h, net, func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
 		w.told.add(w.x.object, branch, index)
-		w.add(owner{number: -1}, scripts)
+		w.rounds.AddScripts(widen.Owner{Number: -1}, scripts)
 	})
 	w.x.scriptsOnly, w.x.widens = true, w.takes
 	return w, w.x.all(ctx, objects)
@@ -122,36 +96,22 @@ func (w *widening) takes(p *parsed) bool {
 		if scripts, err := branch.Expand(p.First); err == nil { // else the expansion says why
 			r.each = len(scripts)
 		}
-		w.told.widens(w.x.object, branch, w.plan.Add(int32(p.First), int32(p.Last), p.gap))
+		w.told.widens(w.x.object, branch, w.rounds.Add(int32(p.First), int32(p.Last), p.gap))
 		w.ranged = append(w.ranged, r)
 	}
 	return true
 }
 
-// add adds the scripts of an index to the round.
-func (w *widening) add(o owner, scripts [][]byte) {
-	w.scripts += len(scripts)
-	for _, script := range scripts {
-		if w.round.Add(script) {
-			w.owners = append(w.owners, o)
-		} else if o.number >= 0 {
-			w.others = append(w.others, other{slices.Clone(script), o})
-		}
-	}
-}
-
 // next derives the scripts of the next round and returns their query; nil: there is nothing more to look for.
 func (w *widening) next(ctx context.Context) (*filters.Query, error) {
-	first := w.round
-	if w.round == nil {
-		w.round = filters.NewQueryBuilder(0)
-	}
+	first := w.rounds.Begun()
+	w.rounds.Begin(0)
 	ahead, err := w.spare()
 	if err != nil {
 		return nil, err
 	}
-	spans := w.plan.Next(ahead)
-	if len(spans) == 0 && first == nil {
+	spans := w.rounds.Next(ahead)
+	if len(spans) == 0 && !first {
 		return nil, nil
 	}
 	w.x.object, w.x.objects = 0, len(spans)
@@ -164,7 +124,7 @@ func (w *widening) next(ctx context.Context) (*filters.Query, error) {
 			return nil, err
 		}
 	}
-	return w.round.Query(), nil
+	return w.rounds.Query(), nil
 }
 
 // spare returns how many indices may be looked for earlier than necessary. The error says that the limit does not
@@ -172,10 +132,10 @@ func (w *widening) next(ctx context.Context) (*filters.Query, error) {
 func (w *widening) spare() (indices int, err error) {
 	needed, most := 0, 1
 	for number := range w.ranged {
-		needed += w.plan.Needed(number) * w.ranged[number].each
+		needed += w.rounds.Needed(number) * w.ranged[number].each
 		most = max(most, w.ranged[number].each)
 	}
-	left := w.limit - w.scripts - needed
+	left := w.limit - w.rounds.Scripts - needed
 	if left < 0 {
 		limit := messages.SearchLimitError{Option: "-searchscripts"}
 		return 0, command.Error{Code: command.InvalidParameter, Message: limit.Error()}
@@ -189,7 +149,7 @@ const maxSpan = 1_000_000
 // derive adds the scripts of a span to the round.
 func (w *widening) derive(ctx context.Context, span widen.Span) error {
 	w.x.visit = func(_ *descriptor.Descriptor, index uint32, scripts [][]byte) {
-		w.add(owner{int32(span.Number), int32(index)}, scripts)
+		w.rounds.AddScripts(widen.Owner{Number: int32(span.Number), Index: int32(index)}, scripts)
 	}
 	r := &w.ranged[span.Number]
 	for from := int64(span.First); from <= int64(span.Last); from += maxSpan {
@@ -210,59 +170,13 @@ func (w *widening) derive(ctx context.Context, span widen.Span) error {
 
 // take takes what a round has found. The error is errAborted once the scan is aborted: then nothing was taken.
 func (w *widening) take(ctx context.Context, q *filters.Query, found *passed) error {
-	defer func() { w.round, w.owners, w.others = nil, nil, nil }()
 	ended := w.x.holder.eachEnded(ctx)
 	if w.seals {
-		if err := w.seal(q, ended); err != nil {
+		if err := w.seal(ended); err != nil {
 			return err
 		}
 	}
-	used := map[uint32]*sighting{}
-	for _, places := range found.uses {
-		for _, place := range places {
-			if used[place] == nil {
-				used[place] = &sighting{owners: []owner{w.owners[place]}}
-			}
-		}
-	}
-	if len(used) == 0 {
-		return ended()
-	}
-	for _, o := range w.others {
-		if place, has := q.Place(o.script); has && used[uint32(place)] != nil {
-			s := used[uint32(place)]
-			s.owners = append(s.owners, o.owner)
-		}
-	}
-	for script := range q.Scripts() {
-		if err := ended(); err != nil {
-			return err
-		}
-		place, _ := q.Place(script)
-		if s := used[uint32(place)]; s != nil {
-			s.script = slices.Clone(script)
-		}
-	}
-	for i, block := range found.blocks {
-		for _, place := range found.uses[i] {
-			w.found[block] = append(w.found[block], *used[place])
-		}
-	}
-	for _, s := range used {
-		for _, o := range s.owners {
-			if o.number >= 0 {
-				w.plan.Use(int(o.number), o.index)
-			}
-		}
-	}
-	return nil
-}
-
-// has reports whether a script counts: at least one of its indices is not beyond the range.
-func (w *widening) has(s *sighting) bool {
-	return slices.ContainsFunc(s.owners, func(o owner) bool {
-		return o.number < 0 || w.plan.Has(int(o.number), o.index)
-	})
+	return w.rounds.Take(q, found.blocks, found.uses, ended)
 }
 
 // all goes from round to round, until nothing more is to be looked for or the work is aborted. The function look looks
@@ -299,25 +213,19 @@ func (w *widening) all(
 // sought returns the scripts that count and were found.
 func (w *widening) sought() *filters.Query {
 	b := filters.NewQueryBuilder(0)
-	for _, sightings := range w.found {
-		for i := range sightings {
-			if w.has(&sightings[i]) {
-				b.Add(sightings[i].script)
-			}
-		}
-	}
+	w.rounds.Found(func(_ chainhash.Hash, s *widen.Sighting) { b.Add(s.Script) })
 	return b.Query()
 }
 
 // blocks returns the hashes of the blocks that have scripts which count, up to a height, in the order of heights.
 func (w *widening) blocks(reader chainview.Reader, to int32) []chainhash.Hash {
+	seen := map[chainhash.Hash]bool{}
 	var found []*chainview.Block
-	for hash, sightings := range w.found {
-		if b := reader.Lookup(&hash); b != nil && b.Height <= to &&
-			slices.ContainsFunc(sightings, func(s sighting) bool { return w.has(&s) }) {
-			found = append(found, b)
+	w.rounds.Found(func(hash chainhash.Hash, _ *widen.Sighting) {
+		if b := reader.Lookup(&hash); b != nil && b.Height <= to && !seen[hash] {
+			found, seen[hash] = append(found, b), true
 		}
-	}
+	})
 	slices.SortFunc(found, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
 	hashes := make([]chainhash.Hash, len(found))
 	for i, b := range found {
@@ -354,7 +262,7 @@ var widenedResult = command.Result{
 func (w *widening) ranges(completed bool) []widenedRange {
 	var list []widenedRange
 	for number := range w.ranged {
-		r := w.plan.Range(number)
+		r := w.rounds.Range(number)
 		told := widenedRange{
 			Desc: w.ranged[number].desc, Range: [2]int32{r.First, r.Last}, Gap: r.Gap,
 			Exhausted: r.Exhausted || !completed,
