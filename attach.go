@@ -18,8 +18,7 @@ import (
 // An AttachConfig says which Bitcoin Core a node is attached to, and how.
 type AttachConfig = attachment.Config
 
-// An Attachment is the way to the Bitcoin Core that a node is attached to. It is for one
-// node.
+// An Attachment is the way to the Bitcoin Core that a node is attached to. It is for one node.
 type Attachment = attachment.Attachment
 
 // NewAttachment reads what Core's configuration says where Core is on this machine. It
@@ -74,8 +73,7 @@ func (n *Node) fetchPart() string {
 	return syncPart
 }
 
-// fetch returns how those who need a pruned block get it again; nil where none are
-// pruned. They started before the peers, and need not wait for these.
+// fetch returns how components get a pruned block again, which start before the peers; nil where none are pruned.
 func (n *Node) fetch(from func() *Ref) chainview.Fetch {
 	if n.cfg.Prune == nil && n.cfg.Attach == nil {
 		return nil

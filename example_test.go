@@ -112,6 +112,33 @@ func ExampleNode_Scan() {
 	// cancelled: true
 }
 
+// A program finds every used account of a wallet from its words.
+func ExampleNode_Discover() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "trawl")
+	must(err)
+	defer os.RemoveAll(dir)
+	node, err := trawl.Open(ctx, trawl.Config{Dir: dir, Chain: "regtest", BlockFilterIndex: true})
+	must(err)
+	defer node.Close(ctx)
+	const address = "bcrt1qr7scvm07ta0ldzlrmk7rnmc9lk356yarcts3za" // of the words, at m/84h/1h/0h/0/5
+	_, err = node.Call(ctx, "generatetoaddress", []any{2, address})
+	must(err)
+
+	found, err := node.Discover(ctx, messages.DiscoverAccounts{
+		Source: []byte("abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"),
+		Gap:    20, AccountGap: 3,
+	}, nil)
+	must(err)
+	for _, a := range found.Accounts {
+		fmt.Println(a.Purpose, a.Number, a.Form, a.Balance(), "up to index", a.Chains[0].LastIndex)
+	}
+	fmt.Println(found.Completed, found.To, len(found.Chains), "descriptors")
+	// Output:
+	// 84 0 wpkh(KEY) 100 BTC up to index 25
+	// true 2 26 descriptors
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)

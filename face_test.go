@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/corepool"
+	"github.com/seed61375155/trawl/actors/discovery"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/peers"
@@ -27,7 +28,7 @@ import (
 func TestRequestsAreServed(t *testing.T) {
 	var served []string
 	for _, list := range [][]ask.Served{
-		chain.Requests, coins.Requests, corepool.Requests,
+		chain.Requests, coins.Requests, corepool.Requests, discovery.Requests,
 		indexer.Requests, mempool.Requests, peers.Requests, scanner.Requests,
 		searches.Requests, cluster.Requests,
 		txbuilder.Requests, wallets.Requests, wallets.WalletRequests,

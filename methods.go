@@ -177,6 +177,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, lastWarning bool)
 	if n.store != nil {
 		filters := &filter.Reader{Store: n.store, Indexer: ref(indexerPart)}
 		d.Index = &chainrpc.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
+		d.Index.Discovery = ref(discoveryPart)
 	}
 	return d
 }

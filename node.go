@@ -223,6 +223,16 @@ func (n *Node) Scan(
 	return hostcall.Scan(ctx, n.Chain(), n.Scanner(), q, progress)
 }
 
+// Discovery returns the actor that serves the requests of messages/discover.go, absent when there is no index.
+func (n *Node) Discovery() *Ref { return n.set.Ref(discoveryPart) }
+
+// Discover is [messages.DiscoverAccounts] in one call, with progress, cancel and further errors as of [Node.Scan].
+func (n *Node) Discover(
+	ctx context.Context, q messages.DiscoverAccounts, progress func(messages.DiscoveryStatus),
+) (messages.Discovery, error) {
+	return hostcall.Discover(ctx, n.Discovery(), q, progress)
+}
+
 // Cluster returns the actor that scans together with other nodes, absent where there are none.
 func (n *Node) Cluster() *Ref { return n.set.Ref(clusterPart) }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/coins"
+	"github.com/seed61375155/trawl/actors/discovery"
 	"github.com/seed61375155/trawl/actors/events"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/mempool"
@@ -56,6 +57,7 @@ const (
 	pruningPart   = "pruning"
 	clusterPart   = "cluster"
 	scannerPart   = "scanner"
+	discoveryPart = "discovery"
 	searchesPart  = "searches"
 	notifyPart    = "notify"
 	eventsPart    = "events"
@@ -74,7 +76,7 @@ type parts struct{ *Node }
 func (n parts) table() []part.Part {
 	type names = []string
 	c := &n.cfg
-	off, alone, fetch := !c.BlockFilterIndex, c.Peers == nil, names{n.fetchPart()}
+	off, alone, fetch, two := !c.BlockFilterIndex, c.Peers == nil, names{n.fetchPart()}, names{indexerPart, mempoolPart}
 	return []part.Part{
 		{Name: chainPart, Start: n.startChain},
 		{Name: alertsPart, Start: n.startAlerts},
@@ -91,12 +93,11 @@ func (n parts) table() []part.Part {
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
 		{Name: clusterPart, Off: c.Cluster == nil || off, Start: n.startCluster},
 		{Name: scannerPart, Needs: names{indexerPart}, Later: fetch, Off: off, Start: n.startScanner},
-		{Name: searchesPart, Needs: names{indexerPart, mempoolPart}, Later: fetch, Off: off, Start: n.startSearches},
+		{Name: discoveryPart, Needs: names{scannerPart}, Later: fetch, Off: off, Start: n.startDiscovery},
+		{Name: searchesPart, Needs: two, Later: fetch, Off: off, Start: n.startSearches},
 		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
-		{Name: walletsPart, Needs: names{
-			mempoolPart, indexerPart,
-		}, Later: fetch, Off: c.Wallets == nil, Start: n.startWallets},
+		{Name: walletsPart, Needs: two, Later: fetch, Off: c.Wallets == nil, Start: n.startWallets},
 		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: alone, Start: n.startSync},
 		{Name: relayPart, Needs: names{mempoolPart}, Off: alone, Start: n.startRelay},
 		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart, mempoolPart}, Off: alone, Start: n.startPeers},
@@ -104,8 +105,7 @@ func (n parts) table() []part.Part {
 	}
 }
 
-// spawn starts the actor of a part. closing gives back what only the part has; it is
-// called here where the actor does not start.
+// spawn starts the actor of a part. It calls closing, which gives back what only the part has, if that fails.
 func (n parts) spawn(
 	name string, producer actor.Producer, served []ask.Served, closing func() error,
 ) (part.Running, error) {
@@ -124,8 +124,8 @@ func (n parts) spawn(
 func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
 		Open: n.openEngine(), Network: n.net, Aux: n.cfg.BlockCreation.AuxBlocks(), Files: n.cfg.LoadBlock,
-		Moved: &n.moved, Initial: n.initial, Warned: &n.warned,
-		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: u.Fail,
+		Moved: &n.moved, Initial: n.initial, Warned: &n.warned, Current: n.view, Tip: n.tip, Now: n.clock.Now,
+		Log: n.cfg.Log, OnFailed: u.Fail,
 	}), chain.Requests, nil)
 	if err != nil {
 		return r, err
@@ -204,9 +204,9 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	}), indexer.Requests, store.Close)
 	n.store = store
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
-		Source: filter.NewSourceFrom(store, n.view.FirstFilter), Method: n.method, Workers: n.cfg.Workers,
-		Start:  n.cfg.StartWorker,
-		Repair: filter.RepairBy(r.Ref), Helper: filter.HelpBy(u.LaterRef(clusterPart)), Log: n.cfg.Log,
+		Source: filter.NewSourceFrom(store, n.view.FirstFilter), Method: n.method, Log: n.cfg.Log,
+		Workers: n.cfg.Workers, Start: n.cfg.StartWorker, Repair: filter.RepairBy(r.Ref),
+		Helper: filter.HelpBy(u.LaterRef(clusterPart)),
 	})
 	return r, err
 }
@@ -284,6 +284,13 @@ func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, erro
 	}), scanner.Requests, nil)
 }
 
+func (n parts) startDiscovery(_ context.Context, u *part.Uses) (part.Running, error) {
+	return n.spawn(discoveryPart, discovery.New(discovery.Config{
+		Network: n.net, Chain: n.view, Scanner: u.Ref(scannerPart), Fetch: n.fetch(u.LaterRef(n.fetchPart())),
+		Limit: n.cfg.Searches.Scripts, Log: n.cfg.Log,
+	}), discovery.Requests, nil)
+}
+
 // startSearches opens the store of searches, and starts what owns them.
 func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, error) {
 	dir := filepath.Join(n.cfg.Dir, "searches")
@@ -291,13 +298,12 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	limits := &n.cfg.Searches
 	return n.spawn(searchesPart, searches.New(searches.Config{
 		Store: store, Scheduler: n.scheduler, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart),
 		HeaderLen: n.net.HeaderLen, Fetch: n.fetch(u.LaterRef(n.fetchPart())),
 		News: &n.searches, Pool: u.Ref(mempoolPart), Changes: n.pool, Network: n.net.Descriptors(),
-		Limits: searches.NewLimits(limits.Searches, limits.Scripts, limits.Quota, limits.Entries),
-		Room:   vfs.DiskRoom(dir), LeastRoom: uint64(limits.LeastRoom), Now: time.Now, Log: n.cfg.Log,
+		Limits: n.cfg.Searches.Limits(), Room: vfs.DiskRoom(dir), LeastRoom: uint64(n.cfg.Searches.LeastRoom),
+		Now: time.Now, Log: n.cfg.Log,
 	}), searches.Requests, store.Close)
 }
 
@@ -315,8 +321,7 @@ func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
 	}), nil, nil)
 }
 
-// startWallets starts the registry of wallets, and returns when those that are to be
-// loaded at start have been.
+// startWallets starts the registry of wallets, and returns when those that are to be loaded at start have been.
 func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
 	w := n.cfg.Wallets
 	cfg := wallets.Config{

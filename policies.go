@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/notify"
+	"github.com/seed61375155/trawl/actors/searches"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/rpc/method/miningrpc"
 )
@@ -36,8 +37,7 @@ type MempoolConfig struct {
 // policy is what the pool keeps.
 func (n *Node) policy() txpool.Policy { return n.net.PoolPolicy().With(txpool.Choices(n.cfg.Mempool)) }
 
-// BlockCreationConfig says how the blocks are put together that the node makes, or
-// gives templates of.
+// BlockCreationConfig says how the blocks are put together that the node makes, or gives templates of.
 type BlockCreationConfig = miningrpc.Choices
 
 // ClusterConfig says with which nodes a node scans together; Link is a *link.Link of actors/cluster/link.
@@ -49,13 +49,5 @@ type NotifyConfig = notify.Orders
 // A Publisher hands messages to the subscribers of their topics, as the publisher of actors/notify/zmqsink does.
 type Publisher = notify.Publisher
 
-// SearchesConfig bounds the searches that are kept. A number of 0 is its default.
-type SearchesConfig struct {
-	Searches int   // default 1,000
-	Scripts  int   // of all of them; default 10 million
-	Entries  int64 // of all of them; default 100 million
-	Quota    int   // searches of one login; default: no limit
-
-	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of 2 GiB and 5 % of the disk.
-	LeastRoom int64
-}
+// SearchesConfig bounds the searches that are kept.
+type SearchesConfig = searches.Choices

@@ -6,15 +6,13 @@ import (
 	"github.com/seed61375155/trawl/internal/part"
 )
 
-// MinPruneTarget is the least that a node may be told to prune to: it holds the
-// blocks that may have to be taken back (Core's MIN_DISK_SPACE_FOR_BLOCK_FILES).
+// MinPruneTarget is the least that a node may prune to: it holds the blocks that may have to be taken back, as in Core.
 const MinPruneTarget = 550 << 20
 
 // PruneConfig says how a node deletes old blocks. Filters and the unspent outputs
 // stay, and so do the last 288 blocks.
 type PruneConfig struct {
-	// Target is how many bytes blocks and undo data may take, MinPruneTarget or
-	// more. 0: blocks are deleted by the method pruneblockchain only.
+	// Target is how many bytes blocks and undo data may take, MinPruneTarget or more. 0: as pruneblockchain says only.
 	Target int64
 }
 
@@ -26,8 +24,7 @@ func (n parts) pruning() *pruning.Config {
 	return &pruning.Config{Target: n.cfg.Prune.Target, After: n.net.PruneFrom(n.knobs.SmallFiles)}
 }
 
-// pruneLocks is the actor that has to know which blocks an index has yet to read; absent
-// where none are deleted.
+// pruneLocks is the actor that has to know which blocks an index has yet to read; absent where none are deleted.
 func (n parts) pruneLocks(u *part.Uses) *Ref {
 	if locks := u.Ref(chainPart); n.cfg.Prune != nil {
 		return locks

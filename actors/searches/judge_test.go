@@ -49,10 +49,10 @@ func jobAt(n int, start, stop, done int32) *job {
 // The defaults stand where nothing is set, each for itself.
 func TestDefaultLimits(t *testing.T) {
 	for _, test := range []struct{ got, want Limits }{
-		{NewLimits(0, 0, 0, 0), Limits{Searches: 1000, Scripts: 10_000_000, Entries: 100_000_000}},
-		{NewLimits(1, 0, 0, 0), Limits{Searches: 1, Scripts: 10_000_000, Entries: 100_000_000}},
-		{NewLimits(0, 1, 2, 0), Limits{Searches: 1000, Scripts: 1, Entries: 100_000_000, Quota: 2}},
-		{NewLimits(0, 0, 0, 1), Limits{Searches: 1000, Scripts: 10_000_000, Entries: 1}},
+		{Choices{}.Limits(), Limits{Searches: 1000, Scripts: 10_000_000, Entries: 100_000_000}},
+		{Choices{Searches: 1}.Limits(), Limits{Searches: 1, Scripts: 10_000_000, Entries: 100_000_000}},
+		{Choices{Scripts: 1, Quota: 2}.Limits(), Limits{Searches: 1000, Scripts: 1, Entries: 100_000_000, Quota: 2}},
+		{Choices{Entries: 1}.Limits(), Limits{Searches: 1000, Scripts: 10_000_000, Entries: 1}},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %+v, want %+v", test.got, test.want)

@@ -73,19 +73,23 @@ type Limits struct {
 // room.
 func (l *Limits) pool() int { return cmp.Or(l.Pool, 1_000_000) }
 
-// NewLimits returns limits, with the defaults where there is 0.
-func NewLimits(searches, scripts, quota int, entries int64) Limits {
-	l := Limits{Searches: searches, Scripts: scripts, Quota: quota, Entries: uint64(entries)}
-	if l.Searches == 0 {
-		l.Searches = 1_000
+// Choices bound the searches that are kept. A number of 0 is its default.
+type Choices struct {
+	Searches int   // default 1,000
+	Scripts  int   // of all of them; default 10 million
+	Entries  int64 // of all of them; default 100 million
+	Quota    int   // searches of one login; default: no limit
+
+	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of 2 GiB and 5 % of the disk.
+	LeastRoom int64
+}
+
+// Limits returns the limits that are chosen.
+func (c Choices) Limits() Limits {
+	return Limits{
+		Searches: cmp.Or(c.Searches, 1_000), Scripts: cmp.Or(c.Scripts, 10_000_000), Quota: c.Quota,
+		Entries: uint64(cmp.Or(c.Entries, 100_000_000)),
 	}
-	if l.Scripts == 0 {
-		l.Scripts = 10_000_000
-	}
-	if l.Entries == 0 {
-		l.Entries = 100_000_000
-	}
-	return l
 }
 
 // requests are served by a reading, which has the methods of Searches, too.

@@ -264,6 +264,20 @@ func TestStandardInput(t *testing.T) {
 	if !strings.Contains(s.askedBody[2], `{"method":"getblockhash","params":[7]`) {
 		t.Errorf("got %s", s.askedBody[2])
 	}
+	cli(t, "zoo zoo zoo\nhush\n", s.port(), "-stdinwords", "discoveraccounts", "start").want(t, 0, "", "")
+	if !strings.Contains(s.askedBody[3], `"params":["start","zoo zoo zoo","hush"]`) {
+		t.Errorf("got %s", s.askedBody[3])
+	}
+	cli(t, "zoo zoo zoo", s.port(), "-stdinwords", "-named", "discoveraccounts", "action=start", "gap=7").want(t, 0, "", "")
+	if body := s.askedBody[4]; !strings.Contains(body, `"source":"zoo zoo zoo","passphrase":"","gap":7`) {
+		t.Errorf("got %s", body)
+	}
+	for _, words := range [][]string{{"stop"}, {"discoveraccounts", "status"}, {"discoveraccounts"}} {
+		cli(t, "x", append([]string{"-stdinwords"}, words...)...).want(t, 1, "",
+			"error: -stdinwords is only applicable for discoveraccounts start\n")
+	}
+	cli(t, "", "-stdinwords", "discoveraccounts", "start").want(t, 1, "",
+		"error: -stdinwords specified but failed to read from standard input\n")
 	cli(t, "", "-stdinrpcpass", "x").want(t, 1, "", "error: -stdinrpcpass specified but failed to read from standard input\n")
 	cli(t, "x", "-stdinwalletpassphrase", "stop").want(t, 1, "",
 		"error: -stdinwalletpassphrase is only applicable for walletpassphrase(change)\n")

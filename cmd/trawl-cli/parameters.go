@@ -148,6 +148,7 @@ var jsonParameters = map[string]string{
 	"rescanblockchain":      "0:start_height 1:stop_height",
 	"restorewallet":         "2:load_on_startup",
 	"createsearch":          "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
+	"discoveraccounts":      "3:options,account_gap,gap,private,receipt_descriptors",
 	"extendsearch":          "1:scanobjects 2:start_height",
 	"exportsearch":          "1:partial",
 	"getsearch":             "1:receipt",

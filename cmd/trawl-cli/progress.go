@@ -24,13 +24,13 @@ func isScan(method string, params *jsontree.Value) bool {
 	} else if args := params.Get("args"); action == nil && args.Kind() == jsontree.Array {
 		action = args.At(0)
 	}
-	return method == "scanblocks" && action.Text() == "start"
+	return (method == "scanblocks" || method == "discoveraccounts") && action.Text() == "start"
 }
 
 // scan starts a scan and shows how far it is until it ends, on the standard error
 // stream. An interrupt aborts the scan, which makes the server answer with the
 // results so far; a second interrupt ends the program.
-func (c *client) scan(params *jsontree.Value) (*jsontree.Value, error) {
+func (c *client) scan(method string, params *jsontree.Value) (*jsontree.Value, error) {
 	hits, stop := c.interrupts()
 	defer stop()
 	type outcome struct {
@@ -39,7 +39,7 @@ func (c *client) scan(params *jsontree.Value) (*jsontree.Value, error) {
 	}
 	ended := make(chan outcome, 1)
 	go func() {
-		answer, err := c.call(c.wallet, "scanblocks", params)
+		answer, err := c.call(c.wallet, method, params)
 		ended <- outcome{answer, err}
 	}()
 	line := progressLine{w: c.stderr}
@@ -59,22 +59,22 @@ func (c *client) scan(params *jsontree.Value) (*jsontree.Value, error) {
 			aborting = true
 			line.note = " aborting"
 			line.draw()
-			c.control("abort")
+			c.control(method, "abort")
 		case <-poll.C:
 			if aborting { // again, for a scan that had not begun
-				c.control("abort")
+				c.control(method, "abort")
 				continue
 			}
-			line.update(c.control("status"))
+			line.update(c.control(method, "status"))
 		}
 	}
 }
 
-// control calls scanblocks with another action, on a connection of its own, and
+// control calls a scanning method with another action, on a connection of its own, and
 // returns nil when there is no answer.
-func (c *client) control(action string) *jsontree.Value {
+func (c *client) control(method, action string) *jsontree.Value {
 	params := jsontree.NewArray(jsontree.NewString(action))
-	v, err := c.endpoint.within(pollTimeout).post(nil, request("scanblocks", params), credentialsOf(c.settings))
+	v, err := c.endpoint.within(pollTimeout).post(nil, request(method, params), credentialsOf(c.settings))
 	if err != nil {
 		return nil
 	}
@@ -96,6 +96,10 @@ func (l *progressLine) update(status *jsontree.Value) {
 		return
 	}
 	l.text = fmt.Sprintf("%s  height %s", percentBar(int(percent)), status.Get("current_height").Text())
+	if stage := status.Get("stage"); stage != nil {
+		l.text = fmt.Sprintf("%s  pass %s, %s, %s used accounts", percentBar(int(percent)),
+			status.Get("pass").Text(), stage.Text(), status.Get("accounts").Text())
+	}
 	l.draw()
 }
 

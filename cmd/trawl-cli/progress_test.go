@@ -125,6 +125,9 @@ func TestIsScan(t *testing.T) {
 		if got := isScan("scanblocks", v); got != want {
 			t.Errorf("%s: got %v", params, got)
 		}
+		if got := isScan("discoveraccounts", v); got != want {
+			t.Errorf("discoveraccounts: got %v for %s", got, v)
+		}
 		if isScan("echo", v) {
 			t.Errorf("%s: echo", params)
 		}

@@ -180,7 +180,7 @@ func (c *client) method(name string, words []string) (*jsontree.Value, error) {
 		return nil, c.entries(name, params)
 	}
 	if c.terminal && isScan(name, params) {
-		return c.scan(params)
+		return c.scan(name, params)
 	}
 	result, err := c.result(name, params)
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.code == methodNotFound {

@@ -36,6 +36,12 @@ func readWords(s *options.Settings, w *world) ([]string, error) {
 		}
 		words = slices.Insert(words, 1, passphrase)
 	}
+	if s.Bool("stdinwords", false) {
+		var err error
+		if words, err = in.source(words, s.Bool("named", false)); err != nil {
+			return nil, err
+		}
+	}
 	if s.Bool("stdin", false) {
 		for line, err := in.line(); err == nil; line, err = in.line() {
 			words = append(words, line)
@@ -78,6 +84,29 @@ func (in *input) secret(prompt string) (string, error) {
 	text, err := term.ReadPassword(in.terminal)
 	in.newline()
 	return string(text), err
+}
+
+// source adds to the words of discoveraccounts what accounts are looked for from, and its passphrase.
+func (in *input) source(words []string, named bool) ([]string, error) {
+	start := "start"
+	if named {
+		start = "action=start"
+	}
+	if len(words) < 2 || words[0] != "discoveraccounts" || words[1] != start {
+		return nil, fmt.Errorf("-stdinwords is only applicable for discoveraccounts %s", start)
+	}
+	source, err := in.secret("Words, key or descriptor> ")
+	if err != nil {
+		return nil, errors.New("-stdinwords specified but failed to read from standard input")
+	}
+	passphrase, err := in.secret("Passphrase of the words, if they have one> ")
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.New("-stdinwords specified but failed to read from standard input")
+	}
+	if named {
+		source, passphrase = "source="+source, "passphrase="+passphrase
+	}
+	return slices.Insert(words, 2, source, passphrase), nil
 }
 
 // newline ends the line at which the user's typing left the terminal.

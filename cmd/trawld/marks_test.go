@@ -18,6 +18,7 @@ var secretTexts = []string{
 	"deriveaddresses descriptor",
 	"derivehdkey [xprv]",
 	"descriptorprocesspsbt descriptors",
+	"discoveraccounts [accounts] [descriptors] [desc]", "discoveraccounts passphrase", "discoveraccounts source",
 	"encryptwallet passphrase",
 	"extendsearch scanobjects",
 	"fundrawtransaction options solving_data descriptors descriptor",
@@ -46,6 +47,7 @@ var secretTexts = []string{
 // of other methods than a wallet's are inferred from scripts.
 var publicTexts = []string{
 	"createwalletdescriptor options hdkey", "derivehdkey options hdkey",
+	"discoveraccounts [pass]", "discoveraccounts [passes]", // over the filters
 	"estimaterawfee [long] [pass]", "estimaterawfee [medium] [pass]", "estimaterawfee [short] [pass]", // a bucket that passes
 	"getaddressinfo [desc]", "getaddressinfo [parent_desc]",
 	"gethdkeys [descriptors] [desc]",
@@ -66,9 +68,9 @@ func TestSecretsAreMarked(t *testing.T) {
 	category := ""
 	note := func(path string, name string, kind command.Type, secret bool) {
 		switch {
-		case category != command.Wallet && madeOfScripts.MatchString(path):
 		case secret:
 			found[path] = true
+		case category != command.Wallet && madeOfScripts.MatchString(path):
 		case kind != command.Bool && mayBeSecret.MatchString(name) && !slices.Contains(publicTexts, path):
 			unclear[path] = true
 		}

@@ -23,6 +23,11 @@ var mayImport = map[string][]string{
 	"internal/cores":     nil,
 	"internal/corelog":   nil,
 	"internal/curve":     nil,
+	"internal/discover": {
+		"descriptor", "filters", "messages", "internal/chainview", "internal/dialect", "internal/discover/bip39",
+		"internal/search",
+	},
+	"internal/discover/bip39": nil,
 	"internal/dialect": {
 		"descriptor", "internal/chainview", "internal/consensus", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txpool",
 	},
@@ -153,7 +158,10 @@ var mayImport = map[string][]string{
 	"actors/coins": append([]string{
 		"internal/coinstats", "internal/vfs", "store/blockfile", "store/coinfile",
 	}, actor...),
-	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
+	"actors/corepool": append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
+	"actors/discovery": append([]string{
+		"internal/cores", "internal/dialect", "internal/discover", "internal/search",
+	}, actor...),
 	"actors/events":         actor,
 	"actors/indexer":        append([]string{"internal/corelog", "internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":        append([]string{"internal/corelog", "internal/dialect", "internal/txpool"}, actor...),

@@ -16,7 +16,7 @@ var floors = map[string]int{
 	"internal": 0,
 
 	// Rules: no disk, no actor, no clock, no network.
-	"internal/bip322": 1, "internal/consensus": 1, "internal/dialect": 1, "internal/rawtx": 1, "internal/txpool": 1,
+	"internal/bip322": 1, "internal/consensus": 1, "internal/dialect": 1, "internal/discover": 1, "internal/rawtx": 1, "internal/txpool": 1,
 	"internal/wallet": 1, "internal/walletfile": 1, "internal/match": 1, "internal/versionbits": 1,
 	"internal/txjson": 1, "internal/headersync": 1, "internal/p2mr/pow": 1,
 

@@ -87,6 +87,14 @@ func (n *Network) Wallet() Wallet {
 	return w
 }
 
+// CoinType returns the type of coin in the paths of wallets' keys (BIP44): 0 on a main chain, else 1.
+func (n *Network) CoinType() uint32 {
+	if n.Name == "main" {
+		return 0
+	}
+	return 1
+}
+
 // Has reports whether wallets have addresses of a type.
 func (w *Wallet) Has(kind descriptor.OutputType) bool {
 	return slices.ContainsFunc(w.Types, func(t AddressType) bool { return t.Kind == kind })

@@ -60,6 +60,35 @@ func TestLockedKeysLeaveMemory(t *testing.T) {
 	}
 }
 
+// TestDiscoveredKeysLeaveMemory looks for a key and for words in the memory of a node that has looked for their accounts.
+func TestDiscoveredKeysLeaveMemory(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
+	t.Parallel()
+	const key = "tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK"
+	const words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex"}})
+	options := map[string]any{"gap": 20, "account_gap": 10}
+	for range 3 {
+		d.Get(nil, "discoveraccounts", "start", key, "", options)
+		d.Get(nil, "discoveraccounts", "start", words, "a passphrase of ours", options)
+		d.Get(nil, "discoveraccounts", "start", "wpkh("+key+"/84h/1h/0h/0/*)", "", options)
+	}
+	for range 300 { // what is free is overwritten as it is used again
+		d.Get(nil, "getblockcount")
+	}
+	memory := writable(t, d.PID())
+	for name, secret := range map[string][]byte{
+		"private key": scalarOf(t, key), "text of the key": []byte(key[40:]), "words": []byte(words[20:]),
+		"passphrase": []byte("passphrase of ours"),
+	} {
+		copies := bytes.Count(memory, secret)
+		t.Logf("%d copies of the %s", copies, name)
+		if copies > 2*maxCopies { // of nine discoveries
+			t.Errorf("%d copies of the %s are left, want at most %d", copies, name, 2*maxCopies)
+		}
+	}
+}
+
 // scalarOf returns the private key in an extended key.
 func scalarOf(tb testing.TB, key string) []byte {
 	tb.Helper()

@@ -52,15 +52,11 @@ type Params struct {
 
 // ParamsOf returns the parameters of a wallet on a network.
 func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
-	var coinType uint32
-	if n.Name != "main" {
-		coinType = 1
-	}
 	return Params{
 		Name:     name,
 		Network:  n.Descriptors(),
 		Kinds:    n.Wallet(),
-		CoinType: coinType,
+		CoinType: n.CoinType(),
 		Maturity: int32(n.Params.CoinbaseMaturity),
 		KeyPool:  keyPool,
 		Version:  walletfile.Version(n.Software.Version),

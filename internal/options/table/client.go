@@ -59,6 +59,11 @@ var client = []options.Option{
 		Name: "stdinwalletpassphrase",
 		Help: "Read the wallet's passphrase from the standard input, for walletpassphrase and walletpassphrasechange",
 	},
+	{
+		Name: "stdinwords",
+		Help: "Read from the standard input, for discoveraccounts, words, a key or a descriptor in the first line, " +
+			"and the passphrase of the words in the second",
+	},
 }
 
 // clientCommands are answers made of several calls.

@@ -105,11 +105,14 @@ type Index struct {
 	Filters Filters
 	Indexer *ask.Ref // builds it
 	Scanner *ask.Ref // matches its filters
+
+	Discovery *ask.Ref // looks for accounts
 }
 
 // Commands returns the methods, for the command table.
 func Commands(d Deps) []command.Command {
 	commands := []command.Command{
+		discoverAccounts(&d),
 		dumpTxOutSet(&d),
 		getAttachInfo(&d),
 		getBestBlockHash(&d),

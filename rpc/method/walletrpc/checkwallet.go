@@ -15,8 +15,6 @@ const (
 	// defaultGap is the gap of checkwallet where keys are made fast, and slowGap where a key takes milliseconds.
 	defaultGap = 1000
 	slowGap    = 20
-
-	maxGap = 100_000
 )
 
 func (m *methods) checkWallet() command.Command {
@@ -151,8 +149,8 @@ func (m *methods) readCheck(a *command.Args) (q messages.CheckWallet, err error)
 		if q.Gap, err = v.AsInt32(); err != nil {
 			return q, err
 		}
-		if q.Gap < 1 || q.Gap > maxGap {
-			return q, command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", maxGap)
+		if q.Gap < 1 || q.Gap > arg.MaxGap {
+			return q, command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", arg.MaxGap)
 		}
 	}
 	if v := options.Get("start_height"); !v.IsNull() {

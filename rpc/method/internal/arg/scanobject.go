@@ -62,8 +62,8 @@ func Annotated(v *jsontree.Value) (o ScanObject, a descriptor.Annotations, err e
 	return o, a, nil
 }
 
-// maxGap is the largest gap of a scan object.
-const maxGap = 100_000
+// MaxGap is the largest gap of a scan object.
+const MaxGap = 100_000
 
 // GapParam is the member of a scan object that is its gap.
 var GapParam = command.Param{
@@ -76,16 +76,16 @@ var GapParam = command.Param{
 func Gap(v *jsontree.Value, a descriptor.Annotations) (int32, error) {
 	if v.Kind() == jsontree.Object && !v.Get("gap").IsNull() {
 		gap, err := v.Get("gap").AsInt32()
-		if err == nil && (gap < 1 || gap > maxGap) {
-			err = command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", maxGap)
+		if err == nil && (gap < 1 || gap > MaxGap) {
+			err = command.Errorf(command.InvalidParameter, "gap must be between 1 and %d", MaxGap)
 		}
 		return gap, err
 	}
 	if a.GapLimit == nil {
 		return 0, nil
 	}
-	if *a.GapLimit > maxGap {
-		return 0, command.Errorf(command.InvalidParameter, "gl of a descriptor must not be above %d", maxGap)
+	if *a.GapLimit > MaxGap {
+		return 0, command.Errorf(command.InvalidParameter, "gl of a descriptor must not be above %d", MaxGap)
 	}
 	return int32(*a.GapLimit), nil
 }
