@@ -36,7 +36,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-gaps bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web race race-packages race-nodes large large-nodes large-wallets large-stores large-pure strace haproxy chromium lint fmt tidy vet vuln platforms arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-discovery bench-spend bench-many bench-cluster bench-page bench-gaps bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -217,6 +217,9 @@ bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHA
 
 bench-searches: ## measure searches beside scanblocks and Core, searches that follow, and readers of events; ROUNDS, BITCOIND
 	$(GO) -C bench run ./report -name searches -bench '^Benchmark(Searches|SearchTurn|Following|EventReaders)$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-discovery: ## measure discoveraccounts beside one scanblocks for the same scripts; ROUNDS, BLOCKS, OUTPUTS
+	$(GO) -C bench run ./report -name discovery -bench '^BenchmarkDiscovery$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-many: ## measure scans for 10,000 to ten million scripts by filters, with range filters and by the blocks themselves, and where they cross; ROUNDS
 	$(GO) -C bench run ./report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)

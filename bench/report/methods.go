@@ -57,6 +57,11 @@ to the end by waitforsearch, one after the other. One scanblocks for all 10,000 
 called in turn. Core is asked for the same, search by search: scanblocks with filter_false_positives, then
 getdescriptoractivity of the blocks found; both must find as many entries.`,
 
+	"Discovery": `Blocks that pay 8 accounts of each of 4 forms, receiving and change, are made behind the chain.
+discoveraccounts looks for them with a gap of 1,000 addresses and of 20 accounts; one scanblocks for the same scripts,
+with filter_false_positives, is called in turn. It keeps the scripts from the first call on, for one block, which is
+taken off the discovery in of-scan.`,
+
 	"ClusterMembers": `The front and all members are in one process with links of their own, which speak TLS 1.3 on
 loopback. A filter takes 10 ms, in which its member sleeps; each member has one worker. A member has 300 filters to do,
 a single one 2,000. The front does nothing itself once members take part, which is 100 ms after the start.`,
