@@ -129,8 +129,8 @@ chromium: DEBIAN := chromium fonts-dejavu-core
 strace haproxy chromium:
 	@command -v $@ >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends $(or $(DEBIAN),$@)) >/dev/null 2>&1 || echo '$@ could not be installed: tests that need it are left out, or fail'
 
-vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
-	./rpc/web/vendor.sh
+vendor-web: ## bring the files of others that the tests of the page have into the tree again (asks npm's registry)
+	./internal/e2e/browser/vendor.sh
 
 vet: ## go vet of the assembly; golangci-lint vets all else
 	$(GO) vet ./filters ./internal/curve ./internal/slhdsa

@@ -89,19 +89,11 @@ func (b *build) compile(p platform, dir string) error {
 	return err
 }
 
-// contents lists the modules that are in a daemon, which has those of the other programs too, and what its page has
-// from others, by CycloneDX.
+// contents lists the modules that are in a daemon, which has those of the other programs too, by CycloneDX.
 func (b *build) contents(p platform, daemon, path string) error {
 	_, err := b.goCommand(
 		p, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-licenses", "-noserial", "-notimestamp",
 		"-version", "v"+b.version, "-output", path, daemon,
 	)
-	if err != nil {
-		return err
-	}
-	vendored, err := b.vendored()
-	if err != nil {
-		return err
-	}
-	return addComponents(path, vendored)
+	return err
 }

@@ -88,49 +88,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Third-party files of the page are in the list of contents, and a folder that the script does not name is
-// refused.
-func TestVendored(t *testing.T) {
-	b := &build{source: t.TempDir()}
-	script := "bring a-b 1.2.3 'x==' \\\n\t" + vendorDir + "/ab dist/ab.js\n"
-	if err := b.write(filepath.Join(b.source, vendorScript), 0o600, []byte(script)); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.write(filepath.Join(b.source, vendorDir, "ab", "ab.js"), 0o600, nil); err != nil {
-		t.Fatal(err)
-	}
-	list, err := b.vendored()
-	if err != nil || len(list) != 1 {
-		t.Fatalf("got %v, %v", list, err)
-	}
-	path := filepath.Join(b.source, "x.json")
-	if err := os.WriteFile(path, []byte(`{"components":[{"name":"one"}],"specVersion":"1.6"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := addComponents(path, list); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		SpecVersion string
-		Components  []struct{ Name, Version, Purl string }
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read(t, text, &got)
-	if got.SpecVersion != "1.6" || len(got.Components) != 2 || got.Components[0].Name != "one" ||
-		got.Components[1].Version != "1.2.3" || got.Components[1].Purl != "pkg:npm/a-b@1.2.3" {
-		t.Errorf("got %s", text)
-	}
-	if err := b.write(filepath.Join(b.source, vendorDir, "other", "x.js"), 0o600, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.vendored(); err == nil || !strings.Contains(err.Error(), "other") {
-		t.Errorf("got %v", err)
-	}
-}
-
 var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
 
 // Archives have the documents and files that README and the documents link to, except sources.
@@ -215,7 +172,7 @@ func TestTermsOfModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Go: LICENSE\n", "github.com/asynkron/protoactor-go v", "modernc.org/sqlite v", "uplot 1."} {
+	for _, want := range []string{"Go: LICENSE\n", "github.com/asynkron/protoactor-go v", "modernc.org/sqlite v"} {
 		if !strings.Contains(string(text), "\n"+want) && !strings.HasPrefix(string(text), want) {
 			t.Errorf("%q is missing", want)
 		}

@@ -120,7 +120,7 @@ func (b *build) modules(p platform) ([]module, error) {
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
 // licences returns the terms of everything that is in the programs and not ours: those of Go
-// itself, of each module, and of what the page has from others.
+// itself, and of each module.
 func (b *build) licences(p platform) ([]byte, error) {
 	root, err := b.goCommand(p, "env", "GOROOT")
 	if err != nil {
@@ -130,12 +130,8 @@ func (b *build) licences(p platform) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	vendored, err := b.vendored()
-	if err != nil {
-		return nil, err
-	}
 	var text bytes.Buffer
-	for _, m := range slices.Concat([]module{{Path: "Go", Dir: strings.TrimSpace(root)}}, list, vendored) {
+	for _, m := range slices.Concat([]module{{Path: "Go", Dir: strings.TrimSpace(root)}}, list) {
 		if err := addTerms(&text, m); err != nil {
 			return nil, err
 		}

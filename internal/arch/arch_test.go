@@ -198,7 +198,7 @@ var mayImport = map[string][]string{
 	},
 	"rpc/command": {"internal/jsontree"},
 	"rpc/rest":    {"rpc/command", "internal/jsontree"},
-	"rpc/web":     {"rpc", "internal/cores", "internal/vfs"},
+	"rpc/web":     {"rpc", "rpc/web/chart", "internal/cores", "internal/vfs"},
 	"rpc/forward/attachment": {
 		"messages", "internal/ask", "internal/nodemsg", "internal/vfs", "rpc", "rpc/command",
 		"rpc/forward", "store/corefiles", "internal/corenode",

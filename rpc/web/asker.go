@@ -12,12 +12,15 @@ import (
 
 // An asker is who is logged in and asks for a page, or for what scripts of one want.
 type asker struct {
-	Name     string   // what is asked for: the path below /ui/ without the query, empty for /
-	Base     string   // leads from there to /, as a relative URL
-	User     string   // the login's name
-	Token    string   // for the header X-Trawl-Token; empty without a session
-	Methods  []string // that the login may call, in order; none while the node is starting
-	Starting string   // what the node does instead of answering calls, in its words; empty: it answers
+	Name     string     // what is asked for: the path below /ui/ without the query, empty for /
+	Base     string     // leads from there to /, as a relative URL
+	User     string     // the login's name
+	Token    string     // for the header X-Trawl-Token; empty without a session
+	Methods  []string   // that the login may call, in order; none while the node is starting
+	Look     appearance // how the browser shows pages
+	Assets   string     // leads to the files of pages
+	Typed    string     // into the box, for the form of a new search
+	Starting string     // what the node does instead of answering calls, in its words; empty: it answers
 
 	door    *rpc.Door
 	visitor *rpc.Visitor

@@ -126,7 +126,7 @@ func TestKeptViews(t *testing.T) {
 		s, a := newViews(slog.New(slog.DiscardHandler)), &asker{User: "u"}
 		none := func(context.Context, viewer, url.Values) (any, error) { return 1, nil }
 		for n := range maxMade + 100 {
-			if s.make(a, request(t.Context(), "n="+strings.Repeat("x", n)), "x", none); len(s.kept) > maxMade {
+			if madeOf(s, a, request(t.Context(), "n="+strings.Repeat("x", n)), "x", none); len(s.kept) > maxMade {
 				t.Fatalf("%d are kept", len(s.kept))
 			}
 		}
@@ -134,7 +134,7 @@ func TestKeptViews(t *testing.T) {
 			t.Errorf("%d are kept", len(s.kept))
 		}
 		time.Sleep(shownFor)
-		if s.make(a, request(t.Context(), ""), "x", none); len(s.kept) != 1 {
+		if madeOf(s, a, request(t.Context(), ""), "x", none); len(s.kept) != 1 {
 			t.Errorf("%d are kept", len(s.kept))
 		}
 		time.Sleep(shownFor)
@@ -151,13 +151,13 @@ func TestKeptViews(t *testing.T) {
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		for range 2 { // the second is kept still: it was begun a second ago, by then
-			if got := s.make(a, request(gone, "slow"), "x", slow); got.data != 2 || got.err != nil {
+			if got := madeOf(s, a, request(gone, "slow"), "x", slow); got.data != 2 || got.err != nil {
 				t.Errorf("for who has left: %v, %v", got.data, got.err)
 			}
 		}
 		fresh := request(t.Context(), "slow")
 		fresh.Header.Set(freshHeader, "1")
-		s.make(a, fresh, "x", slow)
+		madeOf(s, a, fresh, "x", slow)
 		if calls != 3 {
 			t.Errorf("it was made %d times", calls)
 		}
@@ -166,7 +166,7 @@ func TestKeptViews(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		if got := s.make(a, request(t.Context(), "never"), "x", never); !errors.Is(got.err, context.DeadlineExceeded) ||
+		if got := madeOf(s, a, request(t.Context(), "never"), "x", never); !errors.Is(got.err, context.DeadlineExceeded) ||
 			time.Since(began) != makingLimit {
 			t.Errorf("after %v: %v", time.Since(began), got.err)
 		}
@@ -182,10 +182,10 @@ func TestPartThatPanics(t *testing.T) {
 				t.Error("it does not panic")
 			}
 		}()
-		_, _ = m.part(func() ([]byte, error) { panic("wreck") })
+		_, _ = m.part("BTC", func() ([]byte, error) { panic("wreck") })
 	}()
 	for range 2 {
-		html, err := m.part(func() ([]byte, error) { return []byte("x"), nil })
+		html, err := m.part("BTC", func() ([]byte, error) { return []byte("x"), nil })
 		if !errors.Is(err, errUnmade) || html != nil {
 			t.Errorf("%q, %v", html, err)
 		}
@@ -233,4 +233,9 @@ func TestPatientWriter(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+}
+
+// madeOf has what a page shows made for a request.
+func madeOf(s *views, a *asker, r *http.Request, part string, f model) *made {
+	return s.make(a, r, part, r.URL.Query(), f)
 }

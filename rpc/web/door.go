@@ -31,7 +31,7 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Accept, Authorization, Cookie")
+	h.Set("Vary", "Accept, Accept-Encoding, Authorization, Cookie")
 }
 
 // cookieName is that of the session's cookie. Browsers keep cookies by host and not by port: the

@@ -112,7 +112,7 @@ func TestHeaders(t *testing.T) {
 			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 			"Cache-Control": "no-store", "Content-Security-Policy": contentPolicy,
-			"Vary": "Accept, Authorization, Cookie", // what decides on the answer
+			"Vary": "Accept, Accept-Encoding, Authorization, Cookie", // what decides on the answer
 		} {
 			if h.Get(name) != want {
 				t.Errorf("%s: %s is %q", path, name, h.Get(name))

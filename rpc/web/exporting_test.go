@@ -94,7 +94,7 @@ func TestRightsOfPages(t *testing.T) {
 	for path, says := range map[string]string{
 		"/ui/export?id=0f&format=csv":     "This login may not call getsearchentries",
 		"/ui/export?id=0f&format=history": "This login may not call exportsearch",
-		"/ui/part/search?id=0f":           "This login may not call getsearch", "/ui/search?id=0f": "getsearch",
+		"/ui/part/search?id=0f":           "This login may not call getsearch", "/ui/search/0f": "getsearch",
 	} {
 		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusForbidden || !got.has(says) {
 			t.Errorf("%s: %v", path, got)
@@ -113,7 +113,7 @@ func TestPagesOfAStartingNode(t *testing.T) {
 	n.SetWarmup("Reading <the> chain")
 	b := n.browser(t)
 	b.login(t, "u", "p")
-	for _, path := range []string{"/", "/ui/part/index", "/ui/search?id=0f", "/ui/part/search?id=0f"} {
+	for _, path := range []string{"/", "/ui/part/index", "/ui/search/0f", "/ui/part/search?id=0f"} {
 		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusOK ||
 			!got.has("Reading &lt;the&gt; chain") {
 			t.Errorf("%s: %v", path, got)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
@@ -25,14 +26,16 @@ var kinds = map[string]string{
 
 // An asset is a file that is sent as it is.
 type asset struct {
-	kind, tag string
-	body      []byte
+	*sheet
+
+	kind string
 }
 
-// readAssets reads all files of the folder assets, by their paths in it.
-func readAssets() (map[string]asset, error) {
-	all := map[string]asset{}
-	err := fs.WalkDir(files, "assets", func(name string, entry fs.DirEntry, err error) error {
+// readAssets reads all files of the folder assets, by their names in it. The version is that of all.
+func readAssets() (all map[string]asset, version string, err error) {
+	all = map[string]asset{}
+	whole := sha256.New()
+	err = fs.WalkDir(files, "assets", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -40,25 +43,26 @@ func readAssets() (map[string]asset, error) {
 		if err != nil {
 			return err
 		}
+		_, _ = fmt.Fprintf(whole, "%s %d ", name, len(body))
+		_, _ = whole.Write(body)
 		kind := cmp.Or(kinds[path.Ext(name)], "application/octet-stream")
-		sum := sha256.Sum256(body)
-		all[strings.TrimPrefix(name, "assets/")] = asset{
-			kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, body,
-		}
+		all[strings.TrimPrefix(name, "assets/")] = asset{newSheet(body), kind}
 		return nil
 	})
-	return all, err
+	return all, base64.RawURLEncoding.EncodeToString(whole.Sum(nil)[:9]), err
 }
 
-// serve sends a file, if the browser does not have it.
-func (a asset) serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
+// serve sends a file, if the browser does not have it. lasts: the address is of these very bytes.
+func (a asset) serve(d *rpc.Door, w http.ResponseWriter, r *http.Request, lasts bool) {
 	w.Header().Set("Cache-Control", "no-cache") // asked for each time, sent once
-	w.Header().Set("Etag", a.tag)
-	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if strings.TrimPrefix(strings.TrimSpace(tag), "W/") == a.tag {
-			d.Reply(w, http.StatusNotModified, a.kind, nil)
-			return
-		}
+	if lasts {
+		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 	}
-	d.Reply(w, http.StatusOK, a.kind, a.body)
+	w.Header().Set("Vary", "Accept-Encoding") // and neither the login nor the cookie
+	w.Header().Set("Etag", a.tag)
+	if hasTag(r, a.tag) {
+		d.Reply(w, http.StatusNotModified, a.kind, nil)
+		return
+	}
+	d.Reply(w, http.StatusOK, a.kind, a.pick(w.Header(), r))
 }

@@ -27,6 +27,7 @@ type Config struct {
 type Handler struct {
 	log      *slog.Logger
 	assets   map[string]asset
+	version  string // of all of them
 	view     *view
 	sessions sessions
 	uploads  uploads
@@ -44,7 +45,7 @@ func New(c Config) (*Handler, error) {
 		h.uploads.dir = filepath.Join(c.Dir, uploadDir)
 	}
 	var err error
-	h.assets, err = readAssets()
+	h.assets, h.version, err = readAssets()
 	return h, err
 }
 
@@ -71,6 +72,10 @@ func (h *Handler) Serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		post(d, w, r, h.login)
 	case name == "logout":
 		post(d, w, r, h.logout)
+	case name == "look":
+		post(d, w, r, h.changeLook)
+	case name == "find" && r.Method == http.MethodPost:
+		h.find(d, w, r)
 	case name == "call":
 		post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, nil) })
 	case ofWallet:
@@ -137,17 +142,24 @@ func (h *Handler) serveFile(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 	if !looks(d, w, r) {
 		return
 	}
+	lasts := false
+	if version, rest, versioned := strings.Cut(name, "/"); versioned {
+		if version != h.version { // of another build: what is there now would not fit its page
+			refuse(d, w, http.StatusNotFound)
+			return
+		}
+		name, lasts = rest, true
+	}
 	found, ok := h.assets[name]
 	if !ok {
 		refuse(d, w, http.StatusNotFound)
 		return
 	}
-	found.serve(d, w, r)
+	found.serve(d, w, r, lasts)
 }
 
 // servePage has the view answer who is logged in, and sends the form for that to others.
 func (h *Handler) servePage(d *rpc.Door, w http.ResponseWriter, r *http.Request, name string) {
-	token := ""
 	admit := h.admit
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		admit = func(d *rpc.Door, r *http.Request) (guest, int) { return h.admitPage(d, r, r.Header.Get(tokenHeader)) }
@@ -160,35 +172,47 @@ func (h *Handler) servePage(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 	case status != 0:
 		refuse(d, w, status)
 		return
-	case who.session != nil:
-		token = who.session.token
 	}
-	methods, starting := d.Methods(who.Visitor)
-	a := &asker{
-		door: d, visitor: who.Visitor, from: r.RemoteAddr, Name: name, Base: base(r), User: who.Name(), Token: token,
-		Methods: methods, Starting: starting,
-	}
-	if !h.serveView(a, w, r) {
+	a := h.asks(d, r, who, name)
+	found := false
+	h.guarded(a, w, func() { found = h.view.serve(a, w, r) })
+	if !found && !a.answered {
 		refuse(d, w, http.StatusNotFound)
 	}
 }
 
-// serveView has the view answer. A panic costs this one request: it is reported in words, or the connection is cut
+// asks returns who asks for a page.
+func (h *Handler) asks(d *rpc.Door, r *http.Request, who guest, name string) *asker {
+	methods, starting := d.Methods(who.Visitor)
+	a := &asker{
+		door: d, visitor: who.Visitor, from: r.RemoteAddr, Name: name, Base: base(r), User: who.Name(),
+		Methods: methods, Starting: starting, Look: lookOf(r), Assets: h.assetsOf(r),
+	}
+	if who.session != nil {
+		a.Token = who.session.token
+		if name == "new" && r.URL.Query().Has("typed") {
+			a.Typed = h.sessions.typed(who.session)
+		}
+	}
+	return a
+}
+
+// guarded has the view answer. A panic costs this one request: it is reported in words, or the connection is cut
 // where the answer has begun.
-func (h *Handler) serveView(a *asker, w http.ResponseWriter, r *http.Request) (found bool) {
+func (h *Handler) guarded(a *asker, w http.ResponseWriter, answer func()) {
 	err := cores.Catch(func() error {
-		found = h.view.serve(a, w, r)
+		answer()
 		return nil
 	})
 	switch {
 	case err == nil:
-		return found
+		return
 	case errors.Is(err, http.ErrAbortHandler):
 	default:
 		h.log.Error("page failed", "page", a.Name, "err", err)
 		if !a.answered {
 			fail(a, w, errUnmade)
-			return true
+			return
 		}
 	}
 	panic(http.ErrAbortHandler)
@@ -204,14 +228,18 @@ func refusedLogin(r *http.Request) string {
 
 // sendLogin sends the form for logging in.
 func (h *Handler) sendLogin(d *rpc.Door, w http.ResponseWriter, r *http.Request, status int, refused string) {
-	page, err := h.view.login(base(r), refused)
+	page, err := h.view.login(&asker{Look: lookOf(r), Assets: h.assetsOf(r)}, base(r), refused)
 	if err != nil {
 		h.log.Error("the page for logging in cannot be made", "err", err)
 		refuse(d, w, http.StatusInternalServerError)
 		return
 	}
-	d.Reply(w, status, htmlKind, page)
+	d.Reply(w, status, htmlKind, newSheet(page).pick(w.Header(), r))
 }
+
+// assetsOf leads from the page of a request to the files of this build. They are below / of the server and not below
+// the place of a session, so that a browser keeps them for all sessions.
+func (h *Handler) assetsOf(r *http.Request) string { return root(r) + "ui/assets/" + h.version + "/" }
 
 // serveSession gives scripts what pages are made with.
 func (h *Handler) serveSession(d *rpc.Door, w http.ResponseWriter, r *http.Request) {

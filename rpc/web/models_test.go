@@ -146,18 +146,17 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%+v: %d, %s, %s", e, e.Signed(), e.Whose(), e.Tx())
 		}
 	}
-	many := strings.Repeat(`{"type":"block"},`, maxRows+4) + `{"type":"receive"}`
-	node := fakeNode{"getsearchentries": `{"entries":[],"unconfirmed":[` + many + `]}`}
-	data, err := entriesModel(t.Context(), node, url.Values{})
-	if got, ok := data.(*newEntries); err != nil || !ok || len(got.Unconfirmed) != maxRows ||
-		got.Unconfirmed[0].Type != "receive" || len(got.Rows) != 0 {
-		t.Errorf("%v", err)
+	many := strings.Repeat(`{"type":"block"},`, maxRows+4) + `{"type":"receive","amount":2}`
+	got := searchOf(t, fakeNode{"getsearchentries": `{"entries":[],"unconfirmed":[` + many + `]}`}, "")
+	if len(got.Unconfirmed) != maxRows || got.Unconfirmed[0].Type != "receive" || len(got.Rows) != 0 ||
+		got.Pending() != 2*coin {
+		t.Errorf("%d unconfirmed, %d rows", len(got.Unconfirmed), len(got.Rows))
 	}
 	for _, reply := range []string{
 		`{"entries":[{"height":"x"}]}`, `{"unconfirmed":[{"height":"x"}]}`, `{"entries":7}`, "error:no such search",
 	} {
-		if data, err := entriesModel(t.Context(), fakeNode{"getsearchentries": reply}, url.Values{}); err == nil {
-			t.Errorf("%s: %v", reply, data)
+		if got := searchOf(t, fakeNode{"getsearchentries": reply}, ""); got.EntriesProblem == "" || len(got.Rows) != 0 {
+			t.Errorf("%s: %+v", reply, got)
 		}
 	}
 	if _, _, err := exports(t, fakeNode{"getsearchentries": `{"entries":[{"height":"x"}]}`}, "csv"); err == nil {
@@ -181,7 +180,7 @@ func TestWalletPage(t *testing.T) {
 		"w/listreceivedbyaddress[0]": "[" + strings.Join(addresses, ",") + "]", "listreceivedbyaddress": "error:others",
 		`w/listtransactions["*",20]`: `[{"txid":"old"},{"txid":"new"}]`, "listtransactions": "error:others",
 	}
-	data, err := walletModel(t.Context(), node, url.Values{"name": {"w"}})
+	data, err := walletModel(t.Context(), node, url.Values{about: {"w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,7 @@ func TestWalletPage(t *testing.T) {
 		t.Errorf("%d addresses of %d, %+v, failed %v", len(p.Received), p.All, p.Recent, p.Failed)
 	}
 	node["w/getwalletinfo"] = `{"walletname":"w","scanning":{"progress":0.5}}`
-	data, err = walletModel(t.Context(), node, url.Values{"name": {"w"}})
+	data, err = walletModel(t.Context(), node, url.Values{about: {"w"}})
 	if p := data.(*walletPage); err != nil || p.Seconds() != 2 || !p.Rescans() {
 		t.Errorf("a rescan: %d s, %v", p.Seconds(), err)
 	}
@@ -257,7 +256,7 @@ func TestPairs(t *testing.T) {
 // A result of another form than expected is an error, and nothing of the result is shown.
 func TestResultOfAnotherForm(t *testing.T) {
 	node := fakeNode{"getsearch": "[]"}
-	data, err := searchModel(t.Context(), node, url.Values{"id": {"1"}})
+	data, err := new(view).searchModel(t.Context(), node, url.Values{about: {"1"}})
 	if p := data.(*searchPage); err != nil || !strings.Contains(p.Problem, "result of getsearch") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -298,8 +297,8 @@ func TestMoreTexts(t *testing.T) {
 		{ago(now - 50), "just now"}, {ago(now - 60), "1 min ago"}, {ago(now + 3700), "in 1 h 1 min"},
 		{ago(now + 61), "just now"}, {ago(now - 7325), "2 h 2 min ago"}, {percent(-1), "0.0 %"},
 		{percent(0.0019), "0.1 %"},
-		{coinsText(123456789012), "1,234.56789012"}, {coinsText(-100000000), "-1.00000000"},
-		{fmt.Sprint(milliseconds(0.25)), "250"}, {signed(-150000000001), "−1,500.00000001"},
+		{amountIn("BTC", amount(123456789012), false).whole(), "1,234.56789012"},
+		{amountIn("BTC", amount(-100000000), false).whole(), "−1.00000000"}, {fmt.Sprint(milliseconds(0.25)), "250"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

@@ -89,9 +89,9 @@ func (a answer) has(words string) bool { return strings.Contains(a.text, words) 
 // is lost.
 func TestMethodPanics(t *testing.T) {
 	for method, test := range map[string]struct{ path, says, shows string }{
-		"getblockchaininfo": {"/ui/part/index", "getblockchaininfo: Internal error. What it tells", "<b>7</b>"},
-		"getbalances":       {"/ui/part/wallet?name=w", "getbalances: Internal error. What it tells", "1.00000000"},
-		"getwalletinfo":     {"/ui/part/wallet?name=w", "<p>Internal error</p>", "1.00000000"},
+		"getblockchaininfo": {"/ui/part/index", "getblockchaininfo: Internal error. What it tells", `id="tip-height">7<`},
+		"getbalances":       {"/ui/part/wallet/w", "getbalances: Internal error. What it tells", `data-sat="100000000"`},
+		"getwalletinfo":     {"/ui/part/wallet/w", "<p>Internal error</p>", `data-sat="100000000"`},
 	} {
 		n := startBroken(t, method)
 		b := n.browser(t)
@@ -113,14 +113,11 @@ func TestMethodPanics(t *testing.T) {
 	}
 }
 
-// swap replaces the model of a page and of its part until the test ends.
-func swap(t *testing.T, name string, f model) {
-	t.Helper()
-	page, part := routes[name], parts[name]
-	t.Cleanup(func() { routes[name], parts[name] = page, part })
-	changed := page
+// swap replaces the model of a page.
+func (n *node) swap(name string, f model) {
+	changed := n.page.view.routes[name]
 	changed.model = f
-	routes[name], parts[name] = changed, changed
+	n.page.view.routes[name] = changed
 }
 
 // The model of a page may panic, in a goroutine of its own too. Each client that waits for the page is answered
@@ -128,7 +125,7 @@ func swap(t *testing.T, name string, f model) {
 func TestModelPanics(t *testing.T) {
 	n := startBroken(t, "")
 	const waiting = 5
-	swap(t, "index", func(ctx context.Context, v viewer, query url.Values) (any, error) {
+	n.swap("index", func(ctx context.Context, v viewer, query url.Values) (any, error) {
 		if !n.does() {
 			return homeModel(ctx, v, query)
 		}
@@ -162,7 +159,7 @@ func TestModelPanics(t *testing.T) {
 	}
 	n.set(false)
 	if got := b.ask(t, http.MethodGet, "/", "", freshHeader, "1"); got.status != http.StatusOK ||
-		!strings.Contains(got.text, "<b>7</b>") {
+		!strings.Contains(got.text, `id="tip-height">7<`) {
 		t.Error(got)
 	}
 }
@@ -191,7 +188,9 @@ func TestServePanics(t *testing.T) {
 		}
 	}()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ui/part/index", http.NoBody)
-	n.page.serveView(&asker{Name: "part/index"}, httptest.NewRecorder(), r)
+	a := &asker{Name: "part/index", Look: lookOf(r)}
+	w := httptest.NewRecorder()
+	n.page.guarded(a, w, func() { n.page.view.serve(a, w, r) })
 	t.Error("it was answered")
 }
 

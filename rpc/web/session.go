@@ -33,7 +33,12 @@ type session struct {
 	// Of the sessions that the session is one of.
 	used  time.Time
 	timer *time.Timer
+	typed string // into the box, for the form of a new search
+	until time.Time
 }
+
+// typedTime is how long what was typed is kept.
+const typedTime = 10 * time.Minute
 
 // isToken compares in a time that tells nothing.
 func (s *session) isToken(token string) bool {
@@ -113,6 +118,23 @@ func (s *sessions) find(cookie, place string, idle bool) *session {
 		found.timer.Reset(idleTime)
 	}
 	return found
+}
+
+// keep keeps what was typed into the box of a session.
+func (s *sessions) keep(of *session, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of.typed, of.until = text, time.Now().Add(typedTime)
+}
+
+// typed returns what was typed into the box of a session a moment ago; empty: nothing.
+func (s *sessions) typed(of *session) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().After(of.until) {
+		of.typed = ""
+	}
+	return of.typed
 }
 
 // expire ends a session that was not used for so long, unless it was meanwhile.

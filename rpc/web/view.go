@@ -10,6 +10,8 @@ import (
 	"html/template"
 	"log/slog"
 	"net/url"
+
+	"github.com/seed61375155/trawl/rpc/web/chart"
 )
 
 //go:embed pages/*.html
@@ -17,20 +19,27 @@ var pages embed.FS
 
 // A view makes pages and their parts.
 type view struct {
-	templates *template.Template
+	templates map[string]*template.Template // by the unit of amounts
+	routes    map[string]route
 	kept      *views
 	exports   exporting
+	ledgers   ledgers
 }
 
 func newView(log *slog.Logger) *view {
-	t := template.New("").Funcs(pageFunctions())
-	return &view{templates: template.Must(t.ParseFS(pages, "pages/*.html")), kept: newViews(log)}
+	v := &view{templates: map[string]*template.Template{}, kept: newViews(log)}
+	for _, unit := range units {
+		t := template.New("").Funcs(pageFunctions(unit))
+		v.templates[unit] = template.Must(t.ParseFS(pages, "pages/*.html"))
+	}
+	v.routes = routes(v)
+	return v
 }
 
-// render executes a template.
-func (v *view) render(name string, data any) ([]byte, error) {
+// render executes a template for a unit of amounts.
+func (v *view) render(name, unit string, data any) ([]byte, error) {
 	var b bytes.Buffer
-	if err := v.templates.ExecuteTemplate(&b, name, data); err != nil {
+	if err := v.templates[unit].ExecuteTemplate(&b, name, data); err != nil {
 		return nil, fmt.Errorf("page %s: %w", name, err)
 	}
 	return b.Bytes(), nil
@@ -40,7 +49,10 @@ func (v *view) render(name string, data any) ([]byte, error) {
 type shown struct {
 	*asker // who looks at it
 
-	Page    string // its name
+	Page    string // the name of its template
+	Part    string // the address of its part, which comes anew
+	Back    string // its own address below the base, for forms that return to it
+	Tab     string // the entry of the rail that it belongs to
 	Base    string // leads from the page to /
 	Title   string
 	Chain   string // the network; empty: not known, or not for the login
@@ -52,9 +64,9 @@ type shown struct {
 
 // login makes the page with the form for logging in. base leads to /; refused says why a login was
 // refused, empty where none was.
-func (v *view) login(base, refused string) ([]byte, error) {
-	return v.render("frame.html", shown{
-		asker: &asker{}, Page: "login", Base: base, Title: "Sign in", Refused: refused,
+func (v *view) login(a *asker, base, refused string) ([]byte, error) {
+	return v.render("frame.html", a.Look.Unit, shown{
+		asker: a, Page: "login", Base: base, Title: "Sign in", Refused: refused,
 	})
 }
 
@@ -97,38 +109,42 @@ func get[T any](ctx context.Context, v viewer, wallet *string, method string, pa
 // A model reads what a page or a part of one shows. query is that of the request.
 type model func(ctx context.Context, v viewer, query url.Values) (any, error)
 
-// A route is a page, or a part of one.
+// A route is a page, and the part of it that comes anew while it is open.
 type route struct {
-	title string
-	model model
-	needs string // method that the viewer must be allowed to call; empty: none
+	title    string
+	template string
+	tab      string // entry of the rail
+	model    model  // nil: nothing is read
+	needs    string // method that the viewer must be allowed to call; empty: none
 }
 
-// routes are the pages behind the login, by their names.
-var routes = map[string]route{
-	"index":   {"Overview", homeModel, ""},
-	"search":  {"Search", searchModel, "getsearch"},
-	"new":     {"New search", newModel, "createsearch"},
-	"wallet":  {"Wallet", walletModel, "getwalletinfo"},
-	"restore": {"Restore", restoreModel, "previewrestore"},
-}
-
-// parts come anew while a page is open, by the names of their templates.
-var parts = map[string]route{
-	"index":   routes["index"],
-	"search":  routes["search"],
-	"wallet":  routes["wallet"],
-	"new":     routes["new"],
-	"restore": routes["restore"],
-	"entries": {"", entriesModel, "getsearchentries"},
+// routes returns the pages behind the login, by their names. Those of one of many things end in a slash.
+func routes(v *view) map[string]route {
+	return map[string]route{
+		"index":    {"Overview", "index", "index", homeModel, ""},
+		"searches": {"Searches", "searchlist", "searches", searchesModel, "listsearches"},
+		"search/":  {"Search", "search", "searches", v.searchModel, "getsearch"},
+		"new":      {"New search", "new", "searches", newModel, "createsearch"},
+		"wallets":  {"Wallets", "walletlist", "wallets", walletsModel, "listwallets"},
+		"wallet/":  {"Wallet", "wallet", "wallets", walletModel, "getwalletinfo"},
+		"restore":  {"Restore", "restore", "wallets", restoreModel, "previewrestore"},
+		"peers":    {"Peers", "peerlist", "peers", peersModel, "getpeerinfo"},
+		"more":     {"More", "more", "more", moreModel, ""},
+		"find":     {"Find", "find", "", findModel, ""},
+	}
 }
 
 // pageFunctions are the functions that templates may call.
-func pageFunctions() template.FuncMap {
+func pageFunctions(unit string) template.FuncMap {
 	return template.FuncMap{
 		"number": number, "bytes": bytesText, "duration": duration, "ago": ago, "utc": utc, "iso": iso,
 		"percent": percent, "short": short, "json": asJSON, "query": url.QueryEscape, "list": list, "pairs": pairs,
-		"coins": coinsText, "signed": signed, "plural": plural, "ms": milliseconds, "brief": brief,
+		"plural": plural, "ms": milliseconds, "brief": brief, "icon": icon, "clean": clean, "when": when,
+		"ends": ends, "searchpath": searchPath, "walletpath": walletPath, "blockpath": blockPath, "txpath": txPath,
+		"amt":         func(a any) amountText { return amountIn(unit, a, false) },
+		"signed":      func(a any) amountText { return amountIn(unit, a, true) },
+		"balanceplot": func(b *book, axis string) *chart.Plot { return balancePlot(b, axis, unit) },
+		"flowplot":    func(b *book, axis string) *chart.Plot { return flowPlot(b, axis, unit) },
 	}
 }
 

@@ -50,11 +50,16 @@ func (n fakeNode) page(t *testing.T, name, query string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := parts[name].model(t.Context(), n, values)
+	v := newView(slog.New(slog.DiscardHandler))
+	page, ok := v.routes[name]
+	if !ok {
+		t.Fatalf("there is no page %q", name)
+	}
+	data, err := page.model(t.Context(), n, values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := newView(slog.New(slog.DiscardHandler)).render(name, shown{asker: n.asks(), Page: name, Base: "./", Data: data})
+	html, err := v.render(page.template, "BTC", shown{asker: n.asks(), Page: page.template, Base: "./", Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +93,8 @@ func TestMarkupIsText(t *testing.T) {
 		"listreceivedbyaddress": `[{"address":` + name + `,"amount":1,"label":` + name + `,"txids":[]}]`,
 		"listtransactions":      `[{"category":` + name + `,"amount":-1,"address":` + name + `,"label":` + name + `}]`,
 	}
-	for _, part := range []string{"index", "search", "entries", "wallet"} {
-		html := node.page(t, part, "id=1&name="+url.QueryEscape(hostile))
+	for _, part := range []string{"index", "searches", "search/", "wallets", "wallet/", "peers"} {
+		html := node.page(t, part, "about="+url.QueryEscape(hostile))
 		if strings.Contains(html, "<img") || !strings.Contains(html, "&lt;img") {
 			t.Errorf("%s shows a name as markup, or not at all:\n%s", part, html)
 		}
@@ -132,9 +137,9 @@ func TestOnlyWhatMayBeCalled(t *testing.T) {
 		"scanblocks":        `{"progress":40,"current_height":9}`,
 	}
 	for method, shows := range map[string]string{
-		"getblockchaininfo": "800,000", "getmempoolinfo": "Memory pool", "getnetworkinfo": "Peers</dt>",
+		"getblockchaininfo": "800,000", "getmempoolinfo": "Memory pool", "getnetworkinfo": "Version</div>",
 		"listsearches": ">shop<", "abortsearch": "data-call=\"abortsearch\"", "createsearch": "ui/new",
-		"listwallets": "Wallets</h2>", "getbalances": "1.00000000", "previewrestore": "ui/restore",
+		"listwallets": "Wallets</a>", "getbalances": `data-sat="100000000"`, "previewrestore": "ui/restore",
 		"getpeerinfo": "connected to no peer", "scanblocks": "Scan of block filters",
 	} {
 		if html := all.page(t, "index", ""); !strings.Contains(html, shows) {

@@ -53,18 +53,35 @@ type made struct {
 	data any
 	err  error
 
-	once    sync.Once
-	html    []byte
-	htmlErr error
+	mu     sync.Mutex
+	sheets map[string]madeSheet // by the unit of amounts
 }
 
-// part returns the part that is made of the data, once.
-func (m *made) part(render func() ([]byte, error)) ([]byte, error) {
-	m.once.Do(func() {
-		m.htmlErr = errUnmade // for the others, where this panics
-		m.html, m.htmlErr = render()
-	})
-	return m.html, m.htmlErr
+// A madeSheet is a part that was made, or why it could not be.
+type madeSheet struct {
+	sheet *sheet
+	err   error
+}
+
+// part returns the part that is made of the data for a unit of amounts, once.
+func (m *made) part(unit string, render func() ([]byte, error)) (*sheet, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.sheets[unit]; ok {
+		return found.sheet, found.err
+	}
+	if m.sheets == nil {
+		m.sheets = map[string]madeSheet{}
+	}
+	m.sheets[unit] = madeSheet{err: errUnmade} // for the others, where this panics
+	body, err := render()
+	if err != nil {
+		m.sheets[unit] = madeSheet{err: err}
+		return nil, err
+	}
+	made := madeSheet{sheet: newSheet(body)}
+	m.sheets[unit] = made
+	return made.sheet, nil
 }
 
 // A bounded viewer makes few calls at a time.
@@ -89,14 +106,15 @@ func (b *bounded) Call(ctx context.Context, wallet *string, method string, param
 var errUnmade = errors.New("the node has failed at it, and its log says why")
 
 // make returns what a model makes for a viewer, or has made just now.
-func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
-	return s.since(a, r, part, f, time.Time{})
+func (s *views) make(a *asker, r *http.Request, part string, query url.Values, f model) *made {
+	return s.since(a, r, part, query, f, time.Time{})
 }
 
 // since is make, but does not return data that was begun before earliest: it waits until the node may be asked
 // again. So a request after an event gets data that includes the event.
-func (s *views) since(a *asker, r *http.Request, part string, f model, earliest time.Time) *made {
-	query := r.URL.Query()
+func (s *views) since(
+	a *asker, r *http.Request, part string, query url.Values, f model, earliest time.Time,
+) *made {
 	key := viewKey{a.User, strings.Join(a.Methods, " "), part, query.Encode()}
 	fresh := r.Header.Get(freshHeader) != ""
 	for {

@@ -24,7 +24,7 @@ func TestPartsAreNotOlderThanNews(t *testing.T) {
 		}
 		ask := func(ctx context.Context) any {
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/ui/part/entries?id=1", http.NoBody)
-			return s.since(a, r, "entries", model, time.Now()).data
+			return s.since(a, r, "entries", r.URL.Query(), model, time.Now()).data
 		}
 		began := time.Now()
 		if got := ask(t.Context()); got != 0 || time.Since(began) != 0 {
@@ -50,7 +50,7 @@ func TestPartsAreNotOlderThanNews(t *testing.T) {
 			t.Error("the node was asked", calls, "times")
 		}
 		page := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?id=1", http.NoBody)
-		if got := s.make(a, page, "entries", model).data; got != 1 || calls != 2 {
+		if got := madeOf(s, a, page, "entries", model).data; got != 1 || calls != 2 {
 			t.Error("a page that is loaded waits for nothing:", got, calls)
 		}
 	})

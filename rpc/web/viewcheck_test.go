@@ -137,7 +137,7 @@ func FuzzCheck(f *testing.F) {
 	v := newView(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, lines string) {
 		data := check(t.Context(), knows, lines)
-		if _, err := v.render("check", shown{asker: &asker{}, Data: data}); err != nil {
+		if _, err := v.render("check", "BTC", shown{asker: &asker{}, Data: data}); err != nil {
 			t.Fatal(err)
 		}
 	})

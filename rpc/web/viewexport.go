@@ -40,7 +40,7 @@ func export(ctx context.Context, v viewer, id, format string, w io.Writer, first
 	if format == historyFormat {
 		return exportHistory(ctx, v, id, w, first)
 	}
-	page, err := readEntries(ctx, v, id, "")
+	page, err := readEntries(ctx, v, id, "", entriesLimit)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func export(ctx context.Context, v viewer, id, format string, w io.Writer, first
 			return out.end()
 		}
 		cursor := page.Cursor
-		if page, err = readEntries(ctx, v, id, cursor); err != nil {
+		if page, err = readEntries(ctx, v, id, cursor, entriesLimit); err != nil {
 			return errors.Join(errUnfinished, err)
 		}
 	}

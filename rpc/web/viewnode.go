@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
+	"strconv"
+
+	"github.com/seed61375155/trawl/rpc/web/chart"
 )
 
 type chainInfo struct {
@@ -24,6 +28,26 @@ type chainInfo struct {
 // Synced reports whether the chain is at the best known header.
 func (c *chainInfo) Synced() bool { return c.Blocks >= c.Headers && !c.InitialBlockDownload }
 
+// RingGap is how much of the ring of the whole chain is left open.
+func (c *chainInfo) RingGap() string { return chart.Coord(188.5 * (1 - c.share())) }
+
+// RingText is the share of the chain that is validated.
+func (c *chainInfo) RingText() string {
+	return strconv.FormatFloat(math.Floor(100*c.share()), 'f', 0, 64) + " %"
+}
+
+// share is that of the chain which is validated, by its work where that is told.
+func (c *chainInfo) share() float64 {
+	if c.Synced() {
+		return 1
+	}
+	share := c.VerificationProgress
+	if share == 0 && c.Headers > 0 {
+		share = float64(c.Blocks) / float64(c.Headers)
+	}
+	return min(max(share, 0), 1)
+}
+
 type networkInfo struct {
 	Subversion     string
 	NetworkActive  bool
@@ -38,6 +62,14 @@ type poolInfo struct {
 	MaxMempool    int64
 	MempoolMinFee amount
 	TotalFee      amount `json:"total_fee"`
+}
+
+// Share is how much of the memory for the pool is taken.
+func (p *poolInfo) Share() float64 {
+	if p.MaxMempool <= 0 {
+		return 0
+	}
+	return min(float64(p.Usage)/float64(p.MaxMempool), 1)
 }
 
 type attachInfo struct {
@@ -91,6 +123,8 @@ type home struct {
 	Uptime  *int64
 	Indexes []index
 	Peers   *[]peer
+	Crowd   *crowd // the peers as a picture
+	Fees    []feeFor
 
 	Scan, CoinScan *scanStatus
 
@@ -154,12 +188,16 @@ func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
 		func() { h.Uptime = get[int64](ctx, v, nil, "uptime") },
 		func() { h.Indexes = indexes(ctx, v) },
 		func() { h.Peers = get[[]peer](ctx, v, nil, "getpeerinfo") },
+		func() { h.Fees = fees(ctx, v) },
 		func() { h.Scan = scanOf(ctx, v, "scanblocks") },
 		func() { h.CoinScan = scanOf(ctx, v, "scantxoutset") },
 		func() { h.Searches = get[[]search](ctx, v, nil, "listsearches") },
 		func() { h.Wallets, h.Unloaded = wallets(ctx, v) },
 	)
 	h.Failed = n.words()
+	if h.Peers != nil {
+		h.Crowd = crowdOf(*h.Peers)
+	}
 	if h.Chain != nil {
 		for i := range h.Indexes {
 			h.Indexes[i].Share = min(1, float64(h.Indexes[i].Height+1)/float64(h.Chain.Blocks+1))

@@ -19,8 +19,8 @@ func TestStates(t *testing.T) {
 		{"getblockchaininfo", `{"blocks":9,"headers":9,"time":1}`, "up to date"},
 		{"getblockchaininfo", `{"blocks":9,"headers":9,"pruned":true,"pruneheight":4}`, "pruned, blocks from 4 on"},
 		{"getattachinfo", `{"state":"away","behind":2,"reason":"refused","node":{"subversion":"/S/"}}`, "/S/, 2 blocks behind it: refused"},
-		{"getindexinfo", `{"txindex":{"synced":false,"best_block_height":4}}`, "<b>50.0 %</b><span>up to block 4"},
-		{"getindexinfo", `{"txindex":{"synced":true,"best_block_height":9}}`, "<b>Complete</b>"},
+		{"getindexinfo", `{"txindex":{"synced":false,"best_block_height":4}}`, `up to block 4</div><progress max="1" value="0.5" aria-label="Transaction index">50.0 %</progress>`},
+		{"getindexinfo", `{"txindex":{"synced":true,"best_block_height":9}}`, "complete</span>"},
 		{"uptime", `3725`, "1 h 2 min"},
 		{"scantxoutset", `{"progress":40}`, "Scan of unspent outputs"},
 		{
@@ -62,13 +62,13 @@ func TestWalletThatIsBeingLoaded(t *testing.T) {
 		"listwalletdir": `{"wallets":[{"name":"v"},{"name":"w","loading":{"step":"<i>","duration":90,"progress":0.25}}]}`,
 		"abortrescan":   `true`,
 	}
-	html := node.page(t, "wallet", "name=w")
+	html := node.page(t, "wallet/", "about=w")
 	for _, want := range []string{"being loaded since", "&lt;i&gt; 25.0 %", `data-call="abortrescan"`, `data-every="2"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q:\n%s", want, html)
 		}
 	}
-	if html := node.page(t, "wallet", "name=v"); strings.Contains(html, "being loaded") {
+	if html := node.page(t, "wallet/", "about=v"); strings.Contains(html, "being loaded") {
 		t.Errorf("a wallet that is not being loaded:\n%s", html)
 	}
 }

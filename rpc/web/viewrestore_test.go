@@ -23,7 +23,7 @@ func TestUploadedPreview(t *testing.T) {
 		if test.may {
 			node["restorewallet"] = "{}"
 		}
-		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", shown{asker: node.asks(), Data: uploaded(node,
+		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", "BTC", shown{asker: node.asks(), Data: uploaded(node,
 			"b.dat", test.reply)})
 		if err != nil || !strings.Contains(string(html), test.says) || strings.Contains(string(html), test.never) {
 			t.Errorf("%s: %v\n%s", test.reply, err, html)
@@ -72,7 +72,7 @@ func TestPreview(t *testing.T) {
 		if test.may {
 			node["restorewallet"] = "{}"
 		}
-		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", shown{asker: node.asks(), Data: look(t.Context(), node, "/b", "w")})
+		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", "BTC", shown{asker: node.asks(), Data: look(t.Context(), node, "/b", "w")})
 		if err != nil {
 			t.Fatal(err)
 		}

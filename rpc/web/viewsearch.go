@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
+
+	"github.com/seed61375155/trawl/rpc/web/chart"
 )
 
 type search struct {
@@ -30,8 +33,8 @@ type search struct {
 type searchDescriptor struct {
 	Desc        string
 	Range       [2]int64
-	HighestUsed *int64 `json:"highest_used"` // nil: none
-	Gap         int64  // 0: the range does not widen
+	HighestUsed *int64 `json:"highest_used"`
+	Gap         int64
 	Exhausted   bool
 }
 
@@ -40,32 +43,47 @@ func (d *searchDescriptor) Widens(s *search) bool {
 	return d.Gap > 0 && !s.Ended() && s.State != "paused"
 }
 
-// maxShown bounds the descriptors that are shown with their ranges.
-const maxShown = 20
+// Highest is the highest used index, -1 where none is known.
+func (d *searchDescriptor) Highest() int64 {
+	if d.HighestUsed == nil {
+		return -1
+	}
+	return *d.HighestUsed
+}
 
-// Shown returns the first descriptors.
-func (s *search) Shown() []searchDescriptor { return s.Descriptors[:min(len(s.Descriptors), maxShown)] }
+const (
+	widening = 1000    // indices that are added at a time
+	lastOf   = 999_999 // highest index of a range
+)
 
-// NotShown returns how many others there are.
-func (s *search) NotShown() int64 { return int64(len(s.Descriptors) - len(s.Shown())) }
+// WiderLast is the last index of a wider range.
+func (d *searchDescriptor) WiderLast() int64 { return min(d.Range[1]+widening, lastOf) }
+
+// MayWiden reports whether there can be a wider range.
+func (d *searchDescriptor) MayWiden() bool { return d.Range[1] < lastOf }
+
+// Wider is a scan object with a wider range.
+func (d *searchDescriptor) Wider() map[string]any {
+	return map[string]any{"desc": d.Desc, "range": [2]int64{d.Range[0], d.WiderLast()}}
+}
 
 // maxExhausted bounds the descriptors that a warning names.
 const maxExhausted = 5
 
 // exhausted are the descriptors whose range is used up: some, and how many more.
 type exhausted struct {
-	Some []searchDescriptor
+	Some []*searchDescriptor
 	More int64
 }
 
 // Exhausted returns the descriptors whose range is used up; nil: there are none.
 func (s *search) Exhausted() *exhausted {
 	var e exhausted
-	for _, d := range s.Descriptors {
+	for i := range s.Descriptors {
 		switch {
-		case !d.Exhausted || d.Widens(s):
+		case !s.Descriptors[i].Exhausted || s.Descriptors[i].Widens(s):
 		case len(e.Some) < maxExhausted:
-			e.Some = append(e.Some, d)
+			e.Some = append(e.Some, &s.Descriptors[i])
 		default:
 			e.More++
 		}
@@ -74,6 +92,14 @@ func (s *search) Exhausted() *exhausted {
 		return nil
 	}
 	return &e
+}
+
+// Warned says what is to be done about the search, in a list of searches; empty: nothing.
+func (s *search) Warned() string {
+	if s.Exhausted() != nil {
+		return "few unused addresses are left"
+	}
+	return ""
 }
 
 // Ended reports whether nothing of the search will change any more.
@@ -88,24 +114,187 @@ func (s *search) Looks() bool { return s.State == "running" || s.State == "queue
 func (s *search) Begun() bool { return s.Height >= s.StartHeight }
 
 type searchPage struct {
-	Search  search
-	Problem string
+	Search         search
+	Problem        string
+	Axis           string // of the plots: height or time
+	Book           *book  // nil: the entries are not for the viewer, or not known
+	Ranges         []shownRange
+	MoreRanges     int
+	Rows           []*entry
+	Pager          *pager
+	Unconfirmed    []*entry
+	EntriesProblem string
+}
+
+// PageTitle implements titled.
+func (p *searchPage) PageTitle() string { return cmp.Or(p.Search.Name, "Search") }
+
+// Pending is what the unconfirmed entries do to the balance.
+func (p *searchPage) Pending() (sum amount) {
+	for i := range p.Unconfirmed {
+		sum += p.Unconfirmed[i].Signed()
+	}
+	return sum
 }
 
 // Seconds is after how long the page asks again without events.
 func (p *searchPage) Seconds() int {
-	if p.Search.Looks() {
+	if p.Search.Looks() || p.Book != nil && !p.Book.Whole {
 		return 2
 	}
 	return 15
 }
 
-func searchModel(ctx context.Context, v viewer, query url.Values) (any, error) {
-	p := &searchPage{}
-	if err := read(ctx, v, nil, &p.Search, "getsearch", query.Get("id")); err != nil {
-		p.Problem = err.Error()
+// A pager tells which entries a page shows, and where the others are.
+type pager struct {
+	From, To, All int64
+	Newer, Older  string // addresses; empty: there are none
+}
+
+// pageRows is how many entries a page shows.
+const pageRows = 50
+
+// searchModel reads the page of a search.
+func (v *view) searchModel(ctx context.Context, viewer viewer, query url.Values) (any, error) {
+	p := &searchPage{Axis: "height"}
+	if query.Get("axis") == "time" {
+		p.Axis = "time"
 	}
+	if err := read(ctx, viewer, nil, &p.Search, "getsearch", query.Get(about)); err != nil {
+		p.Problem = err.Error()
+		return p, nil //nolint:nilerr // the page says it
+	}
+	if viewer.Has("getsearchentries") {
+		l := v.ledgers.of(p.Search.ID + " " + strconv.FormatInt(p.Search.Created, 10))
+		if err := p.look(ctx, viewer, l, query); err != nil {
+			p.EntriesProblem = err.Error()
+		}
+	}
+	p.ranges()
 	return p, nil
+}
+
+// look has the entries added up, and reads those of the page.
+func (p *searchPage) look(ctx context.Context, v viewer, l *ledger, query url.Values) error {
+	unconfirmed, _, err := l.advance(ctx, v, p.Search.ID)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(unconfirmed)
+	p.Unconfirmed = pointers(unconfirmed[:min(len(unconfirmed), maxRows)])
+	for i := range p.Unconfirmed {
+		p.Unconfirmed[i].Key = "waiting-" + strconv.Itoa(i)
+	}
+	p.Book = l.book()
+	all := p.Book.Read
+	to, err := strconv.ParseInt(query.Get("to"), 10, 64)
+	if err != nil || to > all || to < 1 {
+		to = all
+	}
+	from := max(to-pageRows, 0)
+	rows, known := l.last(from, to)
+	if !known {
+		if rows, err = entriesFrom(ctx, v, l, p.Search.ID, from, to); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		rows[i].Key = strconv.FormatInt(from+int64(i), 10)
+	}
+	slices.Reverse(rows)
+	p.Rows = pointers(rows)
+	p.Pager = &pager{From: all - to + 1, To: all - from, All: all}
+	if to < all {
+		p.Pager.Newer = p.at(query, min(to+pageRows, all), all)
+	}
+	if from > 0 {
+		p.Pager.Older = p.at(query, from, all)
+	}
+	return nil
+}
+
+// pointers returns where elements are.
+func pointers[T any](all []T) []*T {
+	at := make([]*T, len(all))
+	for i := range all {
+		at[i] = &all[i]
+	}
+	return at
+}
+
+// at is the address of the page whose last entry is at a place, from the page itself.
+func (p *searchPage) at(query url.Values, to, all int64) string {
+	next := url.Values{}
+	if query.Get("axis") != "" {
+		next.Set("axis", p.Axis)
+	}
+	if to < all {
+		next.Set("to", strconv.FormatInt(to, 10))
+	}
+	return "?" + next.Encode()
+}
+
+// entriesFrom reads some entries by their places.
+func entriesFrom(ctx context.Context, v viewer, l *ledger, id string, from, to int64) ([]entry, error) {
+	m := l.before(from)
+	p, err := readEntries(ctx, v, id, m.cursor, int(min(to-m.at, maxEntries)))
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseEntries(p.Entries)
+	if err != nil {
+		return nil, err
+	}
+	entries = entries[:min(int(to-m.at), len(entries))]
+	return entries[min(int(from-m.at), len(entries)):], nil
+}
+
+// A shownRange is a descriptor with a range, and which of its indices are used.
+type shownRange struct {
+	Desc        string
+	First, Last int64
+	Strip       *chart.Strip
+	Words       string
+}
+
+// maxShownRanges is how many descriptors a page shows.
+const maxShownRanges = 8
+
+// ranges makes what is shown of the descriptors.
+func (p *searchPage) ranges() {
+	for i := range p.Search.Descriptors {
+		d := &p.Search.Descriptors[i]
+		if len(p.Ranges) == maxShownRanges {
+			p.MoreRanges = len(p.Search.Descriptors) - maxShownRanges
+			return
+		}
+		p.Ranges = append(p.Ranges, p.rangeOf(d))
+	}
+}
+
+func (p *searchPage) rangeOf(d *searchDescriptor) shownRange {
+	r := shownRange{Desc: d.Desc, First: d.Range[0], Last: d.Range[1]}
+	count := d.Range[1] - d.Range[0] + 1
+	words := "none is used"
+	if d.HighestUsed != nil {
+		words = "the highest used one is " + number(*d.HighestUsed) + "; " + number(d.Range[1]-*d.HighestUsed) + " left"
+	}
+	if p.Book != nil {
+		used := p.Book.used[d.Desc]
+		if len(used) > 0 {
+			words = number(int64(len(used))) + " of " + number(count) + " used, " + words
+		}
+		strip := chart.NewStrip(int(count), func(from, to int) bool {
+			at, found := slices.BinarySearch(used, d.Range[0]+int64(from))
+			return found || at < len(used) && used[at] < d.Range[0]+int64(to)
+		}, int(d.Highest()-d.Range[0]), d.Exhausted)
+		r.Strip = &strip
+	}
+	if d.Gap > 0 {
+		words += "; the range widens until " + number(d.Gap) + " unused ones follow"
+	}
+	r.Words = words
+	return r
 }
 
 type script struct{ Address, Hex, Desc string }
@@ -127,6 +316,7 @@ type entry struct {
 	Prevout     *script `json:"prevout_spk"`
 	Desc        string
 	Index       *int64
+	Key         string `json:"-"` // in the page
 }
 
 // Signed is what the entry does to the balance.
@@ -149,6 +339,18 @@ func (e *entry) Whose() string {
 	return cmp.Or(s.Address, s.Hex)
 }
 
+// Address returns the address of the output; empty where it has none.
+func (e *entry) Address() string {
+	s := e.Output
+	if e.Type == "spend" {
+		s = e.Prevout
+	}
+	if s == nil {
+		return ""
+	}
+	return s.Address
+}
+
 // Tx is the transaction that receives or spends.
 func (e *entry) Tx() string { return cmp.Or(e.SpendTxID, e.TxID) }
 
@@ -163,12 +365,14 @@ type pageOfEntries struct {
 	Unconfirmed []json.RawMessage
 }
 
-// entriesLimit is how many entries are read at a time.
-const entriesLimit = 5000
+const (
+	entriesLimit = 5000   // entries that an export reads at a time
+	maxEntries   = 10_000 // that the node returns at most
+)
 
-func readEntries(ctx context.Context, v viewer, id, cursor string) (*pageOfEntries, error) {
+func readEntries(ctx context.Context, v viewer, id, cursor string, limit int) (*pageOfEntries, error) {
 	p := &pageOfEntries{}
-	return p, read(ctx, v, nil, p, "getsearchentries", id, cursor, entriesLimit)
+	return p, read(ctx, v, nil, p, "getsearchentries", id, cursor, limit)
 }
 
 // parseEntries reads entries that the node wrote.
@@ -180,72 +384,4 @@ func parseEntries(raw []json.RawMessage) ([]entry, error) {
 		}
 	}
 	return all, nil
-}
-
-// A point is what a block has for a search, in the plots.
-type point struct {
-	Block    string `json:"block"`
-	Height   int64  `json:"height"`
-	Time     int64  `json:"time"`
-	Hits     int    `json:"hits"`
-	Received int64  `json:"received"` // of the smallest unit
-	Spent    int64  `json:"spent"`
-	Gone     bool   `json:"gone,omitempty"` // it left the chain, and what came before of it has to be taken back
-}
-
-// points sums up entries by their blocks, in their order.
-func points(entries []entry) []point {
-	all := []point{}
-	for i := range entries {
-		e := &entries[i]
-		last := len(all) - 1
-		if last < 0 || all[last].Block != e.BlockHash || all[last].Gone || e.Type == "disconnect" {
-			all = append(all, point{Block: e.BlockHash, Height: e.Height, Time: e.Time, Gone: e.Type == "disconnect"})
-			last++
-		}
-		p := &all[last]
-		switch e.Type {
-		case "receive":
-			p.Received += int64(e.Amount)
-			p.Hits++
-		case "spend":
-			p.Spent += int64(e.Amount)
-			p.Hits++
-		case "block":
-			p.Hits++
-		}
-	}
-	return all
-}
-
-// newEntries are those behind a cursor.
-type newEntries struct {
-	Points      []point
-	Rows        []entry // the last of them, the newest first
-	Count       int
-	Unconfirmed []entry
-	Cursor      string
-	More        bool
-	State       string
-}
-
-func entriesModel(ctx context.Context, v viewer, query url.Values) (any, error) {
-	p, err := readEntries(ctx, v, query.Get("id"), query.Get("cursor"))
-	if err != nil {
-		return nil, err
-	}
-	entries, err := parseEntries(p.Entries)
-	if err != nil {
-		return nil, err
-	}
-	unconfirmed, err := parseEntries(p.Unconfirmed)
-	if err != nil {
-		return nil, err
-	}
-	rows := slices.Clone(entries[max(0, len(entries)-maxRows):])
-	slices.Reverse(rows)
-	slices.Reverse(unconfirmed)
-	return &newEntries{
-		points(entries), rows, len(entries), unconfirmed[:min(len(unconfirmed), maxRows)], p.Cursor, p.More, p.State,
-	}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -35,42 +34,6 @@ func entriesOf(t *testing.T, texts ...string) []entry {
 	return all
 }
 
-func TestPoints(t *testing.T) {
-	got := points(entriesOf(t, receivedHit, spent, gone, receivedHit, blockHit))
-	want := []point{
-		{Block: "aa", Height: 7, Time: 1600000000, Hits: 2, Received: 150000000, Spent: 25000000},
-		{Block: "aa", Height: 7, Gone: true},
-		{Block: "aa", Height: 7, Time: 1600000000, Hits: 1, Received: 150000000},
-		{Block: "bb", Height: 9, Time: 1600000600, Hits: 1},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v", got)
-	}
-}
-
-// TestNewEntries: the newest come first, and only so many.
-func TestNewEntries(t *testing.T) {
-	texts := make([]string, maxRows+5)
-	for i := range texts {
-		texts[i] = fmt.Sprintf(`{"type":"block","height":%d,"blockhash":"b%d"}`, i, i)
-	}
-	node := fakeNode{
-		"getsearchentries": "error:another cursor",
-		`getsearchentries["id","c",5000]`: `{"entries":[` + strings.Join(texts, ",") + `],"cursor":"d","more":true,` +
-			`"state":"running","unconfirmed":[` + receivedHit + `,` + spent + `]}`,
-	}
-	data, err := entriesModel(t.Context(), node, url.Values{"id": {"id"}, "cursor": {"c"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := data.(*newEntries)
-	if len(got.Rows) != maxRows || got.Rows[0].Height != maxRows+4 || len(got.Points) != maxRows+5 ||
-		got.Count != maxRows+5 ||
-		got.Cursor != "d" || !got.More || len(got.Unconfirmed) != 2 || got.Unconfirmed[0].Type != "spend" {
-		t.Errorf("got %d rows, %d points, %+v", len(got.Rows), len(got.Points), got.Unconfirmed)
-	}
-}
-
 // TestExhausted warns of ranges that are used up, some by name.
 func TestExhausted(t *testing.T) {
 	descriptor := func(n int, exhausted bool) string {
@@ -79,31 +42,26 @@ func TestExhausted(t *testing.T) {
 	}
 	page := func(descriptors ...string) string {
 		list := strings.Join(descriptors, ",")
-		node := fakeNode{"getsearch": `{"id":"00","state":"done","descriptors":[` + list + `]}`}
-		got := node.page(t, "search", "id=00")
-		if table := strings.Count(got, "<td><code title="); table != len(descriptors) {
-			t.Errorf("%d descriptors in the table, want %d", table, len(descriptors))
-		}
-		warnings, _, _ := strings.Cut(got, "<dl ")
-		return warnings
+		node := fakeNode{"getsearch": `{"id":"00","state":"done","descriptors":[` + list + `]}`, "extendsearch": `{}`}
+		return node.page(t, "search/", "about=00")
 	}
-	if got := page(descriptor(1, false), `{"desc":"d","range":[0,9]}`); strings.Contains(got, "used up") {
+	if got := page(descriptor(1, false), `{"desc":"d","range":[0,9]}`); strings.Contains(got, "nearly used up") {
 		t.Errorf("warned without a reason:\n%s", got)
 	}
 	got := page(descriptor(1, false), descriptor(7, true))
-	for _, want := range []string{"0 to 16", "<code>wpkh(&lt;7&gt;)</code>", "index 7 is used"} {
+	for _, want := range []string{"0 to 16", "<code>wpkh(&lt;7&gt;)</code>", "index 7 is used", `data-call="extendsearch"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("without %q:\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "wpkh(&lt;1&gt;)") || strings.Contains(got, "more range") {
+	if strings.Count(got, "wpkh(&lt;1&gt;)") != strings.Count(page(descriptor(1, false)), "wpkh(&lt;1&gt;)") || strings.Contains(got, "more range") {
 		t.Errorf("warned of others:\n%s", got)
 	}
 	var many []string
 	for n := range maxExhausted + 2 {
 		many = append(many, descriptor(n, true))
 	}
-	if got := page(many...); !strings.Contains(got, "Used up, too: 2 more ranges.") {
+	if got := page(many...); !strings.Contains(got, "Nearly used up, too: 2 more ranges.") {
 		t.Errorf("not told of the rest:\n%s", got)
 	}
 }
@@ -151,46 +109,6 @@ func TestExport(t *testing.T) {
 	empty := fakeNode{"getsearchentries": `{"entries":[],"cursor":"","more":false}`}
 	if text, _, err := exports(t, empty, "json"); err != nil || strings.Join(strings.Fields(text), "") != "[]" {
 		t.Errorf("nothing is %q, %v", text, err)
-	}
-}
-
-// The history is what exportsearch answers; its error is told before anything is written.
-func TestExportHistory(t *testing.T) {
-	node := fakeNode{"exportsearch": `"time,category\n1,receive"`}
-	text, begun, err := exports(t, node, historyFormat)
-	if err != nil || !begun || text != "time,category\n1,receive\n" {
-		t.Errorf("%q, %t, %v", text, begun, err)
-	}
-	node = fakeNode{"exportsearch": "error:not yet"}
-	if text, begun, err := exports(t, node, historyFormat); err == nil || begun || text != "" {
-		t.Errorf("%q, %t, %v", text, begun, err)
-	}
-}
-
-// A range that is being widened is not used up.
-func TestWideningRanges(t *testing.T) {
-	used := int64(7)
-	for _, c := range []struct {
-		state   string
-		d       searchDescriptor
-		warned  bool
-		widened bool
-	}{
-		{"running", searchDescriptor{Gap: 20, Exhausted: true, HighestUsed: &used}, false, true},
-		{"following", searchDescriptor{Gap: 20, Exhausted: true}, false, true},
-		{"paused", searchDescriptor{Gap: 20, Exhausted: true}, true, false},
-		{"done", searchDescriptor{Gap: 20, Exhausted: true}, true, false},
-		{"running", searchDescriptor{Exhausted: true}, true, false},
-		{"done", searchDescriptor{Gap: 20}, false, false},
-	} {
-		s := &search{State: c.state, Descriptors: []searchDescriptor{c.d}}
-		if (s.Exhausted() != nil) != c.warned || c.d.Widens(s) != c.widened {
-			t.Errorf("%s: %+v", c.state, c.d)
-		}
-	}
-	many := &search{Descriptors: make([]searchDescriptor, maxShown+3)}
-	if len(many.Shown()) != maxShown || many.NotShown() != 3 || (&search{}).NotShown() != 0 {
-		t.Error("others are shown")
 	}
 }
 

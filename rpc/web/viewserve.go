@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -37,9 +35,9 @@ func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
 		return v.serveExport(a, w, r)
 	}
 	if name, isPart := strings.CutPrefix(a.Name, "part/"); isPart {
-		part, found := parts[name]
+		page, query, found := v.route(name, r)
 		if found {
-			v.servePart(a, w, r, name, &part)
+			v.servePart(a, w, r, name, query, &page)
 		}
 		return found
 	}
@@ -50,37 +48,80 @@ func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
 	case "index":
 		return false // it has one address
 	}
-	page, found := routes[name]
+	if key, moved := older[name]; moved && !dots(r.URL.Query().Get(key)) {
+		w.Header().Set("Location", a.Base+pathOf(name, key, r.URL.Query().Get(key)))
+		a.reply(w, http.StatusPermanentRedirect, htmlKind, nil)
+		return true
+	}
+	page, query, found := v.route(name, r)
 	if found {
-		v.servePage(a, w, r, name, &page)
+		v.servePage(a, w, r, name, query, &page)
 	}
 	return found
 }
 
+// route returns the page of a name, and the query for its model.
+func (v *view) route(name string, r *http.Request) (page route, query url.Values, found bool) {
+	query = r.URL.Query()
+	query.Del(about)
+	if key, of := older[name]; of { // its name cannot be in a path
+		query.Set(about, query.Get(key))
+		page, found = v.routes[name+"/"]
+		return page, query, found
+	}
+	name, of, ok := splitName(name)
+	if strings.HasSuffix(name, "/") {
+		query.Set(about, of)
+	}
+	page, found = v.routes[name]
+	return page, query, found && ok
+}
+
 // servePage sends a page.
-func (v *view) servePage(a *asker, w http.ResponseWriter, r *http.Request, name string, page *route) {
-	s := shown{asker: a, Page: name, Base: a.Base, Title: page.title}
+func (v *view) servePage(
+	a *asker, w http.ResponseWriter, r *http.Request, name string, query url.Values, page *route,
+) {
+	s := shown{asker: a, Page: page.template, Part: name, Tab: page.tab, Base: a.Base, Title: page.title}
 	status := http.StatusOK
 	switch {
 	case a.Starting != "":
 	case page.needs != "" && !a.Has(page.needs):
 		s.Denied, status = page.needs, http.StatusForbidden
 	default:
-		made := v.kept.make(a, r, name, page.model)
+		made := v.kept.make(a, r, name, query, page.model)
 		if made.err != nil {
 			status, s.Failed = failure(made.err)
 		}
 		s.Data = made.data
-		if chain := v.kept.make(a, r, "chain", chainModel); chain.err == nil {
+	}
+	v.sendPage(a, w, r, status, &s)
+}
+
+// A titled page has a title of its own.
+type titled interface{ PageTitle() string }
+
+// sendPage sends a page in its frame.
+func (v *view) sendPage(a *asker, w http.ResponseWriter, r *http.Request, status int, s *shown) {
+	if page, ok := s.Data.(titled); ok {
+		s.Title = page.PageTitle()
+	}
+	if a.Name != "" && r.Method != http.MethodPost {
+		s.Back = "ui/" + a.Name
+	}
+	if r.URL.RawQuery != "" {
+		s.Back += "?" + r.URL.RawQuery
+	}
+	if a.Starting == "" {
+		if chain := v.kept.make(a, r, "chain", nil, chainModel); chain.err == nil {
 			s.Chain, _ = chain.data.(string)
 		}
 	}
-	body, err := v.render("frame.html", s)
+	body, err := v.render("frame.html", a.Look.Unit, s)
 	if err != nil {
 		fail(a, w, err)
 		return
 	}
-	a.reply(w, status, htmlKind, body)
+	a.reply(w, status, htmlKind, newSheet(body).pick(w.Header(), r))
 }
 
 // chainModel is the name of the network, empty where it is not for the viewer.
@@ -92,13 +133,12 @@ func chainModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
 }
 
 // servePart sends a part of a page, unless the page still has it.
-func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name string, part *route) {
-	s := shown{asker: a, Page: name, Base: "./../"} // of the page's address
-	if name == "index" {
-		s.Base = "./"
-	}
+func (v *view) servePart(
+	a *asker, w http.ResponseWriter, r *http.Request, name string, query url.Values, part *route,
+) {
+	s := shown{asker: a, Page: part.template, Part: name, Base: up(depth(name)), Title: part.title}
 	if a.Starting != "" {
-		body, err := v.render("starting", s)
+		body, err := v.render("starting", a.Look.Unit, s)
 		sendHTML(a, w, r, body, err)
 		return
 	}
@@ -106,14 +146,14 @@ func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name 
 		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+part.needs))
 		return
 	}
-	made := v.kept.since(a, r, name, part.model, time.Now())
+	made := v.kept.since(a, r, name, query, part.model, time.Now())
 	if made.err != nil {
 		fail(a, w, made.err)
 		return
 	}
 	s.Data = made.data
-	body, err := made.part(func() ([]byte, error) { return v.render(name, s) })
-	sendHTML(a, w, r, body, err)
+	body, err := made.part(a.Look.Unit, func() ([]byte, error) { return v.render(part.template, a.Look.Unit, s) })
+	sendSheet(a, w, r, body, err)
 }
 
 // badForm is shown to people for a form that cannot be read.
@@ -146,7 +186,7 @@ func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) {
 	default:
 		data = look(r.Context(), a, form.Get("file"), form.Get("name")) // it may take half a minute
 	}
-	part, err := v.render(a.Name, shown{asker: a, Page: "form", Base: "./../", Data: data})
+	part, err := v.render(a.Name, a.Look.Unit, shown{asker: a, Page: "form", Base: "./../", Data: data})
 	sendHTML(a, w, r, part, err)
 }
 
@@ -175,18 +215,21 @@ func failure(err error) (status int, words string) {
 
 // sendHTML sends a part, or that it has not changed.
 func sendHTML(a *asker, w http.ResponseWriter, r *http.Request, body []byte, err error) {
+	sendSheet(a, w, r, newSheet(body), err)
+}
+
+// sendSheet is sendHTML for what several browsers get.
+func sendSheet(a *asker, w http.ResponseWriter, r *http.Request, part *sheet, err error) {
 	if err != nil {
 		fail(a, w, err)
 		return
 	}
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	w.Header().Set("Etag", tag)
-	if r.Header.Get("If-None-Match") == tag {
+	w.Header().Set("Etag", part.tag)
+	if hasTag(r, part.tag) {
 		a.reply(w, http.StatusNotModified, htmlKind, nil)
 		return
 	}
-	a.reply(w, http.StatusOK, htmlKind, body)
+	a.reply(w, http.StatusOK, htmlKind, part.pick(w.Header(), r))
 }
 
 // serveExport sends all entries of a search as a file.

@@ -120,6 +120,9 @@ func ago(unix int64) string {
 	}
 }
 
+// when writes a time in UTC, which the place says.
+func when(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04") }
+
 func utc(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04 UTC") }
 func iso(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
@@ -182,16 +185,6 @@ func (a amount) String() string {
 		sign, a = "-", -a
 	}
 	return fmt.Sprintf("%s%d.%08d", sign, a/coin, a%coin)
-}
-
-func coinsText(a amount) string { return grouped(a.String()) }
-
-// signed writes an amount with its sign.
-func signed(a amount) string {
-	if a < 0 {
-		return "−" + grouped((-a).String())
-	}
-	return "+" + grouped(a.String())
 }
 
 func milliseconds(seconds float64) float64 { return seconds * 1000 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -45,9 +46,13 @@ func TestTexts(t *testing.T) {
 		{short("äöüäöüäö-x-äöüäöüäö"), "äöüäöüäö…äöüäöüäö"},
 		{brief(strings.Repeat("ä", 200)), strings.Repeat("ä", 200)},
 		{brief(strings.Repeat("ä", 100_000)), strings.Repeat("ä", 200) + "…"},
-		{signed(-1), "−0.00000001"},
-		{signed(0), "+0.00000000"},
-		{signed(150000000000), "+1,500.00000000"},
+		{amountIn("BTC", amount(-1), true).whole(), "−0.00000001"},
+		{amountIn("BTC", int64(0), true).whole(), "0.00000000"},
+		{amountIn("BTC", amount(150000000000), true).whole(), "+1,500.00000000"},
+		{amountIn("sat", amount(-150000000001), true).whole(), "−150,000,000,001"},
+		{amountIn("sat", amount(1), false).whole(), "1"},
+		{amountIn("BTC", int64(math.MinInt64), false).whole(), "−92,233,720,368.54775808"},
+		{when(0), "1970-01-01 00:00"},
 		{utc(0), "1970-01-01 00:00 UTC"},
 		{iso(0), "1970-01-01T00:00:00Z"},
 		{ago(0), "never"},

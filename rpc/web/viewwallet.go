@@ -67,7 +67,10 @@ type wallet struct {
 }
 
 // Title is the name of a wallet; one may be without.
-func (w *wallet) Title() string { return cmp.Or(w.Name, "(default wallet)") }
+func (w *wallet) Title() string { return cmp.Or(w.Name, noName) }
+
+// noName stands for the name of a wallet that has none.
+const noName = "(default wallet)"
 
 // Rescans reports whether the wallet looks through the chain.
 func (w *wallet) Rescans() bool { return w.Info != nil && w.Info.Scanning.is }
@@ -176,6 +179,9 @@ func (p *walletPage) Check() []any {
 // maxGap is the largest gap of checkwallet.
 const maxGap = 100_000
 
+// PageTitle implements titled.
+func (p *walletPage) PageTitle() string { return p.Title() }
+
 // Seconds is after how long the page asks again without events.
 func (p *walletPage) Seconds() int {
 	if p.Rescans() {
@@ -187,7 +193,7 @@ func (p *walletPage) Seconds() int {
 func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
 	n := &noting{viewer: v}
 	v = n
-	p := &walletPage{wallet: wallet{Name: query.Get("name")}}
+	p := &walletPage{wallet: wallet{Name: query.Get(about)}}
 	if gap, err := strconv.Atoi(query.Get("gap")); err == nil && gap > 0 && gap <= maxGap {
 		p.Gap = gap
 	}

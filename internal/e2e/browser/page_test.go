@@ -62,14 +62,14 @@ func TestPage(t *testing.T) {
 // testOverview: what is new comes by itself, and names stay text.
 func testOverview(_ *testing.T, w *world, b *tab, _ string) {
 	b.visit("")
-	b.waitText(".searches tbody", hostile)
-	b.waitText(".wallets tbody", hostile)
+	b.waitText(".searches .list", hostile)
+	b.waitText(".wallets .list", hostile)
 	w.mine(1)
 	var height int
 	w.Get(&height, "getblockcount")
-	b.waitText(".figure.lead b", strconv.Itoa(height))
+	b.waitText("#tip-height", strconv.Itoa(height))
 	w.Get(nil, "createwallet", "late <b>one</b>")
-	b.waitText(".wallets tbody", "late <b>one</b>")
+	b.waitText(".wallets .list", "late <b>one</b>")
 	w.Get(nil, "unloadwallet", "late <b>one</b>")
 	b.waitText("#unloaded summary", "1 wallet on the disk")
 	b.do(chromedp.Click("#unloaded summary"), chromedp.Click("#unloaded [data-call=loadwallet]"))
@@ -82,11 +82,11 @@ func testOverview(_ *testing.T, w *world, b *tab, _ string) {
 func testWallet(_ *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.Click(`.wallets a[href*="img"]`))
 	b.waitText("h1", hostile)
-	b.waitText(".figure.lead b", "0.50000000")
+	b.waitText("#wallet-balance", "0.50000000")
 	b.waitText("[aria-labelledby=received-h] .label", hostile)
 	b.waitText("[aria-labelledby=received-h] tbody", "0.50000000")
 	w.pay("0.25")
-	b.waitText(".figure.lead b", "0.75000000")
+	b.waitText("#wallet-balance", "0.75000000")
 	b.do(chromedp.Click("[data-call=rescanblockchain]"))
 	b.waitText("#said", "Rescan the chain: done")
 	b.clean()
@@ -94,7 +94,10 @@ func testWallet(_ *testing.T, w *world, b *tab, _ string) {
 
 // paths are those of all pages.
 func paths(search string) []string {
-	return []string{"", "ui/new", "ui/restore", "ui/search?id=" + search, "ui/wallet?name=" + url.QueryEscape(hostile)}
+	return []string{
+		"", "ui/searches", "ui/new", "ui/search/" + search, "ui/wallets", "ui/restore", "ui/wallet/" + url.PathEscape(hostile),
+		"ui/peers", "ui/more", "ui/find",
+	}
 }
 
 //go:embed testdata/axe/axe.min.js
@@ -162,7 +165,7 @@ func testKeyboard(t *testing.T, w *world, b *tab, _ string) {
 	var before int
 	w.Get(&before, "getblockcount")
 	w.mine(1)
-	b.waitText(".figure.lead b", strconv.Itoa(before+1))
+	b.waitText("#tip-height", strconv.Itoa(before+1))
 	if text := eval[string](b, `document.activeElement.textContent`); text != "New search" {
 		t.Errorf("after news the focus is on %q", text)
 	}
@@ -208,16 +211,16 @@ func testPrefix(t *testing.T, w *world, b *tab, search string) {
 	}()
 	b.base = server.URL + "/node/"
 	b.signIn(user)
-	b.do(chromedp.Click(".searches tbody a"))
-	b.wait(`document.querySelectorAll('#entries tr').length > 0`)
+	b.do(chromedp.Click(".searches .list a.name"))
+	b.wait(`document.querySelectorAll('#entries tbody tr').length > 0`)
 	if path := eval[string](b, `location.pathname + location.search`); !strings.HasPrefix(path, "/node/ui/~") ||
-		!strings.HasSuffix(path, "/ui/search?id="+search) {
+		!strings.HasSuffix(path, "/ui/search/"+search) {
 		t.Errorf("a link leads to %s", path)
 	}
 	b.do(chromedp.Click("[data-call=pausesearch]"))
 	b.waitText(".state", "paused")
 	b.do(chromedp.Click("[data-call=resumesearch]"))
-	b.waitText(".state", "following")
+	b.waitText(".state", "follows the chain")
 	b.visit("")
 	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
 }
@@ -249,7 +252,7 @@ func testTabs(t *testing.T, w *world, b *tab, _ string) {
 			w.Get(&height, "getblockcount")
 			for _, one := range some {
 				one.wake()
-				one.waitText(".figure.lead b", strconv.Itoa(height))
+				one.waitText("#tip-height", strconv.Itoa(height))
 			}
 		}
 		seen(tabs)
@@ -314,20 +317,20 @@ func testWhitelist(t *testing.T, _ *world, b *tab, search string) {
 	b.visit("")
 	b.do(chromedp.Click(".out button"), chromedp.WaitVisible("#user"))
 	b.signIn(guest)
-	b.waitText(".searches tbody", hostile)
-	for _, hidden := range []string{".wallets", ".peers", "[data-call]", "a[href*=new]", "a[href*=restore]"} {
+	b.waitText(".searches .list", hostile)
+	for _, hidden := range []string{".wallets", "[data-call]", "a[href*=new]", "a[href*=restore]", "a[href*=peers]"} {
 		if eval[bool](b, fmt.Sprintf("!!document.querySelector(%s)", quote(hidden))) {
 			t.Errorf("the guest sees %s", hidden)
 		}
 	}
-	b.visit("ui/search?id=" + search)
+	b.visit("ui/search/" + search)
 	b.waitText("h1", hostile)
-	if eval[bool](b, `!!document.querySelector('[data-entries], [data-call], a[download]')`) {
+	if eval[bool](b, `!!document.querySelector('#entries, #balance, [data-call], a[download]')`) {
 		t.Error("the guest sees entries or buttons")
 	}
 	for path, status := range map[string]int{
-		"ui/new": 403, "ui/wallet?name=miner": 403, "ui/part/wallet?name=miner": 403, "ui/part/entries?id=" + search: 403,
-		"ui/export?format=csv&id=" + search: 403, "ui/part/search?id=" + search: 200,
+		"ui/new": 403, "ui/wallet?name=miner": 403, "ui/part/wallet/miner": 403, "ui/wallets": 403, "ui/peers": 403,
+		"ui/export?format=csv&id=" + search: 403, "ui/part/search/" + search: 200,
 	} {
 		got := eval[int](b, fmt.Sprintf("fetch(%s).then(r => r.status)", quote(b.at+path)))
 		if got != status {

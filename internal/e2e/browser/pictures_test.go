@@ -40,11 +40,11 @@ func TestPictures(t *testing.T) {
 	b := open(t, browser, w.page())
 	b.look(1280, 800, "light")
 	b.signIn(user)
-	b.wait(`document.querySelectorAll('.searches tbody tr').length === 2`)
+	b.wait(`document.querySelectorAll('.searches .list > li').length === 2`)
 	b.picture("overview.png")
 	b.look(1280, 1000, "dark")
-	b.visit("ui/search?id=" + made.ID)
-	b.wait(`document.querySelector('#balance canvas') && document.querySelectorAll('#entries tr').length > 5`)
+	b.visit("ui/search/" + made.ID)
+	b.wait(`document.querySelectorAll('.area-box svg').length === 2 && document.querySelectorAll('#entries tr').length > 5`)
 	b.picture("search.png")
 }
 

@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // TestSearch starts a search from a descriptor, watches it, follows the chain, exports, pauses, aborts and
@@ -34,39 +36,37 @@ func TestSearch(t *testing.T) {
 	b.waitText("#scripts", "100 scripts")
 	b.do(chromedp.SendKeys("#name", hostile), chromedp.Click("[name=follow]"), chromedp.Click("#start-search"))
 
-	// Entries found, and a new entry.
+	// Entries found, and a new entry. The sums are those of the entries.
 	b.waitText("h1", hostile)
-	b.wait(`document.querySelectorAll('#entries tr').length === 3`)
-	b.waitText("#entries-count", "3 entries")
-	b.waitText("#entries tr.spend .amount", "−0.")
-	b.waitText(".state", "following")
-	b.wait(`document.querySelector('#flow canvas') && document.querySelector('#balance canvas')`)
-	b.waitText("#flow-text", "3 hits in 3 blocks")
+	b.rows(3)
+	b.waitText("#entries-count", "3")
+	b.waitText("#entries tr.spend .amt", "−0.")
+	b.waitText(".state", "follows the chain")
+	b.wait(`document.querySelectorAll('.area-box svg').length === 2`)
+	b.sums()
 	w.pay("0.125")
-	b.wait(`document.querySelectorAll('#entries tr').length === 4`)
-	b.waitText("#entries tr:first-child .amount", "+0.12500000")
-	b.waitText("#flow-text", "4 hits in 4 blocks")
-	// The numbers of the plots: decimals of ticks, and where columns are from.
-	const numbers = `import(document.querySelector('script[type=module]').src.replace('page.js', 'bins.js')).then((m) => {
-		const blocks = [100, 101, 103, 109].map((height) => ({ height, hits: 1, received: height, spent: 1 }));
-		const { columns } = m.bins(blocks, (p) => p.height, 3);
-		const text = columns.map((c) => m.spanText(c, String) + ': ' + c.received);
-		return [[2.5, 0.25, 20, 1e-8].map(m.decimals).join(' '), ...text].join('; ');
-	})`
-	if got := eval[string](b, numbers); got != "1 2 0 8; 100 to 103 (sum of 3 blocks): 304; 109: 109" {
-		t.Errorf("numbers of the plots: %s", got)
-	}
-	b.do(chromedp.Click("input[value=time]"))
-	b.wait(`document.querySelector('#flow .u-legend').textContent.includes('time')`)
+	b.rows(4)
+	b.waitText("#entries tbody tr:first-child .amt", "+0.12500000")
+	b.sums()
+	// A plot tells the block under the pointer, and by the arrow keys the one before.
+	b.do(chromedp.Focus("[data-plot]"))
+	eval[any](b, `(() => { const plot = document.querySelector('[data-plot]'), at = plot.getBoundingClientRect();
+		plot.dispatchEvent(new PointerEvent('pointermove', { clientX: at.right, clientY: at.top + 5 })) })()`)
+	b.waitText(".tipbox", "0.12500000")
+	b.do(chromedp.KeyEvent(kb.ArrowLeft))
+	b.waitText(".tipbox", "Spent")
+	b.do(chromedp.Click(`.seg a[href*="axis=time"]`))
+	b.wait(`location.search === '?axis=time' && document.querySelectorAll('.area-box svg').length === 2`)
 
 	// A block that leaves the chain takes its payment away.
 	var tip string
 	w.Get(&tip, "getbestblockhash")
+	balance := eval[int64](b, `Number(document.querySelector('#balance .amt').dataset.sat)`)
 	w.Get(nil, "invalidateblock", tip)
 	b.wait(`document.querySelectorAll('#entries tr.disconnect').length === 1`)
-	b.waitText("#flow-text", "3 hits in 3 blocks")
+	b.wait(fmt.Sprintf(`Number(document.querySelector('#balance .amt').dataset.sat) === %d`, balance-12_500_000))
 	w.Get(nil, "reconsiderblock", tip)
-	b.waitText("#flow-text", "4 hits in 4 blocks")
+	b.wait(fmt.Sprintf(`Number(document.querySelector('#balance .amt').dataset.sat) === %d`, balance))
 
 	exported := func(format, as string) string {
 		return `fetch(document.querySelector('a[download][href*=` + format + `]').href).then(r => r.` + as + `())`
@@ -81,7 +81,7 @@ func TestSearch(t *testing.T) {
 
 	// Buttons work by the keyboard, and the focus stays in the content when the pressed button disappears.
 	for _, step := range []struct{ method, state string }{
-		{"pausesearch", "paused"}, {"resumesearch", "following"}, {"abortsearch", "aborted"},
+		{"pausesearch", "paused"}, {"resumesearch", "follows the chain"}, {"abortsearch", "aborted"},
 	} {
 		b.wait(`document.querySelector('[data-call=` + step.method + `]:not(:disabled)')`)
 		eval[any](b, `document.querySelector('[data-call=`+step.method+`]').focus()`)
@@ -93,8 +93,26 @@ func TestSearch(t *testing.T) {
 	b.do(chromedp.Click("[data-call=removesearch]"), chromedp.WaitVisible("#confirm"))
 	b.waitText("#confirm-text", hostile)
 	b.do(chromedp.Click("#confirm-yes"))
-	b.wait(`location.pathname.endsWith('/') && document.querySelector('.searches .empty')`)
+	b.wait(`location.pathname.endsWith('/ui/searches') && document.querySelector('.searches .empty')`)
 	b.clean()
+}
+
+// rows waits until the page lists so many entries.
+func (b *tab) rows(want int) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`document.querySelectorAll('#entries tbody tr').length === %d`, want))
+}
+
+// sums fails the test where the tiles do not add up the entries.
+func (b *tab) sums() {
+	b.t.Helper()
+	b.wait(`(() => {
+		const sats = [...document.querySelectorAll('#entries .p2 .amt')].map((e) => Number(e.dataset.sat));
+		const sum = (list) => list.reduce((a, n) => a + n, 0);
+		const tile = (id) => Number(document.querySelector(id + ' .amt').dataset.sat);
+		return sum(sats) === tile('#balance') && sum(sats.filter((n) => n > 0)) === tile('#received') &&
+			-sum(sats.filter((n) => n < 0)) === tile('#spent');
+	})()`)
 }
 
 // clean fails the test where a name has become markup.
@@ -124,6 +142,6 @@ func TestKey(t *testing.T) {
 	}
 	b.waitText("#scripts", "2,000 scripts")
 	b.do(chromedp.Click("#start-search"))
-	b.wait(`document.querySelectorAll('#entries tr').length === 1`)
+	b.rows(1)
 	b.waitText(".state", "done")
 }

@@ -22,12 +22,12 @@ func testFailure(_ *testing.T, w *world, b *tab, _ string) {
 	b.wait(`document.getElementById('alert').childElementCount === 0`)
 	var height int
 	w.Get(&height, "getblockcount")
-	b.waitText(".figure.lead b", strconv.Itoa(height))
+	b.waitText("#tip-height", strconv.Itoa(height))
 }
 
 // testSignedOut: a user who types on after the session has ended is told about
 // the end.
-func testSignedOut(_ *testing.T, _ *world, b *tab, search string) {
+func testSignedOut(_ *testing.T, w *world, b *tab, search string) {
 	const ended = `window.fetch = async () => new Response('<!doctype html><p>Sign in', { status: 401 })`
 	b.visit("ui/new")
 	eval[any](b, ended)
@@ -36,10 +36,12 @@ func testSignedOut(_ *testing.T, _ *world, b *tab, search string) {
 	eval[any](b, `document.getElementById('new-problem').textContent = ''`)
 	b.do(chromedp.Click("#start-search"))
 	b.waitText("#new-problem", "You are signed out.")
-	b.visit("ui/search?id=" + search)
-	b.waitText("#entries-count", "the newest first")
-	eval[any](b, ended+`; document.dispatchEvent(new CustomEvent('news', { detail: { event: 'reset' } }))`)
-	b.waitText("#entries-count", "You are signed out.")
+	b.visit("ui/search/" + search)
+	b.wait(`document.getElementById('live').dataset.state === 'on'`)
+	eval[any](b, ended)
+	w.mine(1)
+	b.waitText("#alert", "You are signed out")
+	b.wait(`document.documentElement.classList.contains('stale')`)
 	b.visit("")
 }
 
@@ -58,13 +60,14 @@ func testSlow(_ *testing.T, w *world, b *tab, _ string) {
 	w.mine(1)
 	var height int
 	w.Get(&height, "getblockcount")
-	b.waitText(".figure.lead b", strconv.Itoa(height))
+	b.waitText("#tip-height", strconv.Itoa(height))
 	eval[any](b, `window.fetch = honest`)
 }
 
 // testPeer: the user agent of a peer is text, whatever it sends.
 func testPeer(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
+	b.visit("ui/peers")
 	peer, err := net.Dial("tcp", w.P2P)
 	if err != nil {
 		t.Fatal(err)

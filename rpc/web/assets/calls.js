@@ -70,14 +70,20 @@ export function say(text) {
   document.getElementById('said').textContent = text;
 }
 
-// complain shows what went wrong, with a link if there is one, and returns the note.
+// complain shows what went wrong, with a link or a button if there is one, and returns the note.
 export function complain(text, link) {
   const place = document.getElementById('alert');
   const note = document.createElement('p');
   const words = document.createElement('span');
   words.textContent = text;
   note.append(words);
-  if (link) {
+  if (link?.press) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = link.text;
+    button.addEventListener('click', link.press);
+    note.append(button);
+  } else if (link) {
     const a = document.createElement('a');
     a.className = 'button';
     a.textContent = link.text;

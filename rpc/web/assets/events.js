@@ -1,8 +1,9 @@
 // Reads the stream of events: in a SharedWorker for all tabs, or in a tab for those that have none.
 
 // read passes on what comes, until the login has ended. A stream that breaks is opened again, later
-// and later.
-export async function read(address, token, pass) {
+// and later, or at once when hurry is called, which it gives to hasten.
+export async function read(address, token, pass, hasten = () => {}) {
+  let tries = 0; // that have failed since the last stream
   for (let wait = 1000; ; wait = Math.min(wait * 2, 30000)) {
     try {
       const response = await fetch(address, { method: 'POST', headers: { 'X-Trawl-Token': token, 'X-Trawl-Idle': '1' }, cache: 'no-store' });
@@ -13,13 +14,18 @@ export async function read(address, token, pass) {
       if (response.ok) {
         pass({ state: 'on' });
         wait = 1000;
+        tries = 0;
         await events(response.body.pipeThrough(new TextDecoderStream()).getReader(), pass);
       }
     } catch {
       // the node is away
     }
-    pass({ state: 'lost' });
-    await new Promise((done) => setTimeout(done, wait));
+    tries += 1;
+    pass({ state: 'lost', wait, tries });
+    await new Promise((done) => {
+      setTimeout(done, wait);
+      hasten(done);
+    });
   }
 }
 
@@ -47,11 +53,16 @@ if (typeof SharedWorkerGlobalScope !== 'undefined') {
   const ports = new Set();
   let last = null;
   let reading = false;
+  let hurry = () => {};
   self.onconnect = (connected) => {
     const port = connected.ports[0];
     port.onmessage = async (e) => {
       if (e.data === 'bye') {
         ports.delete(port);
+        return;
+      }
+      if (e.data === 'now') {
+        hurry();
         return;
       }
       ports.add(port);
@@ -61,7 +72,7 @@ if (typeof SharedWorkerGlobalScope !== 'undefined') {
       await read(e.data.address, e.data.token, (m) => {
         if (m.state) last = m;
         for (const p of ports) p.postMessage(m);
-      });
+      }, (f) => (hurry = f));
       reading = false;
       last = null;
     };

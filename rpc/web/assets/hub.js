@@ -7,10 +7,10 @@
 const { base, token } = document.documentElement.dataset;
 const address = new URL(base + 'ui/events?topics=tip,peer,scan,wallet,search', location.href).href;
 
-// listen calls heard(event, data) for each event, and changed(state) with "on", "lost" or "out"
-// (logged out).
+// listen calls heard(event, data) for each event, and changed(message) with a state: "on", "out" (logged out), or
+// "lost" with how many tries have failed and the wait before the next one. It returns what has the next try be now.
 export function listen(heard, changed) {
-  const take = (m) => (m.state ? changed(m.state) : heard(m.event, m.data));
+  const take = (m) => (m.state ? changed(m) : heard(m.event, m.data));
   if (window.SharedWorker) {
     // Another session is another worker: its token opens another stream.
     const worker = new SharedWorker(new URL('events.js', import.meta.url), { name: `${address} ${token}`, type: 'module' });
@@ -19,12 +19,14 @@ export function listen(heard, changed) {
     hello();
     addEventListener('pagehide', () => worker.port.postMessage('bye'));
     addEventListener('pageshow', (e) => e.persisted && hello());
-    return;
+    return () => worker.port.postMessage('now');
   }
   const channel = new BroadcastChannel(`${address} ${token}`);
   let last = null; // what this tab has said of the stream that it reads
+  let hurry = () => {};
   channel.onmessage = (e) => {
-    if (e.data !== 'state?') take(e.data);
+    if (e.data === 'now') hurry();
+    else if (e.data !== 'state?') take(e.data);
     else if (last) channel.postMessage(last);
   };
   channel.postMessage('state?');
@@ -34,9 +36,13 @@ export function listen(heard, changed) {
       if (m.state) last = m;
       channel.postMessage(m);
       take(m);
-    });
+    }, (f) => (hurry = f));
   };
   // Browsers have locks on TLS and on this machine alone; each tab has its own stream elsewhere.
   if (navigator.locks) navigator.locks.request(`${address} ${token}`, lead);
   else lead();
+  return () => {
+    hurry();
+    channel.postMessage('now');
+  };
 }

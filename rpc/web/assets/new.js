@@ -112,7 +112,7 @@ form.addEventListener('submit', async (e) => {
   button.disabled = true;
   try {
     const made = await call('createsearch', [scan, options]);
-    location.assign(`${root}ui/search?id=${encodeURIComponent(made.id)}`);
+    location.assign(`${root}ui/search/${encodeURIComponent(made.id)}`);
   } catch (err) {
     refuse(err.message, objects);
     button.disabled = false;

@@ -1,12 +1,14 @@
 // What every page does: its part comes anew from the node when there is news, and its buttons call.
 
 import { call, fetchPart, say, complain } from './calls.js';
+import { filter } from './box.js';
 import { listen } from './hub.js';
+import { back, lost, out } from './lost.js';
 import { morph } from './morph.js';
 import { keep } from './place.js';
+import { plots } from './plot.js';
 
 const root = document.documentElement.dataset.base;
-const live = document.getElementById('live');
 const part = document.querySelector('[data-part]');
 
 // least is how many milliseconds lie between two times that the part is asked for.
@@ -15,7 +17,7 @@ const least = 1000;
 let timer = 0;
 let due = Infinity;
 let busy = false;
-let again = false; // somebody has changed something while the part was asked for
+let changed = false; // somebody has changed something while the part was asked for
 let missed = false; // there were news then
 let tag = '';
 let askedAt = 0;
@@ -25,7 +27,7 @@ let stale = null; // what is said of a part that does not come
 export async function refresh(fresh = false) {
   if (!part) return;
   if (busy) {
-    again = again || fresh;
+    changed = changed || fresh;
     missed = true;
     return;
   }
@@ -46,7 +48,8 @@ export async function refresh(fresh = false) {
       morph(part, got.part);
       if (within && !part.contains(document.activeElement)) stay();
       pace();
-      part.dispatchEvent(new Event('refreshed'));
+      filter();
+      plots();
     }
   } catch (err) {
     if (err.status === 401) out();
@@ -56,8 +59,8 @@ export async function refresh(fresh = false) {
     plan();
     const late = missed;
     missed = false;
-    if (again) {
-      again = false;
+    if (changed) {
+      changed = false;
       refresh(true);
     } else if (late) soon();
   }
@@ -101,27 +104,19 @@ function concerns(event, data) {
   return event === 'reset' || on.includes(event) || (id !== undefined && on.includes('search:' + id) && event !== 'peer');
 }
 
-listen(
+const now = listen(
   (event, data) => {
     if (part && concerns(event, data)) soon();
-    document.dispatchEvent(new CustomEvent('news', { detail: { event, data } }));
   },
-  (state) => {
-    if (state === 'out') {
-      out();
-      return;
+  ({ state, wait, tries }) => {
+    if (state === 'out') out();
+    else if (state === 'lost') lost(wait, tries, () => now());
+    else {
+      back();
+      if (part) soon();
     }
-    live.dataset.state = state;
-    live.querySelector('.word').textContent = state === 'on' ? 'live' : 'connection lost';
-    if (state === 'on' && part) soon();
   },
 );
-
-function out() {
-  live.dataset.state = 'lost';
-  live.querySelector('.word').textContent = 'signed out';
-  complain('You are signed out: the session has ended.', { text: 'Sign in', href: location.href });
-}
 
 // paces are the heights of scans, from which their rates are told.
 const paces = new Map();
@@ -152,6 +147,25 @@ function span(seconds) {
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+}
+
+// ticks writes how long ago times were, as the clock of this machine has it.
+function ticks() {
+  for (const time of document.querySelectorAll('time[title]')) {
+    const since = Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000);
+    if (!(since >= 60) || since > 7 * 86400 || document.documentElement.classList.contains('stale')) continue;
+    const text = `${short(since)} ago`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// short writes a duration of a minute or more in its two largest units, as the server does.
+function short(seconds) {
+  const m = Math.floor(seconds / 60);
+  if (m < 60) return `${m} min`;
+  const h = Math.floor(m / 60);
+  if (h < 24) return m % 60 ? `${h} h ${m % 60} min` : `${h} h`;
+  return h % 24 ? `${Math.floor(h / 24)} d ${h % 24} h` : `${Math.floor(h / 24)} d`;
 }
 
 // Buttons that call a method.
@@ -206,6 +220,8 @@ function agreed(question) {
 keep();
 plan();
 pace();
-if (document.querySelector('[data-entries]')) import('./search.js');
+plots();
+ticks();
+setInterval(ticks, 15000);
 if (document.getElementById('new')) import('./new.js');
 if (document.getElementById('restore')) import('./restore.js');

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Brings the files of others into the tree again: for the page, and for its test in a browser. Each
-# package is of one version, and its archive has to have the hash that npm's registry had for it.
+# Brings the files of others that the page's test in a browser has into the tree again. Each package
+# is of one version, and its archive has to have the hash that npm's registry had for it.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -26,7 +26,5 @@ bring() {
 	(cd "$folder" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS && chmod 644 -- *)
 }
 
-bring uplot 1.6.32 'KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==' \
-	rpc/web/assets/vendor/uplot dist/uPlot.iife.min.js dist/uPlot.min.css LICENSE
 bring axe-core 4.14.1 'FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==' \
 	internal/e2e/browser/testdata/axe axe.min.js LICENSE
