@@ -177,12 +177,12 @@ func (s *site) do(method, path, form string) (status int, location, body string)
 
 // changing are parts of a page that are others each time it is looked at, or that tell of connections.
 var changing = regexp.MustCompile(
-	`data-token="[^"]*"|value="[^"]*"|since [^<]*|[0-9.]+ [kKMG]i?B|<tr id="peer-.*|</tr>`)
+	`data-token="[^"]*"|>up [^<]*|value="[^"]*"|since [^<]*|[0-9.]+ [kKMG]i?B|<div class="world">.*|<tr id="peer-.*|</tr>`)
 
 // shows returns the lines of the pages about the node, and what REST says of the tip.
 func (s *site) shows(search, tip string) (list []string) {
 	s.t.Helper()
-	for _, path := range []string{"", "ui/search?id=" + search, "ui/wallet?name=one", "ui/wallet?name=two"} {
+	for _, path := range []string{"", "ui/search/" + search, "ui/wallet/one", "ui/wallet/two"} {
 		status, _, body := s.do(http.MethodGet, s.place+path, "")
 		if status != http.StatusOK {
 			s.t.Errorf("page %q: %d", path, status)

@@ -174,7 +174,7 @@ func (p *browsers) get(ctx context.Context, n int, path, tag string) (*http.Resp
 func (p *browsers) open(ctx context.Context, n int) (io.ReadCloser, error) {
 	for _, path := range []string{
 		"/", "/ui/assets/page.css", "/ui/assets/page.js", "/ui/assets/calls.js", "/ui/assets/hub.js",
-		"/ui/assets/morph.js", "/ui/assets/events.js",
+		"/ui/assets/morph.js", "/ui/assets/events.js", "/ui/assets/box.js", "/ui/assets/lost.js", "/ui/assets/plot.js",
 	} {
 		reply, err := p.get(ctx, n, path, "")
 		if err != nil {

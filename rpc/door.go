@@ -86,6 +86,22 @@ func (d *Door) Authorize(r *http.Request) (v *Visitor, status int) {
 	return d.judge(r, claimIn(headers[0]))
 }
 
+// Owner returns a visitor with the login of the server's owner: the cookie, or else the first of all logins. It is nil
+// without any login. The caller has checked in some other way that the owner asks.
+func (d *Door) Owner() *Visitor {
+	all := d.server.accounts.Load().credentials
+	if len(all) == 0 {
+		return nil
+	}
+	owner := all[0]
+	for _, c := range all {
+		if c.User() == cookieUser {
+			owner = c
+		}
+	}
+	return &Visitor{server: d.server, who: command.Caller{User: owner.User()}, credential: owner}
+}
+
 func (d *Door) judge(r *http.Request, c *claim) (*Visitor, int) {
 	defer clear(c.password)
 	who, refused := d.server.judge(r, c)

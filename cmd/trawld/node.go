@@ -24,7 +24,8 @@ const shutdownTime = 30 * time.Second
 // daemon is a node with its RPC server.
 type daemon struct {
 	*session
-	server  *rpc.Server // nil with -server=0
+	server  *rpc.Server  // nil with -server=0
+	page    *web.Handler // of the server; nil: none
 	node    *trawl.Node
 	metrics *metrics.Exporter // nil without -prometheus
 	scraped *metrics.Server   // the same
@@ -96,7 +97,7 @@ func (d *daemon) openServer(files fileBudget) error {
 		if err != nil {
 			return err
 		}
-		cfg.Page = page
+		cfg.Page, d.page = page, page
 	}
 	server, err := rpc.NewServer(cfg)
 	d.server = server
@@ -174,6 +175,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.say("Done loading") // programs that wait for this line in the log call at once
 	d.ready(ctx)
+	d.invite()
 	go d.keepAlive(ctx, d.chainAnswers)
 	go d.watchRoom(ctx, roomTurn, func() bool { return d.hasRoom(d.blocksDir, leastRoom) })
 	if d.settings.Bool("stopafterblockimport", false) {

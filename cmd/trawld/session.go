@@ -41,6 +41,9 @@ type session struct {
 	output  *corelog.Output
 	manager serviceManager
 	stderr  io.Writer
+
+	terminal io.Writer // where a person reads the standard output; nil elsewhere
+
 	locks   []*os.File
 	pidPath string // empty: none
 	stops   sync.Once
@@ -148,6 +151,7 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	s := &session{
 		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, attached: attached,
 		filter: filter, manager: findServiceManager(), stderr: std.stderr, hasRoom: hasRoom,
+		terminal: terminalOf(std.stdout),
 	}
 	client := options.ClientOf(settings.Dialect())
 	if s.locks, err = lockDirs(client, s.netDir, s.blocksDir); err != nil {

@@ -39,7 +39,7 @@ var deciding = []string{
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
 	"./internal/engine/chainstate", "./internal/engine/qbit", "./internal/consensus", "./internal/consensus/script",
 	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
-	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./actors/notify",
+	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./rpc/web/chart", "./actors/notify",
 	"./internal/metrics", "./actors/cluster", "./actors/searches", "./store/searchdb",
 	"./internal/wallet/coinselect", "./internal/wallet/spend", "./internal/rawtx",
 	"./rpc/forward", "./rpc/eventstream", "./actors/corepool", "./actors/peers", "./internal/receipt",

@@ -166,7 +166,8 @@ func TestKeptViews(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		if got := madeOf(s, a, request(t.Context(), "never"), "x", never); !errors.Is(got.err, context.DeadlineExceeded) ||
+		got := madeOf(s, a, request(t.Context(), "never"), "x", never)
+		if !errors.Is(got.err, context.DeadlineExceeded) ||
 			time.Since(began) != makingLimit {
 			t.Errorf("after %v: %v", time.Since(began), got.err)
 		}

@@ -7,6 +7,10 @@
 //	GET  /                        the first page; with 401 the form for logging in.
 //	GET  /ui/assets/…             the files of the folder assets, without a login.
 //	POST /ui/login                the form with the fields user and password: 303 to /, or 401 with the form.
+//	GET  /ui/enter/SECRET         the page of an invitation, with a button that POST /ui/enter answers as a login.
+//	POST /ui/look                 the form that chooses unit and colours: a cookie, and 303 to its page.
+//	POST /ui/find                 the form of the box, with the field q: 303 to the page of what was meant, or a
+//	                              page with all that it may be.
 //	POST /ui/logout               ends the session: 303 to /. The token may be the form's field "token".
 //	GET  /ui/session              JSON {user, token, methods, starting}, as an asker has them.
 //	POST /ui/call                 JSON-RPC, as POST / of the server.

@@ -26,8 +26,10 @@ const (
 	guessSecret // a private key, which is refused
 )
 
-// maxFound bounds the names that are offered.
-const maxFound = 20
+const (
+	maxFound = 20       // names that are offered
+	maxBox   = 64 << 10 // bytes of a text in the box
+)
 
 var (
 	heightText = regexp.MustCompile(`^[0-9]{1,3}(?:,[0-9]{3}){1,2}$|^[0-9]{1,9}$`)
@@ -75,7 +77,7 @@ type finder struct {
 	hits   []hit
 }
 
-// find returns the pages that a text stands for; keeps reports whether the new search is one that takes the text.
+// find returns the pages that a text stands for. keeps reports whether the form of a new search is among them.
 func find(ctx context.Context, v viewer, text string) (page *findPage, keeps bool) {
 	kind := guess(text)
 	if kind == guessSecret {
@@ -92,7 +94,8 @@ func find(ctx context.Context, v viewer, text string) (page *findPage, keeps boo
 		f.transaction(strings.ToLower(at[1]), "#o"+at[2])
 	case guessScript:
 		if v.Has("createsearch") {
-			f.hits = append(f.hits, hit{"searches", "Search for it", "an address, a key, a descriptor or a script", "ui/new?typed=1"})
+			const what = "an address, a key, a descriptor or a script"
+			f.hits = append(f.hits, hit{"searches", "Search for it", what, "ui/new?typed=1"})
 			keeps = true
 		}
 	}
@@ -155,7 +158,7 @@ func (f *finder) names(ctx context.Context) {
 
 // find answers the box: it leads to the page, or shows what the text may be.
 func (h *Handler) find(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
-	form, bad := readForm(d, w, r, maxObjects)
+	form, bad := readForm(d, w, r, maxBox)
 	if bad != 0 {
 		refuse(d, w, bad)
 		return
@@ -179,8 +182,8 @@ func (h *Handler) find(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveFind leads to the only page that a text stands for, or shows all. keep keeps the text for the form of a new
-// search; it is nil where there is no session.
+// serveFind leads to the only page that a text stands for, or shows all. keep hands the text to the form of a new
+// search. It is nil without a session.
 func (v *view) serveFind(a *asker, w http.ResponseWriter, r *http.Request, keep func(string), text string) {
 	sent := shown{asker: a, Page: "find", Base: a.Base, Title: "Find"}
 	page, keeps := &findPage{}, false

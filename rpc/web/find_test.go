@@ -26,8 +26,10 @@ func TestGuess(t *testing.T) {
 		"wpkh(" + aKey + "/0/*)": guessScript, "0014751e76e8199196d454941c45d1b3a323f1433bd6": guessScript,
 		"Savings": guessName, "order-84000": guessName, "dead": guessScript, "": guessName, "a b": guessName,
 		"raw(51)\nraw(52)": guessScript,
-		aSecret:            guessSecret, "wpkh(" + aSecret + "/0/*)": guessSecret, aWIF: guessSecret, "pkh(" + aWIF + ")": guessSecret,
-		" " + aWIF + "\n": guessSecret, "K" + strings.Repeat("a", 51): guessSecret, "c" + strings.Repeat("a", 51): guessSecret,
+		aSecret:            guessSecret, "wpkh(" + aSecret + "/0/*)": guessSecret, aWIF: guessSecret,
+		"pkh(" + aWIF + ")": guessSecret,
+		" " + aWIF + "\n":   guessSecret, "K" + strings.Repeat("a", 51): guessSecret,
+		"c" + strings.Repeat("a", 51): guessSecret,
 	} {
 		if got := guess(text); got != want {
 			t.Errorf("%q is taken for %d, want %d", text, got, want)
@@ -68,8 +70,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The box is a form: it needs the token, leads on by a redirection, keeps what was typed for the form of a new search
-// and nowhere else, and shows no private key.
+// The box is a form: it needs the token, and leads on by a redirection. It keeps what was typed for the form of a new
+// search and nowhere else, and shows no private key.
 func TestBox(t *testing.T) {
 	n := startBroken(t, "")
 	b := n.browser(t)
@@ -100,11 +102,12 @@ func TestBox(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := b.ask(t, http.MethodPost, "/ui/find", form("<b>nothing"), tokenHeader, ""); got.status != http.StatusNotFound ||
-		!got.has("“&lt;b&gt;nothing”") {
+	got = b.ask(t, http.MethodPost, "/ui/find", form("<b>nothing"), tokenHeader, "")
+	if got.status != http.StatusNotFound || !got.has("“&lt;b&gt;nothing”") {
 		t.Error(got)
 	}
-	if got := b.ask(t, http.MethodGet, "/ui/find", ""); got.status != http.StatusOK || !got.has("What the box understands") {
+	got = b.ask(t, http.MethodGet, "/ui/find", "")
+	if got.status != http.StatusOK || !got.has("What the box understands") {
 		t.Error(got)
 	}
 	for _, sent := range []string{"q=w", "q=w&token=x"} {
@@ -112,7 +115,8 @@ func TestBox(t *testing.T) {
 			t.Errorf("%s: %v", sent, got)
 		}
 	}
-	if got := b.ask(t, http.MethodPost, "/ui/find", form("w"), "Origin", "http://evil.example"); got.status != http.StatusForbidden {
+	got = b.ask(t, http.MethodPost, "/ui/find", form("w"), "Origin", "http://evil.example")
+	if got.status != http.StatusForbidden {
 		t.Error("from another site:", got)
 	}
 	if got := n.browser(t).ask(t, http.MethodPost, "/ui/find", form("w")); got.status != http.StatusUnauthorized {

@@ -31,6 +31,8 @@ type Handler struct {
 	view     *view
 	sessions sessions
 	uploads  uploads
+
+	invitation invitation
 }
 
 // New reads the templates and files.
@@ -63,11 +65,16 @@ func (h *Handler) Serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	name, below := strings.CutPrefix(target, "/ui/")
 	wallet, ofWallet := strings.CutPrefix(name, "call/wallet/")
 	file, isFile := strings.CutPrefix(name, "assets/")
+	invited, isInvited := strings.CutPrefix(name, invitePath)
 	switch {
 	case !below:
 		h.servePage(d, w, r, "")
 	case isFile:
 		h.serveFile(d, w, r, file)
+	case isInvited:
+		h.showInvitation(d, w, r, invited)
+	case name == "enter":
+		post(d, w, r, h.acceptInvitation)
 	case name == "login":
 		post(d, w, r, h.login)
 	case name == "logout":
@@ -181,7 +188,7 @@ func (h *Handler) servePage(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// asks returns who asks for a page.
+// asks makes the asker of a page.
 func (h *Handler) asks(d *rpc.Door, r *http.Request, who guest, name string) *asker {
 	methods, starting := d.Methods(who.Visitor)
 	a := &asker{

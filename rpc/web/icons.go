@@ -45,5 +45,6 @@ var iconPaths = map[string]string{
 
 // icon returns an icon, which words beside it explain. The name is one of the templates', not of a user.
 func icon(name string) template.HTML {
-	return `<svg class="i" viewBox="0 0 24 24" aria-hidden="true"><path d="` + template.HTML(iconPaths[name]) + `"/></svg>` //nolint:gosec // constants
+	const begin, end = `<svg class="i" viewBox="0 0 24 24" aria-hidden="true"><path d="`, `"/></svg>`
+	return template.HTML(begin + iconPaths[name] + end) //nolint:gosec // constants
 }

@@ -234,6 +234,7 @@ type book struct {
 	Read                    int64
 	Whole                   bool // all entries that there were are added up
 	Points                  []span
+	end                     int64 // height up to which blocks were looked at
 	used                    map[string][]int64
 }
 
@@ -243,7 +244,7 @@ func (b *book) Balance() amount { return b.Received - b.Spent }
 // Amounts reports whether the search knows amounts. A search without entries knows its blocks alone.
 func (b *book) Amounts() bool { return b.Receives+b.Spends > 0 || len(b.Points) == 0 }
 
-// book returns a copy of what is known.
+// book returns a copy of the present state.
 func (l *ledger) book() *book {
 	l.mu.Lock()
 	defer l.mu.Unlock()

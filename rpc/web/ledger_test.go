@@ -52,7 +52,8 @@ func TestLedgerIsTheSum(t *testing.T) {
 				continue
 			}
 			for range 1 + random.IntN(3) {
-				e := entry{Type: "receive", Amount: amount(random.IntN(1000)), BlockHash: hash, Height: height, Time: height}
+				sum := amount(random.IntN(1000))
+				e := entry{Type: "receive", Amount: sum, BlockHash: hash, Height: height, Time: height}
 				if random.IntN(3) == 0 {
 					e.Type = "spend"
 				}
@@ -79,8 +80,8 @@ func TestLedgerIsTheSum(t *testing.T) {
 		}
 		got := l.book()
 		if got.Received != want.Received || got.Spent != want.Spent || got.Receives != want.Receives ||
-			got.Spends != want.Spends || got.Coins != want.Receives-want.Spends || !got.Whole || got.Read != want.Read ||
-			len(got.Points) != len(blocks) {
+			got.Spends != want.Spends || got.Coins != want.Receives-want.Spends || !got.Whole ||
+			got.Read != want.Read || len(got.Points) != len(blocks) {
 			t.Fatalf("round %d: %+v, want %+v", round, got, want)
 		}
 		for _, columns := range [][]column{got.columns(7, false), got.columns(1000, true), got.Table()} {
@@ -105,7 +106,9 @@ func TestLedgerFolds(t *testing.T) {
 	index := int64(0)
 	for h := range int64(many) {
 		index = h
-		all = append(all, entry{Type: "receive", Amount: 3, BlockHash: fmt.Sprint(h), Height: h, Time: h, Desc: "d", Index: &index})
+		all = append(all, entry{
+			Type: "receive", Amount: 3, BlockHash: fmt.Sprint(h), Height: h, Time: h, Desc: "d", Index: &index,
+		})
 	}
 	for part := range slices.Chunk(all, 2000) {
 		l.take(part, "c", true)
@@ -126,12 +129,13 @@ func TestLedgerFolds(t *testing.T) {
 	}
 }
 
-// The pages of a search's entries go from the newest to the oldest and back, each entry on one of them.
+// The pages of a search's entries go from the newest to the oldest and back. Each entry is on one page.
 func TestPagesOfEntries(t *testing.T) {
 	const many = 2*pageRows + 7
 	var texts []string
 	for i := range many {
-		texts = append(texts, fmt.Sprintf(`{"type":"receive","amount":0.00000001,"height":%d,"blockhash":"b%d","txid":"t%d"}`, i, i, i))
+		const form = `{"type":"receive","amount":0.00000001,"height":%d,"blockhash":"b%d","txid":"t%d"}`
+		texts = append(texts, fmt.Sprintf(form, i, i, i))
 	}
 	all := "[" + strings.Join(texts, ",") + "]"
 	node := fakeNode{
@@ -175,23 +179,25 @@ func TestRanges(t *testing.T) {
 	l := newLedger()
 	l.take([]entry{{Type: "receive", BlockHash: "b", Desc: "d", Index: &index}}, "", false)
 	p := &searchPage{Book: l.book(), Search: search{Descriptors: []searchDescriptor{
-		{Desc: "d", Range: [2]int64{0, 9}, HighestUsed: &highest, Exhausted: true}, {Desc: "e", Range: [2]int64{2, 5}, Gap: 7},
+		{Desc: "d", Range: [2]int64{0, 9}, HighestUsed: &highest, Exhausted: true},
+		{Desc: "e", Range: [2]int64{2, 5}, Gap: 7},
 	}}}
 	p.ranges()
-	first, second := p.Ranges[0], p.Ranges[1]
+	first, second := p.Ranges[0], p.Unused[0]
 	if first.Words != "1 of 10 used, the highest used one is 4; 5 left" || strings.Count(first.Strip.Used, "M") != 1 ||
 		strings.Count(first.Strip.Edge, "M") != 5 {
 		t.Errorf("%+v, %+v", first, first.Strip)
 	}
-	if second.Words != "none is used; the range widens until 7 unused ones follow" || second.Strip.Used+second.Strip.Edge != "" {
+	if second.Words != "none is used; the range widens until 7 unused ones follow" ||
+		second.Strip.Used+second.Strip.Edge != "" {
 		t.Errorf("%+v, %+v", second, second.Strip)
 	}
 	for range maxShownRanges {
 		p.Search.Descriptors = append(p.Search.Descriptors, searchDescriptor{})
 	}
-	p.Ranges = nil
-	if p.ranges(); len(p.Ranges) != maxShownRanges || p.MoreRanges != 2 {
-		t.Errorf("%d and %d more", len(p.Ranges), p.MoreRanges)
+	p.Ranges, p.Unused = nil, nil
+	if p.ranges(); len(p.Ranges) != 1 || len(p.Unused) != maxShownRanges || p.MoreRanges != 1 {
+		t.Errorf("%d, %d unused and %d more", len(p.Ranges), len(p.Unused), p.MoreRanges)
 	}
 }
 
@@ -215,5 +221,47 @@ func TestTipsTellTheTruth(t *testing.T) {
 		if !strings.Contains(p.Label, "1.25000005") || len(p.Y) < 3 {
 			t.Errorf("%q, %q", p.Label, p.Y)
 		}
+	}
+}
+
+// The first searches of a list have their balances, which are those of their entries.
+func TestSumsInLists(t *testing.T) {
+	var listed []string
+	for i := range summed + 2 {
+		listed = append(listed, fmt.Sprintf(`{"id":"s%d","name":"n","state":"following","entries":%v,"height":20}`, i, i != 1))
+	}
+	node := fakeNode{
+		"listsearches":                   "[" + strings.Join(listed, ",") + "]",
+		`getsearchentries["s0","",2000]`: `{"entries":[` + receivedHit + `,` + spent + `]}`,
+		"getsearchentries":               `{"entries":[],"more":false}`, `getsearchentries["s2","",2000]`: "error:gone",
+	}
+	for name, list := range map[string]func() []search{
+		"searches": func() []search {
+			data, err := newView(slog.New(slog.DiscardHandler)).searchesModel(t.Context(), node, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *data.(*searchList).Searches
+		},
+		"overview": func() []search {
+			data, err := newView(slog.New(slog.DiscardHandler)).homeModel(t.Context(), node, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return *data.(*home).Searches
+		},
+	} {
+		got := list()
+		first := got[0].Sum
+		if first == nil || first.Balance != 125_000_000 || !first.Whole || !strings.HasPrefix(first.Line, "M0.0 ") {
+			t.Errorf("%s: %+v", name, first)
+		}
+		if got[1].Sum != nil || got[2].Sum != nil || got[3].Sum == nil || got[summed].Sum != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	html := node.page(t, "searches", "")
+	if !strings.Contains(html, `data-sat="125000000"`) || !strings.Contains(html, `class="spark"`) {
+		t.Error(html)
 	}
 }

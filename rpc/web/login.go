@@ -90,6 +90,11 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		h.sendLogin(d, w, r, status, busyLogin)
 		return
 	}
+	h.beginSession(d, w, r, visitor)
+}
+
+// beginSession ends the browser's session, begins another and leads to its pages.
+func (h *Handler) beginSession(d *rpc.Door, w http.ResponseWriter, r *http.Request, visitor *rpc.Visitor) {
 	if old := h.sessionByCookie(r, ""); old != nil {
 		h.sessions.finish(old)
 	}

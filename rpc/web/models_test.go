@@ -59,7 +59,7 @@ func TestIndexes(t *testing.T) {
 	node := fakeNode{"getindexinfo": `{"txindex":{"synced":false,"best_block_height":4},"x":{"best_block_height":9},` +
 		`"basic block filter index":{"best_block_height":19},"coinstatsindex":{"best_block_height":0}}`}
 	shares := func() (all []string) {
-		data, err := homeModel(t.Context(), node, nil)
+		data, err := new(view).homeModel(t.Context(), node, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -127,7 +127,7 @@ func TestModelPanics(t *testing.T) {
 	const waiting = 5
 	n.swap("index", func(ctx context.Context, v viewer, query url.Values) (any, error) {
 		if !n.does() {
-			return homeModel(ctx, v, query)
+			return n.page.view.homeModel(ctx, v, query)
 		}
 		together(func() {}, func() { panic("wreck") })
 		return nil, nil

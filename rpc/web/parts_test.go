@@ -31,6 +31,31 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// Addresses of earlier versions lead to the present ones. A name that browsers take for a folder stays in the query.
+func TestOlderAddresses(t *testing.T) {
+	b := startBroken(t, "").browser(t)
+	b.login(t, "u", "p")
+	for path, want := range map[string]string{
+		"/ui/wallet?name=w": "./../ui/wallet/w", "/ui/wallet?name=a%2Fb&gap=5": "./../ui/wallet/a%2Fb?gap=5",
+		"/ui/wallet": "./../ui/wallet/", "/ui/search?id=0f&axis=time": "./../ui/search/0f?axis=time",
+	} {
+		got := b.ask(t, http.MethodGet, path, "")
+		if got.status != http.StatusPermanentRedirect || got.header.Get("Location") != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	for _, path := range []string{"/ui/wallet?name=..", "/ui/part/wallet?name=.", "/ui/wallet/w", "/ui/wallet/"} {
+		if got := b.ask(t, http.MethodGet, path, ""); got.status != http.StatusOK {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	for _, path := range []string{"/ui/wallet/a/b", "/ui/search", "/ui/part/wallet/a/b", "/ui/nothing/x"} {
+		if got := b.ask(t, http.MethodGet, path, ""); got.status == http.StatusOK {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
 // All numbers of a table of entries are decimal.
 func TestColumns(t *testing.T) {
 	index := int64(123)

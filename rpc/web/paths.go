@@ -53,5 +53,13 @@ func pathOf(page, key, of string) string {
 	return "ui/" + page + "/" + url.PathEscape(of)
 }
 
+// only returns an address, or none without the right to go there.
+func only(may bool, to string) string {
+	if may {
+		return to
+	}
+	return ""
+}
+
 // older are the keys by which earlier versions named what a page is about in the query.
 var older = map[string]string{"search": "id", "wallet": "name"}

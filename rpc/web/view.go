@@ -24,10 +24,17 @@ type view struct {
 	kept      *views
 	exports   exporting
 	ledgers   ledgers
+	digests   store[*digest]
+	blocks    store[*blockData]
+	large     chan struct{} // one element: a block is being read
+	pooled    poolCache
 }
 
 func newView(log *slog.Logger) *view {
-	v := &view{templates: map[string]*template.Template{}, kept: newViews(log)}
+	v := &view{templates: map[string]*template.Template{}, kept: newViews(log),
+		digests: store[*digest]{most: maxDigests}, blocks: store[*blockData]{most: maxBlocks},
+		large: make(chan struct{}, 1),
+	}
 	for _, unit := range units {
 		t := template.New("").Funcs(pageFunctions(unit))
 		v.templates[unit] = template.Must(t.ParseFS(pages, "pages/*.html"))
@@ -118,11 +125,15 @@ type route struct {
 	needs    string // method that the viewer must be allowed to call; empty: none
 }
 
-// routes returns the pages behind the login, by their names. Those of one of many things end in a slash.
+// routes returns the pages behind the login, by their names. Names of pages about one of many things end in a slash.
 func routes(v *view) map[string]route {
 	return map[string]route{
-		"index":    {"Overview", "index", "index", homeModel, ""},
-		"searches": {"Searches", "searchlist", "searches", searchesModel, "listsearches"},
+		"index":    {"Overview", "index", "index", v.homeModel, ""},
+		"blocks":   {"Blocks", "blocks", "blocks", v.blocksModel, "getblockhash"},
+		"block/":   {"Block", "block", "blocks", v.blockModel, "getblock"},
+		"tx/":      {"Transaction", "tx", "blocks", v.txModel, "getrawtransaction"},
+		"mempool":  {"Memory pool", "mempool", "mempool", v.poolModel, "getmempoolinfo"},
+		"searches": {"Searches", "searchlist", "searches", v.searchesModel, "listsearches"},
 		"search/":  {"Search", "search", "searches", v.searchModel, "getsearch"},
 		"new":      {"New search", "new", "searches", newModel, "createsearch"},
 		"wallets":  {"Wallets", "walletlist", "wallets", walletsModel, "listwallets"},
@@ -139,7 +150,8 @@ func pageFunctions(unit string) template.FuncMap {
 	return template.FuncMap{
 		"number": number, "bytes": bytesText, "duration": duration, "ago": ago, "utc": utc, "iso": iso,
 		"percent": percent, "short": short, "json": asJSON, "query": url.QueryEscape, "list": list, "pairs": pairs,
-		"plural": plural, "ms": milliseconds, "brief": brief, "icon": icon, "clean": clean, "when": when,
+		"plural": plural, "ms": milliseconds, "brief": brief, "icon": icon, "clean": clean, "rate": rateText,
+		"only": only, "si": siText, "when": when,
 		"ends": ends, "searchpath": searchPath, "walletpath": walletPath, "blockpath": blockPath, "txpath": txPath,
 		"amt":         func(a any) amountText { return amountIn(unit, a, false) },
 		"signed":      func(a any) amountText { return amountIn(unit, a, true) },

@@ -60,8 +60,8 @@ func amountIn(unit string, value any, sign bool) amountText {
 // maxClean is how many letters are shown of a text that strangers choose.
 const maxClean = 80
 
-// clean writes a text that strangers choose, such as a user agent: on one line, without what controls the terminal or
-// turns the direction of writing, and not longer than it should be.
+// clean writes a text that strangers choose, such as a user agent, on one line of bounded length. Characters that
+// control a terminal or turn the direction of writing are replaced.
 func clean(text string) string {
 	var b strings.Builder
 	letters := 0

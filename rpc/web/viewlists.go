@@ -21,9 +21,11 @@ func (l *searchList) Seconds() int {
 	return 15
 }
 
-func searchesModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
-	n := &noting{viewer: v}
-	l := &searchList{Searches: get[[]search](ctx, n, nil, "listsearches"), Failed: n.words()}
+func (v *view) searchesModel(ctx context.Context, viewer viewer, _ url.Values) (any, error) {
+	n := &noting{viewer: viewer}
+	l := &searchList{Searches: get[[]search](ctx, n, nil, "listsearches")}
+	v.sum(ctx, n, l.Searches)
+	l.Failed = n.words()
 	if l.Searches != nil {
 		l.More = max(0, len(*l.Searches)-maxRows)
 	}

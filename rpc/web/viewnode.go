@@ -36,7 +36,7 @@ func (c *chainInfo) RingText() string {
 	return strconv.FormatFloat(math.Floor(100*c.share()), 'f', 0, 64) + " %"
 }
 
-// share is that of the chain which is validated, by its work where that is told.
+// share is the validated share of the chain, by work if the node tells that.
 func (c *chainInfo) share() float64 {
 	if c.Synced() {
 		return 1
@@ -125,6 +125,8 @@ type home struct {
 	Peers   *[]peer
 	Crowd   *crowd // the peers as a picture
 	Fees    []feeFor
+	Cars    []car     // the last blocks
+	Next    *poolView // what the next block may have
 
 	Scan, CoinScan *scanStatus
 
@@ -133,6 +135,7 @@ type home struct {
 	Unloaded []string
 
 	MaySearches, MayWallets bool
+	missing                 bool // some of the last blocks are to come
 
 	Failed []string // what could not be read now, in words
 }
@@ -166,6 +169,9 @@ func (h *home) Busy() bool {
 
 // Seconds is after how long the page asks again without events.
 func (h *home) Seconds() int {
+	if h.missing {
+		return 1
+	}
 	if h.Busy() || h.Chain == nil || h.Chain.InitialBlockDownload {
 		return 2
 	}
@@ -173,7 +179,7 @@ func (h *home) Seconds() int {
 }
 
 // homeModel reads everything at the same time: some calls wait for others of the node.
-func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
+func (pages *view) homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
 	n := &noting{viewer: v}
 	v = n
 	h := &home{
@@ -194,6 +200,14 @@ func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
 		func() { h.Searches = get[[]search](ctx, v, nil, "listsearches") },
 		func() { h.Wallets, h.Unloaded = wallets(ctx, v) },
 	)
+	pages.sum(ctx, v, h.Searches)
+	if h.Chain != nil && h.Chain.Synced() {
+		together(
+			func() { h.Cars = pages.cars(ctx, v, h.Chain.Blocks, trainCars) },
+			func() { h.Next = pages.pool(ctx, v, h.Pool, fewPooled) },
+		)
+		h.missing = missing(h.Cars, v)
+	}
 	h.Failed = n.words()
 	if h.Peers != nil {
 		h.Crowd = crowdOf(*h.Peers)

@@ -19,7 +19,10 @@ func TestStates(t *testing.T) {
 		{"getblockchaininfo", `{"blocks":9,"headers":9,"time":1}`, "up to date"},
 		{"getblockchaininfo", `{"blocks":9,"headers":9,"pruned":true,"pruneheight":4}`, "pruned, blocks from 4 on"},
 		{"getattachinfo", `{"state":"away","behind":2,"reason":"refused","node":{"subversion":"/S/"}}`, "/S/, 2 blocks behind it: refused"},
-		{"getindexinfo", `{"txindex":{"synced":false,"best_block_height":4}}`, `up to block 4</div><progress max="1" value="0.5" aria-label="Transaction index">50.0 %</progress>`},
+		{
+			"getindexinfo", `{"txindex":{"synced":false,"best_block_height":4}}`,
+			`up to block 4</div><progress max="1" value="0.5" aria-label="Transaction index">50.0 %</progress>`,
+		},
 		{"getindexinfo", `{"txindex":{"synced":true,"best_block_height":9}}`, "complete</span>"},
 		{"uptime", `3725`, "1 h 2 min"},
 		{"scantxoutset", `{"progress":40}`, "Scan of unspent outputs"},

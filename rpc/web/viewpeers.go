@@ -91,7 +91,9 @@ func crowdOf(peers []peer) *crowd {
 		n.InWidth = chart.Coord(100 * float64(n.in) / float64(most))
 		c.Nets = append(c.Nets, *n)
 	}
-	slices.SortFunc(c.Nets, func(a, b network) int { return cmp.Or(cmp.Compare(b.All, a.All), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(c.Nets, func(a, b network) int {
+		return cmp.Or(cmp.Compare(b.All, a.All), cmp.Compare(a.Name, b.Name))
+	})
 	c.Nets = c.Nets[:min(len(c.Nets), 6)]
 	near := slices.Clone(peers)
 	slices.SortStableFunc(near, func(a, b peer) int { return cmp.Compare(a.PingTime, b.PingTime) })
@@ -99,7 +101,8 @@ func crowdOf(peers []peer) *crowd {
 	for i, p := range near {
 		angle := float64(i)*goldenAngle - 1.3
 		radius := spotsRadius * (0.3 + 0.66*math.Sqrt(float64(i+1)/float64(len(near))))
-		c.Spots = append(c.Spots, spot{chart.Coord(math.Cos(angle) * radius), chart.Coord(math.Sin(angle) * radius), p.Inbound})
+		x, y := math.Cos(angle)*radius, math.Sin(angle)*radius
+		c.Spots = append(c.Spots, spot{chart.Coord(x), chart.Coord(y), p.Inbound})
 	}
 	return c
 }

@@ -86,6 +86,9 @@ func (b *book) extent(axis string) extent {
 			e.high = at
 		}
 	}
+	if !e.byTime { // the balance stays up to there
+		e.high = max(e.high, float64(b.end))
+	}
 	if e.high <= e.low {
 		e.high = e.low + 1
 	}
@@ -194,10 +197,11 @@ func flowPlot(b *book, axis, unit string) *chart.Plot {
 			Grid: scale.Grid(), Bars: chart.Columns(hits, scale),
 		}
 	}
-	scale := chart.NewScale(0, most, 1, unit == "sat")
+	scale := chart.NewScale(0, most, 2, unit == "sat")
 	top := scale.Labels()[0]
 	return &chart.Plot{
-		Size: "mid", Label: "Received and spent in " + width + " equal spans", Y: []string{"+" + top, "0", "−" + top}, X: e.labels(),
+		Size: "mid", Label: "Received and spent in " + width + " equal spans",
+		Y: []string{"+" + top, "0", "−" + top}, X: e.labels(),
 		Grid: []chart.Line{{Y: "0.0"}, {Y: "200.0"}, {Y: "100.0", Axis: true}},
 		Bars: chart.UpDown(received, spent, scale.High),
 	}

@@ -72,7 +72,8 @@ func TestPreview(t *testing.T) {
 		if test.may {
 			node["restorewallet"] = "{}"
 		}
-		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", "BTC", shown{asker: node.asks(), Data: look(t.Context(), node, "/b", "w")})
+		data := shown{asker: node.asks(), Data: look(t.Context(), node, "/b", "w")}
+		html, err := newView(slog.New(slog.DiscardHandler)).render("preview", "BTC", data)
 		if err != nil {
 			t.Fatal(err)
 		}

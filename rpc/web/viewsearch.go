@@ -28,6 +28,7 @@ type search struct {
 	Rate            *float64
 	ETA             *float64
 	Descriptors     []searchDescriptor
+	Sum             *searchSum `json:"-"` // in a list; nil: not known, or not for the viewer
 }
 
 type searchDescriptor struct {
@@ -94,7 +95,7 @@ func (s *search) Exhausted() *exhausted {
 	return &e
 }
 
-// Warned says what is to be done about the search, in a list of searches; empty: nothing.
+// Warned is a warning for a list of searches; empty: there is none.
 func (s *search) Warned() string {
 	if s.Exhausted() != nil {
 		return "few unused addresses are left"
@@ -116,10 +117,10 @@ func (s *search) Begun() bool { return s.Height >= s.StartHeight }
 type searchPage struct {
 	Search         search
 	Problem        string
-	Axis           string // of the plots: height or time
-	Book           *book  // nil: the entries are not for the viewer, or not known
-	Ranges         []shownRange
-	MoreRanges     int
+	Axis           string       // of the plots: height or time
+	Book           *book        // nil: the entries are not for the viewer, or not known
+	Ranges, Unused []shownRange // descriptors with a range, by whether one of its indices is used
+	MoreRanges     int          // that are not shown
 	Rows           []*entry
 	Pager          *pager
 	Unconfirmed    []*entry
@@ -165,7 +166,7 @@ func (v *view) searchModel(ctx context.Context, viewer viewer, query url.Values)
 		return p, nil //nolint:nilerr // the page says it
 	}
 	if viewer.Has("getsearchentries") {
-		l := v.ledgers.of(p.Search.ID + " " + strconv.FormatInt(p.Search.Created, 10))
+		l := v.ledgerOf(&p.Search)
 		if err := p.look(ctx, viewer, l, query); err != nil {
 			p.EntriesProblem = err.Error()
 		}
@@ -186,6 +187,7 @@ func (p *searchPage) look(ctx context.Context, v viewer, l *ledger, query url.Va
 		p.Unconfirmed[i].Key = "waiting-" + strconv.Itoa(i)
 	}
 	p.Book = l.book()
+	p.Book.end = p.Search.Height
 	all := p.Book.Read
 	to, err := strconv.ParseInt(query.Get("to"), 10, 64)
 	if err != nil || to > all || to < 1 {
@@ -257,18 +259,22 @@ type shownRange struct {
 	Words       string
 }
 
-// maxShownRanges is how many descriptors a page shows.
+// maxShownRanges is how many descriptors a page shows of each kind.
 const maxShownRanges = 8
 
 // ranges makes what is shown of the descriptors.
 func (p *searchPage) ranges() {
 	for i := range p.Search.Descriptors {
 		d := &p.Search.Descriptors[i]
-		if len(p.Ranges) == maxShownRanges {
-			p.MoreRanges = len(p.Search.Descriptors) - maxShownRanges
-			return
+		list := &p.Ranges
+		if d.HighestUsed == nil {
+			list = &p.Unused
 		}
-		p.Ranges = append(p.Ranges, p.rangeOf(d))
+		if len(*list) == maxShownRanges {
+			p.MoreRanges++
+			continue
+		}
+		*list = append(*list, p.rangeOf(d))
 	}
 }
 
@@ -297,7 +303,7 @@ func (p *searchPage) rangeOf(d *searchDescriptor) shownRange {
 	return r
 }
 
-type script struct{ Address, Hex, Desc string }
+type script struct{ Address, Hex, Desc, Type string }
 
 // An entry is one of a search, as getsearchentries has it.
 type entry struct {

@@ -49,7 +49,12 @@ func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
 		return false // it has one address
 	}
 	if key, moved := older[name]; moved && !dots(r.URL.Query().Get(key)) {
-		w.Header().Set("Location", a.Base+pathOf(name, key, r.URL.Query().Get(key)))
+		query := r.URL.Query()
+		to := pathOf(name, key, query.Get(key))
+		if query.Del(key); len(query) > 0 {
+			to += "?" + query.Encode()
+		}
+		w.Header().Set("Location", a.Base+to)
 		a.reply(w, http.StatusPermanentRedirect, htmlKind, nil)
 		return true
 	}
@@ -97,13 +102,19 @@ func (v *view) servePage(
 	v.sendPage(a, w, r, status, &s)
 }
 
-// A titled page has a title of its own.
-type titled interface{ PageTitle() string }
+// A titled page has a title of its own. The answer to a statused page has its status.
+type (
+	titled   interface{ PageTitle() string }
+	statused interface{ PageStatus() int }
+)
 
 // sendPage sends a page in its frame.
 func (v *view) sendPage(a *asker, w http.ResponseWriter, r *http.Request, status int, s *shown) {
 	if page, ok := s.Data.(titled); ok {
 		s.Title = page.PageTitle()
+	}
+	if page, ok := s.Data.(statused); ok {
+		status = page.PageStatus()
 	}
 	if a.Name != "" && r.Method != http.MethodPost {
 		s.Back = "ui/" + a.Name

@@ -132,6 +132,17 @@ func percent(share float64) string {
 	return strconv.FormatFloat(min(max(p, 0), 100), 'f', 1, 64) + " %"
 }
 
+// siText writes a number that may be very large or very small with four digits.
+func siText(n float64) string {
+	const step, digits = 1000, 4
+	unit := 0
+	for ; math.Abs(n) >= step && unit < 6; unit++ {
+		n /= step
+	}
+	text := strconv.FormatFloat(n, 'g', digits, 64)
+	return strings.TrimSuffix(text+" "+[]string{"", "k", "M", "G", "T", "P", "E"}[unit], " ")
+}
+
 // short is the beginning and the end of a hash, or of what people have typed.
 func short(text string) string {
 	const ends = 8

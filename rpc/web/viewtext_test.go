@@ -53,6 +53,8 @@ func TestTexts(t *testing.T) {
 		{amountIn("sat", amount(1), false).whole(), "1"},
 		{amountIn("BTC", int64(math.MinInt64), false).whole(), "−92,233,720,368.54775808"},
 		{when(0), "1970-01-01 00:00"},
+		{siText(164.5e12), "164.5 T"}, {siText(1), "1"}, {siText(4.656542373906925e-10), "4.657e-10"}, {siText(0), "0"},
+		{siText(999), "999"}, {siText(1000), "1 k"}, {siText(1e30), "1e+12 E"},
 		{utc(0), "1970-01-01 00:00 UTC"},
 		{iso(0), "1970-01-01T00:00:00Z"},
 		{ago(0), "never"},

@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLost: a page whose node cannot be reached says since when, looks fresh nowhere and has no button that calls; it
-// is as before, and up to date, when the node can be reached again.
+// TestLost: a page whose node cannot be reached says since when, looks fresh nowhere and has no button that calls. It
+// is up to date when the node can be reached again.
 func TestLost(t *testing.T) {
 	browser := launch(t)
 	w := begin(t)

@@ -35,6 +35,7 @@ func TestPage(t *testing.T) {
 		run  func(t *testing.T, w *world, b *tab, search string)
 	}{
 		{"overview", testOverview},
+		{"chain", testChain},
 		{"peer", testPeer},
 		{"failure", testFailure},
 		{"slow answer", testSlow},
@@ -93,10 +94,19 @@ func testWallet(_ *testing.T, w *world, b *tab, _ string) {
 }
 
 // paths are those of all pages.
-func paths(search string) []string {
+func (w *world) paths(search string) []string {
+	w.t.Helper()
+	var block struct {
+		Hash string
+		Tx   []string
+	}
+	var hash string
+	w.Get(&hash, "getblockhash", 105)
+	w.Get(&block, "getblock", hash)
 	return []string{
 		"", "ui/searches", "ui/new", "ui/search/" + search, "ui/wallets", "ui/restore", "ui/wallet/" + url.PathEscape(hostile),
-		"ui/peers", "ui/more", "ui/find",
+		"ui/peers", "ui/more", "ui/find", "ui/blocks", "ui/block/105", "ui/mempool",
+		"ui/tx/" + block.Tx[len(block.Tx)-1] + "?block=" + hash,
 	}
 }
 
@@ -104,11 +114,11 @@ func paths(search string) []string {
 var axe string
 
 // testAccessible: axe-core finds nothing serious on any page, light and dark.
-func testAccessible(t *testing.T, _ *world, b *tab, search string) {
+func testAccessible(t *testing.T, w *world, b *tab, search string) {
 	t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		b.look(1280, 900, scheme)
-		for _, path := range paths(search) {
+		for _, path := range w.paths(search) {
 			b.visit(path)
 			b.wait(`document.getElementById('live').dataset.state === 'on'`)
 			if path == "ui/new" {
@@ -172,11 +182,11 @@ func testKeyboard(t *testing.T, w *world, b *tab, _ string) {
 }
 
 // testWidths: nothing is wider than the window, from a telephone to 4K.
-func testWidths(t *testing.T, _ *world, b *tab, search string) {
+func testWidths(t *testing.T, w *world, b *tab, search string) {
 	t.Helper()
 	for _, width := range []int64{390, 768, 1280, 3840} {
 		b.look(width, 900, "light")
-		for _, path := range paths(search) {
+		for _, path := range w.paths(search) {
 			b.visit(path)
 			b.wait(`document.getElementById('live').dataset.state === 'on'`)
 			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {

@@ -45,6 +45,7 @@ func TestPictures(t *testing.T) {
 	b.look(1280, 1000, "dark")
 	b.visit("ui/search/" + made.ID)
 	b.wait(`document.querySelectorAll('.area-box svg').length === 2 && document.querySelectorAll('#entries tr').length > 5`)
+	b.wait(`document.getElementById('live').dataset.state === 'on'`)
 	b.picture("search.png")
 }
 

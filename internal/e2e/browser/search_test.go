@@ -129,6 +129,7 @@ func TestKey(t *testing.T) {
 	w := begin(t)
 	w.pay("0.5")
 	b := open(t, browser, w.page())
+	b.look(1280, 900, "light")
 	b.signIn(user)
 	b.visit("ui/new")
 	key := w.desc[strings.Index(w.desc, "[")+1:]

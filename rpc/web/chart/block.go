@@ -72,9 +72,9 @@ const maxProfile = 240
 // profileTop is the exponent of 2 of the highest rate that a profile tells from higher ones.
 const profileTop = 10
 
-// Profile draws the transactions of a block from the highest rate on: the width of a bar is its share of capacity, a
-// weight, the height its rate on a scale that doubles from 1 to 1024. Neighbours of one step are joined where there are
-// too many. median is the rate that half of the weight does not exceed.
+// Profile draws the transactions of a block from the highest rate on. The width of a bar is its share of the weight
+// capacity. The height is its rate on a scale that doubles from 1 to 1024. Too many neighbours of the same step are
+// joined. At most half of the weight has a rate above the median.
 func Profile(txs []Rated, capacity int64) (bars []Bar, median float64) {
 	sorted := slices.Clone(txs)
 	slices.SortFunc(sorted, func(a, b Rated) int {
@@ -115,8 +115,9 @@ func profileBar(from, to, capacity int64, rate float64) Bar {
 	h = math.Max(h, 2)
 	return Bar{
 		Class: "f" + strconv.Itoa(FeeStep(rate)),
-		X:     Coord(Width * float64(from) / float64(capacity)), W: Coord(Width*float64(to-from)/float64(capacity) + 0.4),
-		Y: Coord(Height - h), H: Coord(h),
+		X:     Coord(Width * float64(from) / float64(capacity)),
+		W:     Coord(Width*float64(to-from)/float64(capacity) + 0.4),
+		Y:     Coord(Height - h), H: Coord(h),
 	}
 }
 

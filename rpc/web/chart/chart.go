@@ -36,13 +36,13 @@ type Line struct {
 // A Path is a shape with the class that colours it.
 type Path struct{ Class, D string }
 
-// A Bar is a rectangle with the class that colours it. Its title is shown to people who point at it.
-type Bar struct{ Class, X, Y, W, H, Title string }
+// A Bar is a rectangle with the class that colours it.
+type Bar struct{ Class, X, Y, W, H string }
 
 // A Point is a value from a place on the horizontal axis on.
 type Point struct{ At, Value float64 }
 
-// Coord writes a coordinate: with one decimal, and 0 for what is not a finite number.
+// Coord writes a coordinate with one decimal. Infinity and NaN become 0.
 func Coord(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0

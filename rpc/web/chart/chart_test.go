@@ -33,7 +33,9 @@ func TestScales(t *testing.T) {
 		if got := strings.Join(s.Labels(), " "); got != test.labels {
 			t.Errorf("%v to %v by %d: %s, want %s", test.low, test.high, test.want, got, test.labels)
 		}
-		if lines := s.Grid(); len(lines) != len(s.Labels()) || !slices.ContainsFunc(lines, func(l Line) bool { return l.Axis }) {
+		lines := s.Grid()
+		axis := slices.ContainsFunc(lines, func(l Line) bool { return l.Axis })
+		if len(lines) != len(s.Labels()) || !axis {
 			t.Errorf("%v to %v: %v", test.low, test.high, lines)
 		}
 	}

@@ -35,8 +35,8 @@ func NewStrip(count int, used func(from, to int) bool, highest int, warn bool) S
 	return Strip{marked.String(), edge.String()}
 }
 
-// A Flow draws how the value of inputs goes to outputs, in a place of 200 × 300: bands from the left into the middle, and
-// from there to the right.
+// A Flow draws how the value of inputs goes to outputs, in a place of 200 × 300: bands from the left into the middle,
+// and from there to the right.
 type Flow struct{ In, Out []string }
 
 // NewFlow draws values, which are not negative.
