@@ -36,8 +36,7 @@ func estimated(t *testing.T) *fees {
 	return f
 }
 
-// The estimator that is asked for answers; of both it is that with the lower rate, and that by past blocks where the next
-// block says nothing.
+// Of both estimators the lower rate is the answer. Past blocks answer where the next block says nothing.
 func TestEstimateBy(t *testing.T) {
 	f := estimated(t)
 	full := f.m.cfg.Rules.MaxWeight

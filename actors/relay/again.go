@@ -78,7 +78,7 @@ func (r reviewer) settle(p *peer) {
 }
 
 // readOn ends the message of a peer if nothing is left to wait for.
-func (r reviewer) readOn(p *peer) {
+func (reviewer) readOn(p *peer) {
 	if p.settling && p.waits == 0 && !p.work.atPool {
 		p.settling = false
 		p.handled()
