@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
@@ -28,7 +29,7 @@ func TestGaps(t *testing.T) {
 		Sources: 14, Masters: 1, Accounts: 2, Gap: 30, Used: 6,
 	})
 	for n := 0; cases > 0 && !t.Failed(); n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			r := newRig(t, g.Random.Uint64())
 			r.net = net.Descriptors()
 			wallets := g.Wallets()

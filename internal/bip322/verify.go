@@ -51,12 +51,12 @@ func Verify(
 		}
 	}
 	toSpend := ToSpend(pkScript, message)
-	s, err := read(signature, toSpend)
-	if err == nil {
-		err = s.check(rules)
+	s, wrong := read(signature, toSpend)
+	if wrong == nil {
+		wrong = s.check(rules)
 	}
-	if err != nil {
-		return Result{State: Invalid, Form: s.form, Reason: err.Error()}, nil
+	if wrong != nil {
+		return s.invalid(wrong), nil
 	}
 	return s.verify(ctx)
 }
@@ -215,6 +215,11 @@ func asError(v *consensus.Violation) error {
 	return v
 }
 
+// invalid is the result for a signature with something wrong.
+func (s *signed) invalid(wrong error) Result {
+	return Result{State: Invalid, Form: s.form, Reason: wrong.Error()}
+}
+
 // verify runs the scripts of all inputs.
 func (s *signed) verify(ctx context.Context) (Result, error) {
 	r := Result{
@@ -232,8 +237,8 @@ func (s *signed) verify(ctx context.Context) (Result, error) {
 		if unknown == nil {
 			continue
 		}
-		if err := spend.VerifyInput(i, required); err != nil {
-			return Result{State: Invalid, Form: s.form, Reason: err.Error()}, nil
+		if wrong := spend.VerifyInput(i, required); wrong != nil {
+			return s.invalid(wrong), nil
 		}
 		if r.State == Valid {
 			r.State, r.Reason = Inconclusive, unknown.Error()

@@ -51,7 +51,7 @@ func Scan(
 			if progress == nil {
 				continue
 			}
-			if status, err := ask.Ask(h.ctx, scanner, messages.GetScanStatus{}); err == nil && status.Running {
+			if status, known := h.status(); known {
 				progress(status)
 			}
 		}
@@ -70,6 +70,12 @@ type held struct {
 
 	mu    sync.Mutex
 	ended bool // the slot is another's, or nobody's
+}
+
+// status returns how far the scan is, unless it has ended.
+func (h *held) status() (status messages.ScanStatus, known bool) {
+	status, err := ask.Ask(h.ctx, h.scanner, messages.GetScanStatus{})
+	return status, err == nil && status.Running
 }
 
 // run makes the scan and gives the slot back.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
@@ -131,7 +132,7 @@ func (k *keys) source(xpub string, number int, base int32) *Source {
 	text := strings.NewReplacer(
 		"A)", path+"0/*)", "A,", path+"0/*,", "B)", path+"1/*)", "B,", path+"1/*,", "C)", path+"2/*)",
 		"P)", path+"<0;1>/*)", "P,", path+"<0;1>/*,", "Q)", path+"<7;8>/*)", "R)", path+"<0;1;5>/*)",
-		"M", xpub+fmt.Sprintf("/%d", number), "N", xpub+fmt.Sprintf("/%d", number+1_000_000), "T", fmt.Sprint(number),
+		"M", xpub+fmt.Sprintf("/%d", number), "N", xpub+fmt.Sprintf("/%d", number+1_000_000), "T", strconv.Itoa(number),
 	).Replace(form)
 	return k.parsed(text, base)
 }

@@ -206,7 +206,7 @@ func Random(tb testing.TB) *rand.Rand {
 	}
 	seed = number(tb, "DIFFER_SEED", seed)
 	tb.Logf("DIFFER_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // cases to try, no secrets
 }
 
 func number(tb testing.TB, variable string, otherwise uint64) uint64 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,7 +98,7 @@ func gapsOf(t *testing.T, cfg walletgen.Config, cases int) (all tally) {
 	cfg.Random, cfg.Network, cfg.Params = walletgen.Random(t), net.Descriptors(), net.Params
 	g := walletgen.New(cfg)
 	for n := 0; all.wallets < cases && !t.Failed(); n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) { newGapRig(t, g).check(&all) })
+		t.Run(strconv.Itoa(n), func(t *testing.T) { newGapRig(t, g).check(&all) })
 	}
 	t.Logf("%+v", all)
 	return all
