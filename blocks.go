@@ -10,10 +10,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Blocks are the blocks that a node knows, of all branches. They are read where they
-// lie: no call waits for an actor. Errors can be told apart with errors.Is:
-// [messages.ErrBlockNotFound], [messages.ErrBlockNotYet], [messages.ErrBlockPruned],
-// [ErrClosed]; any other is about the disk.
+// Blocks are the blocks that a node knows, of all branches. They are read where they lie: no call waits for an actor.
+// Errors can be told apart with errors.Is: [messages.ErrBlockNotFound], [messages.ErrBlockNotYet],
+// [messages.ErrBlockPruned], [ErrClosed]; any other is about the disk.
 type Blocks struct{ host *follow.Host }
 
 // A Header is a block's header and what the node knows of the block.

@@ -9,8 +9,7 @@ import (
 // MinPruneTarget is the least that a node may prune to: it holds the blocks that may have to be taken back, as in Core.
 const MinPruneTarget = 550 << 20
 
-// PruneConfig says how a node deletes old blocks. Filters and the unspent outputs
-// stay, and so do the last 288 blocks.
+// PruneConfig says how a node deletes old blocks. Filters, unspent outputs and the last 288 blocks stay.
 type PruneConfig struct {
 	// Target is how many bytes blocks and undo data may take, MinPruneTarget or more. 0: as pruneblockchain says only.
 	Target int64
