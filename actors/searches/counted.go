@@ -124,7 +124,7 @@ func (s planner) recount(j *job) {
 }
 
 // count adds the blocks that a round has found something in.
-func (s planner) count(j *job, found []search.Entry) {
+func (planner) count(j *job, found []search.Entry) {
 	if j.counted == nil {
 		return
 	}

@@ -22,7 +22,7 @@ func TestInvite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Shutdown(t.Context()) //nolint:errcheck // nothing was served
+	defer server.Shutdown(t.Context())
 	settings := options.New(table.Daemon(), "")
 	var out bytes.Buffer
 	d := &daemon{session: &session{settings: settings}, server: server, page: page}

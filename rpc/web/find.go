@@ -98,6 +98,7 @@ func find(ctx context.Context, v viewer, text string) (page *findPage, keeps boo
 			f.hits = append(f.hits, hit{"searches", "Search for it", what, "ui/new?typed=1"})
 			keeps = true
 		}
+	default: // a name
 	}
 	f.names(ctx)
 	return &findPage{Text: text, Hits: f.hits}, keeps

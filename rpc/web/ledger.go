@@ -92,16 +92,16 @@ func (l *ledger) reset() {
 }
 
 // advance reads the entries behind the cursor, for a while. It leaves that to another page which takes longer. The
-// unconfirmed entries are those of the last reply; known is false where there is none.
-func (l *ledger) advance(ctx context.Context, v viewer, id string) (unconfirmed []entry, known bool, err error) {
+// unconfirmed entries are those of the last reply, where there is one.
+func (l *ledger) advance(ctx context.Context, v viewer, id string) (unconfirmed []entry, err error) {
 	patience := time.NewTimer(2 * readTime)
 	defer patience.Stop()
 	select {
 	case l.turn <- struct{}{}:
 	case <-patience.C:
-		return nil, false, nil
+		return nil, nil
 	case <-ctx.Done():
-		return nil, false, ctx.Err()
+		return nil, ctx.Err()
 	}
 	defer func() { <-l.turn }()
 	for began := time.Now(); ; {
@@ -113,16 +113,15 @@ func (l *ledger) advance(ctx context.Context, v viewer, id string) (unconfirmed 
 			l.mu.Lock()
 			l.reset() // the cursor may be the reason
 			l.mu.Unlock()
-			return nil, false, err
+			return nil, err
 		}
 		entries, err := parseEntries(p.Entries)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		l.take(entries, p.Cursor, p.More)
 		if !p.More || time.Since(began) > readTime {
-			unconfirmed, err = parseEntries(p.Unconfirmed)
-			return unconfirmed, err == nil, err
+			return parseEntries(p.Unconfirmed)
 		}
 	}
 }

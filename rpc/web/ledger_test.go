@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -63,7 +64,7 @@ func TestLedgerIsTheSum(t *testing.T) {
 		}
 		for at := 0; at < len(log); {
 			n := min(1+random.IntN(40), len(log)-at)
-			l.take(log[at:at+n], fmt.Sprint(at+n), at+n < len(log))
+			l.take(log[at:at+n], strconv.Itoa(at+n), at+n < len(log))
 			at += n
 		}
 		want := book{Whole: true, Read: int64(len(log))}
@@ -107,7 +108,7 @@ func TestLedgerFolds(t *testing.T) {
 	for h := range int64(many) {
 		index = h
 		all = append(all, entry{
-			Type: "receive", Amount: 3, BlockHash: fmt.Sprint(h), Height: h, Time: h, Desc: "d", Index: &index,
+			Type: "receive", Amount: 3, BlockHash: strconv.FormatInt(h, 10), Height: h, Time: h, Desc: "d", Index: &index,
 		})
 	}
 	for part := range slices.Chunk(all, 2000) {

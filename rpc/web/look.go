@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed61375155/trawl/rpc"
@@ -25,10 +26,8 @@ var (
 
 // knownOr returns a value if it is one of the known ones, else another.
 func knownOr(value string, known []string, other string) string {
-	for _, k := range known {
-		if value == k {
-			return value
-		}
+	if slices.Contains(known, value) {
+		return value
 	}
 	return other
 }

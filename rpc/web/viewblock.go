@@ -158,7 +158,7 @@ func (p *blockPage) PageStatus() int {
 }
 
 // Seconds is after how long the page asks again without events.
-func (p *blockPage) Seconds() int { return 60 }
+func (*blockPage) Seconds() int { return 60 }
 
 // First is the number of the first transaction of the list, counted from 1.
 func (p *blockPage) First() int { return min(p.From+1, p.To) }
@@ -172,7 +172,7 @@ func (p *blockPage) Full() float64 { return min(float64(p.Block.Weight)/fullWeig
 // Version is the block's version in hex.
 func (p *blockPage) Version() string {
 	return "0x" + strconv.FormatUint(uint64(uint32(p.Block.Version)), 16)
-} //nolint:gosec // of 32 bits
+}
 
 // Subsidy is what the block has created.
 func (p *blockPage) Subsidy() amount { return p.Block.Income - p.Block.Fees }
@@ -200,7 +200,7 @@ func (v *view) blockModel(ctx context.Context, viewer viewer, query url.Values) 
 	if height, err := strconv.ParseInt(p.Asked, 10, 64); err == nil && len(p.Asked) < 10 {
 		if err := read(ctx, viewer, nil, &hash, "getblockhash", height); err != nil {
 			p.Problem = err.Error()
-			return p, nil
+			return p, nil //nolint:nilerr // the page says it
 		}
 	}
 	b, err := v.block(ctx, viewer, hash)
@@ -208,7 +208,7 @@ func (v *view) blockModel(ctx context.Context, viewer viewer, query url.Values) 
 		if _, refused := failure(err); refused != "" {
 			p.Problem = refused
 		}
-		return p, nil //nolint:nilerr // the page says it
+		return p, nil
 	}
 	p.Block, p.Confirmations = b, 0
 	var header struct {

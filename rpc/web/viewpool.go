@@ -67,7 +67,7 @@ type poolPage struct {
 }
 
 // Seconds is after how long the page asks again without events.
-func (p *poolPage) Seconds() int { return 5 }
+func (*poolPage) Seconds() int { return 5 }
 
 func (v *view) poolModel(ctx context.Context, viewer viewer, _ url.Values) (any, error) {
 	n := &noting{viewer: viewer}

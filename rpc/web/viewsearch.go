@@ -177,7 +177,7 @@ func (v *view) searchModel(ctx context.Context, viewer viewer, query url.Values)
 
 // look has the entries added up, and reads those of the page.
 func (p *searchPage) look(ctx context.Context, v viewer, l *ledger, query url.Values) error {
-	unconfirmed, _, err := l.advance(ctx, v, p.Search.ID)
+	unconfirmed, err := l.advance(ctx, v, p.Search.ID)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (v *view) ledgerOf(s *search) *ledger {
 
 func (v *view) sumOf(ctx context.Context, viewer viewer, s *search) *searchSum {
 	l := v.ledgerOf(s)
-	if _, _, err := l.advance(ctx, viewer, s.ID); err != nil {
+	if _, err := l.advance(ctx, viewer, s.ID); err != nil {
 		return nil
 	}
 	b := l.book()

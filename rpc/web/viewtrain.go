@@ -196,11 +196,11 @@ func (v *view) blocksModel(ctx context.Context, viewer viewer, query url.Values)
 	l := &blockList{}
 	var tip int64
 	if err := read(ctx, n, nil, &tip, "getblockcount"); err != nil {
-		if info := get[chainInfo](ctx, n, nil, "getblockchaininfo"); info != nil {
-			tip = info.Blocks
-		} else {
+		info := get[chainInfo](ctx, n, nil, "getblockchaininfo")
+		if info == nil {
 			return nil, err
 		}
+		tip = info.Blocks
 	}
 	top := tip
 	if before, err := strconv.ParseInt(query.Get("before"), 10, 64); err == nil && before > 0 && before <= tip {

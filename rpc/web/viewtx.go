@@ -181,7 +181,7 @@ func (p *txPage) Flow() *chart.Flow {
 	return &flow
 }
 
-func (v *view) txModel(ctx context.Context, viewer viewer, query url.Values) (any, error) {
+func (*view) txModel(ctx context.Context, viewer viewer, query url.Values) (any, error) {
 	p := &txPage{Asked: strings.ToLower(query.Get(about)), Block: strings.TrimSpace(query.Get("block"))}
 	params := []any{p.Asked, 2}
 	if p.Block != "" {

@@ -26,8 +26,8 @@ func (l *life) note() { l.since = append(l.since, slices.Clone(l.now)) }
 func (l *life) synced() { l.since = []chain{slices.Clone(l.now)} }
 
 // step does something to the store; what it does depends on r alone.
-func (l *life) step(t testing.TB, s *scriptindex.Store, r *rand.Rand) error {
-	t.Helper()
+func (l *life) step(tb testing.TB, s *scriptindex.Store, r *rand.Rand) error {
+	tb.Helper()
 	switch r.IntN(8) {
 	case 0:
 		n := min(len(l.now), 1+r.IntN(3)*r.IntN(6))
@@ -44,7 +44,7 @@ func (l *life) step(t testing.TB, s *scriptindex.Store, r *rand.Rand) error {
 		}
 		l.synced()
 	case 3:
-		return s.Tidy(t.Context())
+		return s.Tidy(tb.Context())
 	default:
 		left := int32(r.IntN(2)) * 100
 		for range r.IntN(6) {
@@ -63,15 +63,16 @@ func (l *life) step(t testing.TB, s *scriptindex.Store, r *rand.Rand) error {
 }
 
 // found returns where the store is: at one of the places that it may be at.
-func (l *life) found(t testing.TB, s *scriptindex.Store) chain {
-	t.Helper()
+func (l *life) found(tb testing.TB, s *scriptindex.Store) *chain {
+	tb.Helper()
 	hash, height, ok := s.Best()
 	for _, c := range l.since {
 		if !ok && len(c) == 0 || ok && int(height) == len(c)-1 && c[height].Hash == hash {
-			return slices.Clone(c)
+			c = slices.Clone(c)
+			return &c
 		}
 	}
-	t.Fatalf("the store is at height %d, %v, where it cannot be: %d places since height %d", height, ok, len(l.since),
+	tb.Fatalf("the store is at height %d, %v, where it cannot be: %d places since height %d", height, ok, len(l.since),
 		len(l.since[0])-1)
 	return nil
 }
@@ -113,7 +114,7 @@ func TestEnds(t *testing.T) {
 			if strings.Contains(text.String(), "damaged") {
 				t.Fatalf("life %d, power lost %v: %s", n, powerLoss, text)
 			}
-			l.now = l.found(t, s)
+			l.now = *l.found(t, s)
 			l.now.check(t, s)
 			l.branch++
 			closeStore(t, s)
@@ -211,7 +212,7 @@ func TestDamagedFiles(t *testing.T) {
 		if err := s.Wipe(); err != nil {
 			t.Fatal(err)
 		}
-		chain(nil).check(t, s)
+		new(chain).check(t, s)
 		closeStore(t, s)
 	}
 	if noticed[".tab"] == 0 || noticed[".log"] == 0 || noticed[""] == 0 {

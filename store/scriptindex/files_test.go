@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-func read(t testing.TB, path string) []byte {
-	t.Helper()
+func read(tb testing.TB, path string) []byte {
+	tb.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return raw
 }

@@ -2,7 +2,6 @@ package scriptindex
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sort"
 
@@ -157,7 +156,7 @@ func (s *Store) replace(from int, old []*table, joined *table, epoch int) (more 
 	if given || err != nil {
 		joined.release()
 		if given {
-			err = s.remove(joined.number, tabName)
+			s.remove(joined.number, tabName)
 		}
 		return false, err
 	}
@@ -166,7 +165,7 @@ func (s *Store) replace(from int, old []*table, joined *table, epoch int) (more 
 	s.mu.Unlock()
 	for _, t := range old {
 		t.release()
-		err = errors.Join(err, s.remove(t.number, tabName))
+		s.remove(t.number, tabName)
 	}
-	return true, err
+	return true, nil
 }

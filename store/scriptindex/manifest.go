@@ -119,7 +119,9 @@ func (s *Store) commit(tables []*table, base Position, pending []block) error {
 	}
 	old := s.log
 	s.log = logFile{number: number, file: file, end: int64(len(raw)), sum: sum, blocks: len(pending)}
-	return errors.Join(old.close(), s.remove(old.number, logName))
+	err = old.close()
+	s.remove(old.number, logName)
+	return err
 }
 
 func (s *Store) writeManifest(m *manifest) error {
@@ -141,9 +143,8 @@ func (s *Store) path(number uint32, kind string) string {
 }
 
 // remove removes a file. A file that stays is removed when the store is opened.
-func (s *Store) remove(number uint32, kind string) error {
+func (s *Store) remove(number uint32, kind string) {
 	if err := s.o.FS.Remove(s.path(number, kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.o.Log.Warn("file of the script index cannot be removed", "err", err)
 	}
-	return nil
 }

@@ -100,7 +100,7 @@ func (s *Store) begin() error {
 		return err
 	}
 	for _, e := range entries { // a number is taken once
-		if number, _, ok := parseName(e.Name()); ok {
+		if number, ok := parseName(e.Name()); ok {
 			s.numbers.Store(max(s.numbers.Load(), number))
 		}
 	}

@@ -40,15 +40,16 @@ func Look(dir string) (dbfiles.Verdict, error) {
 // ours reports whether the store makes files of such a name.
 func ours(name string) bool {
 	name = strings.TrimSuffix(name, vfs.ReplacementSuffix)
-	_, _, ok := parseName(name)
+	_, ok := parseName(name)
 	return ok || name == manifestName || name == secretName
 }
 
-// parseName is the inverse of path.
-func parseName(name string) (number uint32, kind string, ok bool) {
+// parseName returns the number in a name that path has made.
+func parseName(name string) (number uint32, ok bool) {
+	var kind string
 	name = strings.TrimSuffix(name, vfs.ReplacementSuffix)
 	if _, err := fmt.Sscanf(name, "%08d.%3s", &number, &kind); err != nil || kind != logName && kind != tabName {
-		return 0, "", false
+		return 0, false
 	}
-	return number, kind, fmt.Sprintf(nameForm, number, kind) == name
+	return number, fmt.Sprintf(nameForm, number, kind) == name
 }

@@ -47,7 +47,7 @@ func logged() (*slog.Logger, *bytes.Buffer) {
 
 // script is the hash of one of some scripts.
 func script(n int) *[sha256.Size]byte {
-	sum := sha256.Sum256([]byte(fmt.Sprint("script ", n)))
+	sum := sha256.Sum256(fmt.Append(nil, "script ", n))
 	return &sum
 }
 
@@ -87,8 +87,8 @@ func keys(s *scriptindex.Store, b made) (list []scriptindex.Key) {
 type chain []made
 
 // add adds blocks of a branch up to a height.
-func (c *chain) add(t testing.TB, s *scriptindex.Store, branch, to int, left int32) error {
-	t.Helper()
+func (c *chain) add(tb testing.TB, s *scriptindex.Store, branch, to int, left int32) error {
+	tb.Helper()
 	for h := len(*c); h <= to; h++ {
 		b := makeBlock(branch, h)
 		if err := s.Add(b.Position, keys(s, b), left+int32(to-h)); err != nil {
@@ -116,27 +116,28 @@ func (c *chain) back(s *scriptindex.Store, n int) error {
 
 // check holds a store against the chain: it is at its end, and each script is found in all blocks that have it. It
 // returns how many were told for nothing.
-func (c chain) check(t testing.TB, s *scriptindex.Store) (extra int) {
-	t.Helper()
+func (c *chain) check(tb testing.TB, s *scriptindex.Store) (extra int) {
+	tb.Helper()
+	blocks := *c
 	hash, height, ok := s.Best()
-	if !ok && len(c) > 0 || ok && (int(height) != len(c)-1 || hash != c[height].Hash) {
-		t.Fatalf("best block at %d, want %d", height, len(c)-1)
+	if !ok && len(blocks) > 0 || ok && (int(height) != len(blocks)-1 || hash != blocks[height].Hash) {
+		tb.Fatalf("best block at %d, want %d", height, len(blocks)-1)
 	}
 	for n := range scripts + 20 {
 		found, err := s.Find(s.KeyOf(script(n)), 1<<20)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if !slices.IsSorted(found.Heights) || found.Blocks != len(found.Heights) ||
 			ok && (found.Best.Height != height || found.Best.Hash != hash) {
-			t.Fatalf("script %d: found %+v", n, found)
+			tb.Fatalf("script %d: found %+v", n, found)
 		}
 		has := 0
-		for h := range c {
-			if slices.Contains(c[h].scripts, n) {
+		for h := range blocks {
+			if slices.Contains(blocks[h].scripts, n) {
 				has++
 				if !slices.Contains(found.Heights, int32(h)) {
-					t.Fatalf("script %d is denied at height %d of %d", n, h, len(c)-1)
+					tb.Fatalf("script %d is denied at height %d of %d", n, h, len(blocks)-1)
 				}
 			}
 		}

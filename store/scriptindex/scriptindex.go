@@ -253,7 +253,7 @@ func (s *Store) wipe() error {
 	for _, t := range old {
 		t.release()
 		if err == nil {
-			err = s.remove(t.number, tabName)
+			s.remove(t.number, tabName)
 		}
 	}
 	return err

@@ -132,14 +132,14 @@ func TestRewind(t *testing.T) {
 	if err := s.Wipe(); err != nil {
 		t.Fatal(err)
 	}
-	chain(nil).check(t, s)
+	new(chain).check(t, s)
 	if st := s.State(); st != (scriptindex.State{}) {
 		t.Errorf("a wiped store has %+v", st)
 	}
 	closeStore(t, s)
 	files, _ := filepath.Glob(filepath.Join(o.Dir, "*.tab"))
 	s = open(t, o)
-	chain(nil).check(t, s)
+	new(chain).check(t, s)
 	if len(files) > 0 {
 		t.Errorf("files stay: %v", files)
 	}
@@ -239,9 +239,12 @@ func TestForeignFolders(t *testing.T) {
 		want   error // nil: the store is empty
 	}{
 		"network": {func(_ *testing.T, o *scriptindex.Options) { o.Network[0]++ }, scriptindex.ErrForeign},
-		"version": {func(t *testing.T, o *scriptindex.Options) { newer(t, o.Dir) }, scriptindex.ErrNewer},
-		"key":     {func(t *testing.T, o *scriptindex.Options) { flip(t, filepath.Join(o.Dir, "script.key"), 3) }, nil},
-		"no key":  {func(t *testing.T, o *scriptindex.Options) { remove(t, o.Dir, "script.key") }, nil},
+		"version": {func(t *testing.T, o *scriptindex.Options) { t.Helper(); newer(t, o.Dir) }, scriptindex.ErrNewer},
+		"key": {func(t *testing.T, o *scriptindex.Options) {
+			t.Helper()
+			flip(t, filepath.Join(o.Dir, "script.key"), 3)
+		}, nil},
+		"no key": {func(t *testing.T, o *scriptindex.Options) { t.Helper(); remove(t, o.Dir, "script.key") }, nil},
 		"long key": {func(t *testing.T, o *scriptindex.Options) {
 			write(t, filepath.Join(o.Dir, "script.key"), make([]byte, 17))
 		}, nil},
@@ -273,7 +276,7 @@ func TestForeignFolders(t *testing.T) {
 				if !errors.Is(err, test.want) {
 					t.Fatalf("opened: %v", err)
 				}
-				if test.want == scriptindex.ErrForeign {
+				if errors.Is(test.want, scriptindex.ErrForeign) {
 					s = open(t, o)
 					c.check(t, s)
 					closeStore(t, s)
@@ -283,7 +286,7 @@ func TestForeignFolders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chain(nil).check(t, s)
+			new(chain).check(t, s)
 			if !strings.Contains(text.String(), "building it anew from all blocks") != (name == "no manifest") {
 				t.Errorf("logged: %s", text)
 			}

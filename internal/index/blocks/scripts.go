@@ -161,7 +161,7 @@ func (x *Scripts) Disconnect(_ chainview.Reader, b *chainview.Block) error {
 }
 
 // Has implements index.Record: of blocks that have left the chain there is nothing to know.
-func (x *Scripts) Has(chainview.Reader, *chainview.Block) (bool, error) { return true, nil }
+func (*Scripts) Has(chainview.Reader, *chainview.Block) (bool, error) { return true, nil }
 
 // Sync implements index.Blocks.
 func (x *Scripts) Sync() error { return scriptDamage(x.store.Sync()) }

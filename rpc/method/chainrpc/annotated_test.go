@@ -30,11 +30,11 @@ func TestAnnotatedScan(t *testing.T) {
 		if json.Unmarshal([]byte(text), &a) != nil {
 			return text
 		}
-		gaps := ""
+		answer := fmt.Appendf(nil, "%d: %d", a.From, len(a.Blocks))
 		for _, d := range a.Ranges {
-			gaps += fmt.Sprintf(" %s gap %d to %d", d.Desc, d.Gap, d.Range[1])
+			answer = fmt.Appendf(answer, " %s gap %d to %d", d.Desc, d.Gap, d.Range[1])
 		}
-		return fmt.Sprintf("%d: %d%s", a.From, len(a.Blocks), gaps)
+		return string(answer)
 	}
 	plain := "wpkh(" + testKey + "/0/*)"
 	sealed := func(body string) string { return descriptor.AddChecksum(body) }

@@ -2,6 +2,7 @@ package searchrpc_test
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (s *scripts) History(_ context.Context, q messages.GetScriptHistory) (messa
 }
 
 func (s *scripts) Balance(_ context.Context, script []byte) (messages.ScriptBalance, error) {
-	s.asked = fmt.Sprintf("%x", script)
+	s.asked = hex.EncodeToString(script)
 	return s.balance, s.err
 }
 

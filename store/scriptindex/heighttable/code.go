@@ -143,7 +143,7 @@ func (c *code) take(r *bitReader) (v uint32, ok bool) {
 }
 
 // below reads the bits below the highest.
-func (c *code) below(r *bitReader, class int) uint32 {
+func (*code) below(r *bitReader, class int) uint32 {
 	if class < 2 {
 		return uint32(class)
 	}

@@ -274,7 +274,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 	}
-	for n := range len(good) {
+	for n := range good {
 		if n%97 == 0 || n < 300 || n > len(good)-200 {
 			_, err := heighttable.Open(bytes.NewReader(good[:n]), int64(n))
 			if !errors.Is(err, heighttable.ErrDamaged) {
