@@ -128,6 +128,7 @@ func TestRelayingLimit(t *testing.T) {
 	})
 	silent := func(c *p2p.Config) { c.NoTransactions = true }
 	connect(t, n)
+	n.peersOf(t, 1) // so that it is the first for the node too
 	left(t, dial(t, n), "too many relay")
 	n.peersOf(t, 1)
 	r := dial(t, n, silent)

@@ -182,6 +182,7 @@ Progress: `+percentBar(100)+`  height 9
 Looks for 3 scripts from height 2 on
 Found:    5 entries in 4 blocks
 The range of wpkh(x/*) is used up to 8 of 9: there may be more behind it (extendsearch)
+tr(x/*): indices 0 to 7, with a gap of 20
 The range of tr(x/*) ends at 7, before its gap of 20 does: there may be more behind it
 `, "")
 	failed := newServer(t, 200, `{"result":{"id":"00c3","name":"00c3","state":"failed","error":"no block","height":3,`+

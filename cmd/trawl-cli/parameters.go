@@ -115,6 +115,7 @@ var jsonParameters = map[string]string{
 	"getnextpubkeydbaddress": "0:internal 1:account",
 	"getnodeaddresses":       "0:count",
 	"getorphanmetrics":       "0:window",
+	"getopenrpcinfo":         "0:show_hidden",
 	"getorphantxs":           "0:verbosity",
 	"getrawmempool":          "0:verbose 1:mempool_sequence",
 	"getrawtransaction":      "1:verbosity,verbose",

@@ -46,6 +46,7 @@ var secretTexts = []string{
 // publicTexts are others whose names could be those of secrets. Descriptors in results
 // of other methods than a wallet's are inferred from scripts.
 var publicTexts = []string{
+	"checkwallet [descriptors] [desc]", "checkwallet [receipt] [descriptors] [desc]",
 	"createwalletdescriptor options hdkey", "derivehdkey options hdkey",
 	"discoveraccounts [pass]", "discoveraccounts [passes]", // over the filters
 	"estimaterawfee [long] [pass]", "estimaterawfee [medium] [pass]", "estimaterawfee [short] [pass]", // a bucket that passes
@@ -53,6 +54,7 @@ var publicTexts = []string{
 	"gethdkeys [descriptors] [desc]",
 	"listunspent [desc]",
 	"previewrestore [descriptors] [desc]",
+	"scanblocks [pass]", // over the filters
 }
 
 // madeOfScripts are results that no wallet gives.

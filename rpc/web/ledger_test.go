@@ -108,7 +108,8 @@ func TestLedgerFolds(t *testing.T) {
 	for h := range int64(many) {
 		index = h
 		all = append(all, entry{
-			Type: "receive", Amount: 3, BlockHash: strconv.FormatInt(h, 10), Height: h, Time: h, Desc: "d", Index: &index,
+			Type: "receive", Amount: 3, BlockHash: strconv.FormatInt(h, 10), Height: h, Time: h, Desc: "d",
+			Index: &index,
 		})
 	}
 	for part := range slices.Chunk(all, 2000) {

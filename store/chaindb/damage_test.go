@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,17 +26,32 @@ func image(t *testing.T, db *DB) Options {
 	t.Helper()
 	for {
 		o := testOptions(t.TempDir())
+		before := filesOf(t, db.o.Dir)
 		err := os.CopyFS(o.Dir, os.DirFS(db.o.Dir))
 		if err == nil {
 			err = os.CopyFS(o.BlocksDir, os.DirFS(db.o.BlocksDir))
 		}
 		switch {
-		case err == nil:
+		case err == nil && slices.Equal(before, filesOf(t, db.o.Dir)):
 			return o
+		case err == nil: // tables have come meanwhile, of which the copy may lack some
 		case !errors.Is(err, fs.ErrNotExist):
 			t.Fatal(err)
 		}
 	}
+}
+
+// filesOf returns the names of the files in a folder.
+func filesOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // loaded returns a database that holds the chain of testdata, unsynced after
