@@ -58,7 +58,9 @@ var steps = []step{
 	},
 	{
 		name: "stores", what: "stores whose process is killed, and whose writes fail",
-		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb", "./internal/engine/qbit"},
+		packages: []string{
+			"./store/chaindb", "./store/scriptindex", "./store/segment", "./store/walletdb", "./internal/engine/qbit",
+		},
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
