@@ -322,7 +322,11 @@ func FreeAddr(tb testing.TB) string {
 	const first, count, tries = 10_000, 22_000, 100
 	var err error
 	for range tries {
-		addr := "127.0.0.1:" + strconv.Itoa(first+rand.IntN(count)) //nolint:gosec // any will do
+		port := first + rand.IntN(count) //nolint:gosec // any will do
+		if port == 10_080 {              // which browsers refuse
+			continue
+		}
+		addr := "127.0.0.1:" + strconv.Itoa(port)
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(tb.Context(), "tcp", addr); err == nil {
 			_ = l.Close()
