@@ -179,34 +179,34 @@ func (h *home) Seconds() int {
 }
 
 // homeModel reads everything at the same time: some calls wait for others of the node.
-func (pages *view) homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
-	n := &noting{viewer: v}
-	v = n
+func (v *view) homeModel(ctx context.Context, viewer viewer, _ url.Values) (any, error) {
+	n := &noting{viewer: viewer}
+	viewer = n
 	h := &home{
-		MaySearches: v.Has("listsearches"),
-		MayWallets:  v.Has("listwallets"),
+		MaySearches: viewer.Has("listsearches"),
+		MayWallets:  viewer.Has("listwallets"),
 	}
 	together(
-		func() { h.Chain = get[chainInfo](ctx, v, nil, "getblockchaininfo") },
-		func() { h.Network = get[networkInfo](ctx, v, nil, "getnetworkinfo") },
-		func() { h.Pool = get[poolInfo](ctx, v, nil, "getmempoolinfo") },
-		func() { h.Attach = get[attachInfo](ctx, v, nil, "getattachinfo") },
-		func() { h.Uptime = get[int64](ctx, v, nil, "uptime") },
-		func() { h.Indexes = indexes(ctx, v) },
-		func() { h.Peers = get[[]peer](ctx, v, nil, "getpeerinfo") },
-		func() { h.Fees = fees(ctx, v) },
-		func() { h.Scan = scanOf(ctx, v, "scanblocks") },
-		func() { h.CoinScan = scanOf(ctx, v, "scantxoutset") },
-		func() { h.Searches = get[[]search](ctx, v, nil, "listsearches") },
-		func() { h.Wallets, h.Unloaded = wallets(ctx, v) },
+		func() { h.Chain = get[chainInfo](ctx, viewer, nil, "getblockchaininfo") },
+		func() { h.Network = get[networkInfo](ctx, viewer, nil, "getnetworkinfo") },
+		func() { h.Pool = get[poolInfo](ctx, viewer, nil, "getmempoolinfo") },
+		func() { h.Attach = get[attachInfo](ctx, viewer, nil, "getattachinfo") },
+		func() { h.Uptime = get[int64](ctx, viewer, nil, "uptime") },
+		func() { h.Indexes = indexes(ctx, viewer) },
+		func() { h.Peers = get[[]peer](ctx, viewer, nil, "getpeerinfo") },
+		func() { h.Fees = fees(ctx, viewer) },
+		func() { h.Scan = scanOf(ctx, viewer, "scanblocks") },
+		func() { h.CoinScan = scanOf(ctx, viewer, "scantxoutset") },
+		func() { h.Searches = get[[]search](ctx, viewer, nil, "listsearches") },
+		func() { h.Wallets, h.Unloaded = wallets(ctx, viewer) },
 	)
-	pages.sum(ctx, v, h.Searches)
+	v.sum(ctx, viewer, h.Searches)
 	if h.Chain != nil && h.Chain.Synced() {
 		together(
-			func() { h.Cars = pages.cars(ctx, v, h.Chain.Blocks, trainCars) },
-			func() { h.Next = pages.pool(ctx, v, h.Pool, fewPooled) },
+			func() { h.Cars = v.cars(ctx, viewer, h.Chain.Blocks, trainCars) },
+			func() { h.Next = v.pool(ctx, viewer, h.Pool, fewPooled) },
 		)
-		h.missing = missing(h.Cars, v)
+		h.missing = missing(h.Cars, viewer)
 	}
 	h.Failed = n.words()
 	if h.Peers != nil {

@@ -17,57 +17,57 @@ func read(tb testing.TB, path string) []byte {
 	return raw
 }
 
-func write(t testing.TB, path string, raw []byte) {
-	t.Helper()
+func write(tb testing.TB, path string, raw []byte) {
+	tb.Helper()
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // flip changes a bit of a file.
-func flip(t testing.TB, path string, at int) {
-	t.Helper()
-	raw := read(t, path)
+func flip(tb testing.TB, path string, at int) {
+	tb.Helper()
+	raw := read(tb, path)
 	raw[at] ^= 4
-	write(t, path, raw)
+	write(tb, path, raw)
 }
 
 // first returns the first file with such a name.
-func first(t testing.TB, dir, pattern string) string {
-	t.Helper()
+func first(tb testing.TB, dir, pattern string) string {
+	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no file %s: %v", pattern, err)
+		tb.Fatalf("no file %s: %v", pattern, err)
 	}
 	return files[0]
 }
 
-func remove(t testing.TB, dir, pattern string) {
-	t.Helper()
-	if err := os.Remove(first(t, dir, pattern)); err != nil {
-		t.Fatal(err)
+func remove(tb testing.TB, dir, pattern string) {
+	tb.Helper()
+	if err := os.Remove(first(tb, dir, pattern)); err != nil {
+		tb.Fatal(err)
 	}
 }
 
 // exchange gives two tables each other's names.
-func exchange(t testing.TB, dir string) {
-	t.Helper()
+func exchange(tb testing.TB, dir string) {
+	tb.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*.tab"))
 	if len(files) < 2 {
-		t.Fatalf("tables: %v", files)
+		tb.Fatalf("tables: %v", files)
 	}
-	a, b := read(t, files[0]), read(t, files[1])
-	write(t, files[0], b)
-	write(t, files[1], a)
+	a, b := read(tb, files[0]), read(tb, files[1])
+	write(tb, files[0], b)
+	write(tb, files[1], a)
 }
 
 // newer makes a manifest of a later version.
-func newer(t testing.TB, dir string) {
-	t.Helper()
+func newer(tb testing.TB, dir string) {
+	tb.Helper()
 	path := filepath.Join(dir, "manifest")
-	raw := read(t, path)
+	raw := read(tb, path)
 	raw[8]++
 	n := len(raw) - 4
 	binary.LittleEndian.PutUint32(raw[n:], crc32.Checksum(raw[:n], crc32.MakeTable(crc32.Castagnoli)))
-	write(t, path, raw)
+	write(tb, path, raw)
 }

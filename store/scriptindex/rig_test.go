@@ -23,19 +23,19 @@ func options(dir string, fs vfs.FS) scriptindex.Options {
 	return scriptindex.Options{FS: fs, Dir: dir, Network: [4]byte{1, 2, 3, 4}, Limits: few}
 }
 
-func open(t testing.TB, o scriptindex.Options) *scriptindex.Store {
-	t.Helper()
+func open(tb testing.TB, o scriptindex.Options) *scriptindex.Store {
+	tb.Helper()
 	s, err := scriptindex.Open(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
-func closeStore(t testing.TB, s *scriptindex.Store) {
-	t.Helper()
+func closeStore(tb testing.TB, s *scriptindex.Store) {
+	tb.Helper()
 	if err := s.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -147,8 +147,8 @@ func (c *chain) check(tb testing.TB, s *scriptindex.Store) (extra int) {
 }
 
 // at returns the chain up to where a store is: of the branches that there were.
-func at(t testing.TB, s *scriptindex.Store, branches ...chain) chain {
-	t.Helper()
+func at(tb testing.TB, s *scriptindex.Store, branches ...chain) chain {
+	tb.Helper()
 	hash, height, ok := s.Best()
 	if !ok {
 		return nil
@@ -158,6 +158,6 @@ func at(t testing.TB, s *scriptindex.Store, branches ...chain) chain {
 			return slices.Clone(c[:height+1])
 		}
 	}
-	t.Fatalf("the store is at a block of height %d that was never added", height)
+	tb.Fatalf("the store is at a block of height %d that was never added", height)
 	return nil
 }

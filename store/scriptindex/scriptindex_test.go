@@ -246,16 +246,22 @@ func TestForeignFolders(t *testing.T) {
 		}, nil},
 		"no key": {func(t *testing.T, o *scriptindex.Options) { t.Helper(); remove(t, o.Dir, "script.key") }, nil},
 		"long key": {func(t *testing.T, o *scriptindex.Options) {
+			t.Helper()
 			write(t, filepath.Join(o.Dir, "script.key"), make([]byte, 17))
 		}, nil},
-		"manifest": {func(t *testing.T, o *scriptindex.Options) { flip(t, filepath.Join(o.Dir, "manifest"), 50) }, nil},
+		"manifest": {func(t *testing.T, o *scriptindex.Options) {
+			t.Helper()
+			flip(t, filepath.Join(o.Dir, "manifest"), 50)
+		}, nil},
 		"long manifest": {func(t *testing.T, o *scriptindex.Options) {
+			t.Helper()
 			write(t, filepath.Join(o.Dir, "manifest"), make([]byte, 2<<20))
 		}, nil},
-		"no manifest": {func(t *testing.T, o *scriptindex.Options) { remove(t, o.Dir, "manifest") }, nil},
-		"no table":    {func(t *testing.T, o *scriptindex.Options) { remove(t, o.Dir, "*.tab") }, nil},
-		"other table": {func(t *testing.T, o *scriptindex.Options) { exchange(t, o.Dir) }, nil},
+		"no manifest": {func(t *testing.T, o *scriptindex.Options) { t.Helper(); remove(t, o.Dir, "manifest") }, nil},
+		"no table":    {func(t *testing.T, o *scriptindex.Options) { t.Helper(); remove(t, o.Dir, "*.tab") }, nil},
+		"other table": {func(t *testing.T, o *scriptindex.Options) { t.Helper(); exchange(t, o.Dir) }, nil},
 		"short table": {func(t *testing.T, o *scriptindex.Options) {
+			t.Helper()
 			write(t, first(t, o.Dir, "*.tab"), []byte{1})
 		}, nil},
 	} {

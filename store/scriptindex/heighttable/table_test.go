@@ -50,45 +50,45 @@ func within(list []heighttable.Element, lo, hi heighttable.Key) []heighttable.El
 var label = heighttable.Label{1, 2, 3, 63: 4}
 
 // write makes a table for claimed elements of sorted elements.
-func write(t testing.TB, claimed uint64, from, to uint32, list []heighttable.Element) []byte {
-	t.Helper()
+func write(tb testing.TB, claimed uint64, from, to uint32, list []heighttable.Element) []byte {
+	tb.Helper()
 	n := heighttable.SectionsOf(claimed)
 	lo, hi := heighttable.RangeOf(0, n)
 	e, err := heighttable.NewEncoder(claimed, from, to, within(list, lo, hi))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if e.Sections() != n {
-		t.Fatalf("%d sections, want %d", e.Sections(), n)
+		tb.Fatalf("%d sections, want %d", e.Sections(), n)
 	}
 	l := e.NewLayout()
 	var body []byte
 	for i := range n {
 		if from, to := heighttable.RangeOf(i, n); i == 0 && (from != lo || to != hi) {
-			t.Fatal("another range")
+			tb.Fatal("another range")
 		}
 		lo, hi := e.Range(i)
 		s, err := e.Encode(i, within(list, lo, hi))
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if at := l.Place(&s); at != int64(256+len(body)) {
-			t.Fatalf("section %d at %d", i, at)
+			tb.Fatalf("section %d at %d", i, at)
 		}
 		body = append(body, s.Bytes...)
 	}
 	head, tail, at := l.End(label)
 	if at != int64(256+len(body)) || len(head) != 256 || l.Elements() != uint64(len(list)) {
-		t.Fatalf("end at %d, head %d, %d elements", at, len(head), l.Elements())
+		tb.Fatalf("end at %d, head %d, %d elements", at, len(head), l.Elements())
 	}
 	return slices.Concat(head, body, tail)
 }
 
-func open(t testing.TB, raw []byte) *heighttable.Table {
-	t.Helper()
+func open(tb testing.TB, raw []byte) *heighttable.Table {
+	tb.Helper()
 	x, err := heighttable.Open(bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return x
 }
