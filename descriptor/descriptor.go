@@ -34,7 +34,8 @@ type Options struct {
 	// PrivateKeys are used as if the text held them.
 	PrivateKeys []PrivateKey
 
-	// Annotations, if not nil, is set to those of the text: see [CutAnnotations]. Else they are refused, as by Core.
+	// Annotations, if not nil, receives the text's annotations: see [CutAnnotations]. If nil, a text with annotations
+	// is refused, as Core refuses it.
 	Annotations *Annotations
 }
 

@@ -167,7 +167,7 @@ func nameOf(id string) string {
 	return string(name)
 }
 
-// typeOf returns the type of a message, without the paths of packages; of a call that of its request.
+// typeOf returns the type of a message, without the paths of packages; for a call, the type of its request.
 func typeOf(m any) string {
 	name := fmt.Sprintf("%T", m)
 	if call, ok := strings.CutPrefix(name, "*ask.Call["); ok {

@@ -153,7 +153,7 @@ func (s *Search) add(c *Chain) {
 	s.chains = append(s.chains, c)
 }
 
-// path returns the path from a group's key to that of an account.
+// path returns the path from a group's key to an account's key.
 func (g *group) path(number int32) []uint32 {
 	if !g.numbered {
 		return g.below

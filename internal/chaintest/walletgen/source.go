@@ -151,7 +151,7 @@ func (k *keys) accounts(master *hdkeychain.ExtendedKey, purpose uint32, count in
 	return all
 }
 
-// fingerprint returns the fingerprint of a key: that of the parent of any child.
+// fingerprint returns a key's fingerprint, which its children name as their parent's.
 func fingerprint(key *hdkeychain.ExtendedKey) uint32 {
 	return must(key.Derive(0)).ParentFingerprint()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/discover/bip39"
 )
 
-// The list is that of BIP39.
+// The list is BIP39's English one.
 func TestList(t *testing.T) {
 	raw, err := os.ReadFile("english.txt")
 	if err != nil {

@@ -19,9 +19,9 @@ func discoverAccounts(d *Deps) command.Command {
 		About:    command.Filters, Effect: command.Reads, At: command.Tip, Own: true,
 		Summary: "Looks in all blocks for every used account of a wallet, from a key, a descriptor or words (needs " +
 			"the block filter index).\n" +
-			"Accounts are those of BIP44, BIP49, BIP84 and BIP86, on qbit's networks those of P2MR, from 0 on, " +
-			"with addresses for receiving and for change. An account's key is looked for in all forms of script " +
-			"with which it may have been used.\n" +
+			"It looks for the accounts of BIP44, BIP49, BIP84 and BIP86, on qbit's networks for P2MR accounts, " +
+			"from 0 on, with addresses for receiving and for change. An account's key is looked for in all " +
+			"forms of script with which it may have been used.\n" +
 			"It is the node's one scan meanwhile. Keys and words are not kept. Over a whole chain this takes " +
 			"minutes: let the client wait that long.",
 		Params:  discoverParams,
